@@ -1,0 +1,89 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Warnings are errors in our own build (`make test` sets WAYBILL_CI=1), never in yours: a package that
+// depends on this one by path would otherwise fail on a warning that a newer compiler invents.
+let isStrict = Context.environment["WAYBILL_CI"] == "1"
+
+let swift: [SwiftSetting] =
+    [
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+        .strictMemorySafety(),
+    ] + (isStrict ? [.treatAllWarnings(as: .error)] : [])
+
+let c: [CSetting] = isStrict ? [.treatAllWarnings(as: .error)] : []
+
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+    name: "waybill",
+    products: [
+        .library(name: "Waybill", targets: ["Waybill"]),
+        .library(name: "WaybillMultipart", targets: ["WaybillMultipart"]),
+        .library(name: "WaybillJPEG", targets: ["WaybillJPEG"]),
+        .library(name: "WaybillTesting", targets: ["WaybillTesting"]),
+        .executable(name: "waybill", targets: ["WaybillCLI"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+    ],
+    targets: [
+        // Fence: the only C. Each links its system library; exactly one Swift target imports each.
+        .target(name: "CWaybillFiles", cSettings: c),
+        .target(name: "CWaybillJPEG", cSettings: c, linkerSettings: [.linkedLibrary("jpeg")]),
+        .target(name: "CWaybillCurl", cSettings: c, linkerSettings: [.linkedLibrary("curl")]),
+
+        // Ground.
+        .target(name: "WaybillCore", dependencies: [httpTypes], swiftSettings: swift),
+
+        // Rooms: none imports another.
+        .target(name: "WaybillMultipart", dependencies: ["WaybillCore", "CWaybillFiles"], swiftSettings: swift),
+        .target(name: "WaybillJPEG", dependencies: ["WaybillCore", "CWaybillJPEG"], swiftSettings: swift),
+        .target(
+            name: "WaybillCurl", dependencies: ["WaybillCore", "CWaybillCurl", httpTypes, logging],
+            swiftSettings: swift),
+
+        // House.
+        .target(
+            name: "Waybill",
+            dependencies: ["WaybillCore", "WaybillMultipart", "WaybillJPEG", "WaybillCurl", httpTypes, logging],
+            swiftSettings: swift),
+
+        // Side.
+        .target(name: "WaybillTesting", dependencies: ["WaybillCore", httpTypes], swiftSettings: swift),
+
+        // Door.
+        .executableTarget(
+            name: "WaybillCLI",
+            dependencies: ["Waybill", argumentParser, logging, httpTypes],
+            swiftSettings: swift),
+
+        // Tests.
+        .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: c),
+        .target(
+            name: "TestSupport", dependencies: ["WaybillCore", "CTestSupport"], path: "Tests/TestSupport",
+            swiftSettings: swift),
+        .testTarget(name: "WaybillCoreTests", dependencies: ["WaybillCore", "TestSupport"], swiftSettings: swift),
+        .testTarget(
+            name: "WaybillMultipartTests", dependencies: ["WaybillMultipart", "TestSupport"], swiftSettings: swift),
+        .testTarget(name: "WaybillJPEGTests", dependencies: ["WaybillJPEG", "TestSupport"], swiftSettings: swift),
+        .testTarget(
+            name: "WaybillCurlTests", dependencies: ["WaybillCurl", "WaybillTesting", "TestSupport", httpTypes],
+            swiftSettings: swift),
+        .testTarget(
+            name: "WaybillTests", dependencies: ["Waybill", "WaybillTesting", "TestSupport", httpTypes],
+            swiftSettings: swift),
+        .testTarget(name: "IntegrationTests", dependencies: ["Waybill", "TestSupport", httpTypes], swiftSettings: swift),
+        .testTarget(
+            name: "CLITests", dependencies: ["WaybillCLI", "TestSupport", argumentParser], swiftSettings: swift),
+        .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: swift),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,1 @@
+#include "CWaybillJPEG.h"
