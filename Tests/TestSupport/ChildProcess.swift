@@ -55,8 +55,12 @@ package final class ChildProcess: Sendable {
     /// Starts a program, which is looked for in `PATH` unless it has a slash.
     ///
     /// - Parameters:
+    ///   - program: Its path or its name.
+    ///   - arguments: Without the name of the program itself.
     ///   - environment: All of its environment; `nil` hands on this program's.
     ///   - input: What it reads from its standard input, followed by the end.
+    ///   - directory: Where it starts; `nil` is this program's own place.
+    /// - Throws: ``SystemCallFailure`` when it can't be started.
     package init(
         _ program: String, _ arguments: [String] = [], environment: [String: String]? = nil, input: [UInt8] = [],
         directory: String? = nil

@@ -40,6 +40,7 @@ package final class LoopbackServer: Sendable {
     ///   - receiveBuffer: `SO_RCVBUF` of each connection, which the kernel doubles for its own books: what the peer may
     ///     have had acknowledged ahead of what the server read.
     ///   - keepsBodies: `false` to keep only the count and the digest of bodies.
+    /// - Throws: ``SystemCallFailure`` when no port can be had.
     package init(
         _ script: Behaviour..., otherwise: Behaviour = .respond(200), connections: [Arrival] = [],
         receiveBuffer: ByteCount? = nil, keepsBodies: Bool = true
