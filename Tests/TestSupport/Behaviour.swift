@@ -79,7 +79,10 @@ extension Behaviour {
         Behaviour([.read(), .drip(answer, piece: piece, pause: pause)])
     }
 
-    /// Answers before a byte of the body is read and goes on as told, with the body unread: `.hold`, `.close(.abandon)`…
+    /// Answers before a byte of the body is read and goes on as told, with the body unread.
+    ///
+    /// After `.close(.finish)` and with `.hold` the answer is always read. After `.close(.abandon)` the RST may overtake
+    /// it (RFC 9112 section 9.6), as it does with real servers, and either is to be expected.
     package static func early(_ answer: Answer, then: Step) -> Behaviour { Behaviour([.send(answer), then]) }
 
     /// Answers `Expect: 100-continue` with a final status; the body is not sent then.
