@@ -98,8 +98,8 @@ final class ChunkSource {
 
     private static func read(_ reader: any BodyReader) throws(BodyError) -> (BodyRead, [UInt8]) {
         var answer = Result<BodyRead, any Error>.success(.end)
-        let chunk = [UInt8](unsafeUninitializedCapacity: largestChunk) { buffer, count in
-            let room = unsafe UnsafeMutableRawBufferPointer(buffer)
+        let chunk = unsafe [UInt8](unsafeUninitializedCapacity: largestChunk) { buffer, count in
+            let room = UnsafeMutableRawBufferPointer(buffer)
             var output = unsafe OutputRawSpan(buffer: room, initializedCount: 0)
             do {
                 answer = .success(try reader.read(into: &output))

@@ -21,8 +21,8 @@ public struct SequenceBody: UploadBody {
 
     /// Makes a body of a stream.
     ///
-    /// - Parameter length: The exact number of bytes, or `nil` if nobody knows; the server then must take a body of
-    ///   unknown length.
+    /// `length` is the exact number of bytes, or `nil` if nobody knows; the server then must take a body of unknown
+    /// length.
     public init<Chunks: AsyncSequence & Sendable>(_ chunks: Chunks, length: Int64?, contentType: String? = nil)
     where Chunks.Element == [UInt8] {
         self.length = length

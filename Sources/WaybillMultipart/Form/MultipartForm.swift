@@ -38,8 +38,9 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
     /// closing boundary never leaves. What can't be seen: a change within one tick of the file system's clock (4 ms on
     /// older kernels), and one by a tool that sets the times back, on a file system without change times.
     ///
-    /// - Parameter boundary: Leave it out, except where a test wants known bytes. It is looked for in texts, data and
-    ///   headers, not in files.
+    /// Leave the boundary out, except where a test wants known bytes. It is looked for in texts, data and headers, not in
+    /// files.
+    ///
     /// - Throws: ``BodyError`` naming the part to blame; ``BodyError/Code/cancelled`` when the task was cancelled.
     /// - Complexity: memory for the texts and data of the form, none for files.
     public func prepared(boundary: MultipartBoundary = .random()) async throws(BodyError) -> MultipartBody {

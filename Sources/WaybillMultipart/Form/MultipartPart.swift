@@ -55,9 +55,8 @@ public struct MultipartPart: Sendable {
         MultipartPart(name, fileName: fileName, contentType: contentType, content: .bytes(Array(bytes)))
     }
 
-    /// A part with the bytes of a file, read while they are sent.
-    ///
-    /// - Parameter fileName: The name to send, or `nil` for the last component of `path`.
+    /// A part with the bytes of a file, read while they are sent. Without a file name, the last component of the path is
+    /// sent.
     public static func file(
         _ name: String, path: String, fileName: String? = nil, contentType: String? = nil
     ) -> MultipartPart {

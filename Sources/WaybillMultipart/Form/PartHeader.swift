@@ -9,9 +9,7 @@ struct PartHeader {
     /// Everything before the content.
     let bytes: [UInt8]
 
-    /// Writes the beginning of a part.
-    ///
-    /// - Parameter contentType: What to send, or `nil` to send no `Content-Type`.
+    /// Writes the beginning of a part, without a `Content-Type` if that is `nil`.
     init(_ part: MultipartPart, contentType: String?, boundary: MultipartBoundary, at place: PartPlace)
         throws(BodyError)
     {
