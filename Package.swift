@@ -75,12 +75,13 @@ let package = Package(
             name: "WaybillMultipartTests", dependencies: ["WaybillMultipart", "TestSupport"], swiftSettings: swift),
         .testTarget(name: "WaybillJPEGTests", dependencies: ["WaybillJPEG", "TestSupport"], swiftSettings: swift),
         .testTarget(
-            name: "WaybillCurlTests", dependencies: ["WaybillCurl", "CWaybillCurl", "WaybillTesting", "TestSupport", httpTypes],
+            name: "WaybillCurlTests", dependencies: ["WaybillCurl", "CWaybillCurl", "TestSupport", httpTypes],
             swiftSettings: swift),
         .testTarget(
             name: "WaybillTests", dependencies: ["Waybill", "WaybillTesting", "TestSupport", httpTypes],
             swiftSettings: swift),
-        .testTarget(name: "IntegrationTests", dependencies: ["Waybill", "TestSupport", httpTypes], swiftSettings: swift),
+        .testTarget(
+            name: "IntegrationTests", dependencies: ["Waybill", "TestSupport", httpTypes], swiftSettings: swift),
         .testTarget(
             name: "CLITests", dependencies: ["WaybillCLI", "TestSupport", argumentParser], swiftSettings: swift),
         .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: swift),

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE  // pthread_setname_np
 #include "CWaybillCurl.h"
 
+#include <arpa/inet.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -60,6 +61,7 @@ WB_SET_CALLBACK(wb_setopt_write, wb_data_callback, CURLOPT_WRITEFUNCTION, CURLOP
 WB_SET_CALLBACK(wb_setopt_header, wb_data_callback, CURLOPT_HEADERFUNCTION, CURLOPT_HEADERDATA)
 WB_SET_CALLBACK(wb_setopt_seek, wb_seek_callback, CURLOPT_SEEKFUNCTION, CURLOPT_SEEKDATA)
 WB_SET_CALLBACK(wb_setopt_prereq, wb_prereq_callback, CURLOPT_PREREQFUNCTION, CURLOPT_PREREQDATA)
+WB_SET_CALLBACK(wb_setopt_open_socket, wb_open_callback, CURLOPT_SOCKOPTFUNCTION, CURLOPT_SOCKOPTDATA)
 WB_SET_CALLBACK(wb_setopt_close_socket, wb_close_callback, CURLOPT_CLOSESOCKETFUNCTION, CURLOPT_CLOSESOCKETDATA)
 
 CURLcode wb_getinfo_long(CURL *handle, CURLINFO info, long *value) {
@@ -67,14 +69,6 @@ CURLcode wb_getinfo_long(CURL *handle, CURLINFO info, long *value) {
 }
 
 CURLcode wb_getinfo_off(CURL *handle, CURLINFO info, curl_off_t *value) {
-    return curl_easy_getinfo(handle, info, value);
-}
-
-CURLcode wb_getinfo_socket(CURL *handle, CURLINFO info, curl_socket_t *value) {
-    return curl_easy_getinfo(handle, info, value);
-}
-
-CURLcode wb_getinfo_pointer(CURL *handle, CURLINFO info, void **value) {
     return curl_easy_getinfo(handle, info, value);
 }
 
@@ -93,6 +87,31 @@ int wb_multi_next_done(CURLM *multi, CURL **handle, CURLcode *result) {
         }
     }
     return 0;
+}
+
+static int is_end(const struct sockaddr_storage *end, const char *address, int port) {
+    char text[INET6_ADDRSTRLEN];
+    const void *number;
+    uint16_t network_port;
+    if (end->ss_family == AF_INET) {
+        number = &((const struct sockaddr_in *)end)->sin_addr;
+        network_port = ((const struct sockaddr_in *)end)->sin_port;
+    } else if (end->ss_family == AF_INET6) {
+        number = &((const struct sockaddr_in6 *)end)->sin6_addr;
+        network_port = ((const struct sockaddr_in6 *)end)->sin6_port;
+    } else {
+        return 0;
+    }
+    return ntohs(network_port) == port && inet_ntop(end->ss_family, number, text, sizeof text) != NULL &&
+           strcmp(text, address) == 0;
+}
+
+int wb_socket_joins(int socket, const char *local_address, int local_port, const char *peer_address, int peer_port) {
+    struct sockaddr_storage local, peer;
+    socklen_t local_length = sizeof local, peer_length = sizeof peer;
+    return getsockname(socket, (struct sockaddr *)&local, &local_length) == 0 &&
+           getpeername(socket, (struct sockaddr *)&peer, &peer_length) == 0 &&
+           is_end(&local, local_address, local_port) && is_end(&peer, peer_address, peer_port);
 }
 
 int wb_tcp_state(int socket, uint64_t *acked, uint64_t *pending) {

@@ -9,15 +9,13 @@ import WaybillCore
 /// is held over foreign code.
 final class CurlEngine: @unchecked Sendable {
     let inbox: EngineInbox
+    let sockets = SocketRegistry()
     private var commands: [EngineCommand] = []
     /// By the address of the easy handle, which is what libcurl tells of a transfer that has ended.
     private var active: [UInt: CurlTransfer] = [:]
-    private var owners: [Int32: Unowned] = [:]
     private var pool = HandlePool()
     private var nextTick = ContinuousClock.now
     private var isClosing = false
-
-    private struct Unowned { weak var transfer: CurlTransfer? }
 
     init(maximumConnections: Int) {
         inbox = EngineInbox(multi: MultiHandle(maximumConnections: maximumConnections))
@@ -77,10 +75,13 @@ final class CurlEngine: @unchecked Sendable {
             let code = transfer.join(inbox.multi)
             guard code == CURLM_OK else {
                 transfer.closeBody()
-                throw TransferError(.other, "libcurl refuses the transfer (multi code \(code.rawValue)).", outcome: .notSent)
+                throw TransferError(
+                    .other, "libcurl refuses the transfer (multi code \(code.rawValue)).", outcome: .notSent)
             }
         } catch {
-            transfer.tell(TransferEnd(result: .failure(error), evidence: TransferEvidence(announced: transfer.request.body?.length)))
+            transfer.tell(
+                TransferEnd(
+                    result: .failure(error), evidence: TransferEvidence(announced: transfer.request.body?.length)))
             return
         }
         active[transfer.address] = transfer
@@ -121,19 +122,6 @@ final class CurlEngine: @unchecked Sendable {
         }
         for (transfer, limit) in overdue { abandon(transfer, because: limit) }
         nextTick = now + interval
-    }
-
-    // MARK: - Sockets
-
-    /// A socket now carries this transfer; whoever had it before takes a last look.
-    func claim(socket: Int32, for transfer: CurlTransfer) {
-        owners[socket]?.transfer?.socketWillBeLetGo()
-        owners[socket] = Unowned(transfer: transfer)
-    }
-
-    func close(socket: Int32) -> Int32 {
-        owners.removeValue(forKey: socket)?.transfer?.socketWillBeLetGo()
-        return Glibc.close(socket)
     }
 }
 

@@ -57,7 +57,8 @@ final class CurlTransfer: @unchecked Sendable {
         if let (option, code) = handle.refusal {
             closeBody()
             throw TransferError(
-                .invalidRequest, "libcurl refuses option \(option.rawValue): \(OutcomeTable.quote(code)).", outcome: .notSent)
+                .invalidRequest, "libcurl refuses option \(option.rawValue): \(OutcomeTable.quote(code)).",
+                outcome: .notSent)
         }
         address = handle.address
         easy = handle
@@ -82,16 +83,14 @@ final class CurlTransfer: @unchecked Sendable {
 
     // MARK: - Called by libcurl
 
-    func connectionIsReady(peerAddress: String, peerPort: Int) {
-        let socket = easy!.socket
+    func connectionIsReady(_ ends: ConnectionEnds) {
         let isReused = easy!.long(CURLINFO_NUM_CONNECTS) == 0
-        let connection = TransferConnection(isReused: isReused, peerAddress: peerAddress, peerPort: peerPort)
+        let connection = TransferConnection(
+            isReused: isReused, peerAddress: ends.peerAddress, peerPort: Int(ends.peerPort))
         let isFirst = self.connection == nil
         self.connection = connection
-        if let socket {
-            probe = SocketProbe(socket: socket)
-            engine?.claim(socket: socket, for: self)
-        }
+        // A connection of HTTP/2 is shared; what the kernel counts there is not this transfer's.
+        if request.options.httpVersion == .http1 { probe = engine?.sockets.claim(ends, for: self) }
         if isFirst { sink?.transfer(.connected(connection)) }
     }
 
@@ -184,7 +183,6 @@ final class CurlTransfer: @unchecked Sendable {
         guard let sample = probe?.sample() else {
             return (TransferProgress(sent: sent, acknowledged: sent, accuracy: .estimated), isHandedOver(sent))
         }
-        // A socket that carries several streams says nothing of one of them; what it counts is an upper bound.
         let pending = Int64(sample.pending)
         let acknowledged = max(reported?.acknowledged ?? 0, max(0, sent - pending))
         let progress = TransferProgress(sent: sent, acknowledged: min(sent, acknowledged), accuracy: accuracy)
@@ -220,6 +218,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// - Parameters:
     ///   - code: What libcurl said, or `nil` when the engine ends the transfer itself.
     ///   - own: Why the engine ends it.
+    /// - Returns: What the sink is to be told once the handle is out of libcurl's hands.
     func end(code: CURLcode?, own: TransferError.Code? = nil) -> TransferEnd {
         isRunning = false
         if let own, ownFailure == nil {
@@ -250,12 +249,14 @@ final class CurlTransfer: @unchecked Sendable {
             return failure(own.code, own.message, evidence: evidence, curl: code, cause: own.cause)
         }
         guard code == CURLE_OK else {
-            let meaning = OutcomeTable.meaning(of: code ?? CURLE_OK, sawResponseHead: assembler.head != nil)
+            let meaning = OutcomeTable.meaning(
+                of: code ?? CURLE_OK, isConnected: connection != nil, sawResponseHead: evidence.sawResponseHead)
             return failure(meaning.code, meaning.message, evidence: evidence, curl: code)
         }
         guard let head = assembler.head else {
             return failure(
-                .responseIncomplete, "The server closed the connection within the head of its answer.", evidence: evidence,
+                .responseIncomplete, "The server closed the connection within the head of its answer.",
+                evidence: evidence,
                 curl: code)
         }
         // A yes before the whole body was taken is not a yes to the whole body.

@@ -73,13 +73,6 @@ import CWaybillCurl
         .microseconds(offset(info))
     }
 
-    /// The socket that the transfer runs on, or `nil` when there is none.
-    var socket: Int32? {
-        var value: Int32 = -1
-        unsafe wb_getinfo_socket(raw, CURLINFO_ACTIVESOCKET, &value)
-        return value >= 0 ? value : nil
-    }
-
     /// What libcurl wrote of its last error, empty when nothing.
     var lastError: String {
         unsafe String(cString: errorText)

@@ -25,8 +25,13 @@ enum OutcomeTable {
     }
 
     /// A code of libcurl's (`libcurl-errors(3)`) in our words.
-    static func meaning(of code: CURLcode, sawResponseHead: Bool) -> (code: TransferError.Code, message: String) {
+    static func meaning(
+        of code: CURLcode, isConnected: Bool, sawResponseHead: Bool
+    ) -> (code: TransferError.Code, message: String) {
         switch code {
+        case CURLE_UNSUPPORTED_PROTOCOL where isConnected:
+            // What libcurl says of an answer without a status line, which would be HTTP/0.9.
+            (.malformedResponse, "The answer is not HTTP. Is it an HTTP server, and is TLS wanted?")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
             (.invalidURL, "The URL can't be used. Give an absolute http or https URL.")
         case CURLE_COULDNT_RESOLVE_HOST:
@@ -41,7 +46,10 @@ enum OutcomeTable {
             (.tlsFailed, "TLS could not be agreed on. The server must speak TLS 1.2 or later.")
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
             CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CRL_BADFILE:
-            (.certificateNotTrusted, "The server's certificate is not trusted. Set tls.certificateAuthorities for a private one.")
+            (
+                .certificateNotTrusted,
+                "The server's certificate is not trusted. Set tls.certificateAuthorities for a private one."
+            )
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR:
             sawResponseHead
                 ? (.responseIncomplete, "The connection broke in the middle of the answer.")
@@ -53,7 +61,10 @@ enum OutcomeTable {
         case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_BAD_CONTENT_ENCODING:
             (.malformedResponse, "The answer breaks the rules of HTTP. Is it an HTTP server?")
         case CURLE_SEND_FAIL_REWIND:
-            (.resendRefused, "The body would have had to be sent again within one attempt, which is never done unasked.")
+            (
+                .resendRefused,
+                "The body would have had to be sent again within one attempt, which is never done unasked."
+            )
         default:
             (.other, "The transfer failed.")
         }
@@ -62,9 +73,11 @@ enum OutcomeTable {
     /// The words for a limit that ran out, or another end of the engine's own making.
     static func message(for code: TransferError.Code, limits: TransferLimits) -> String {
         switch code {
-        case .connectTimeout: "The connection was not ready within \(limits.connect). Check the network, or raise limits.connect."
+        case .connectTimeout:
+            "The connection was not ready within \(limits.connect). Check the network, or raise limits.connect."
         case .stalled: "The server took no byte for \(limits.stall). Try again, or raise limits.stall."
-        case .responseTimeout: "The body was taken, but no whole answer came within \(limits.response). Raise limits.response if the server works that long."
+        case .responseTimeout:
+            "The body was taken, but no whole answer came within \(limits.response). Raise limits.response if the server works that long."
         case .totalTimeout: "The attempt took longer than \(limits.total ?? .zero), the limit that was set for it."
         case .cancelled: "Cancelled."
         default: "The transfer failed."
@@ -79,7 +92,10 @@ enum OutcomeTable {
         case .tooManyHeaderLines:
             (.responseTooLarge, "The head of the answer has more than \(limits.responseHeadLines) lines.")
         case .bodyTooLarge:
-            (.responseTooLarge, "The answer is larger than \(limits.responseBody). Raise limits.responseBody if that is expected.")
+            (
+                .responseTooLarge,
+                "The answer is larger than \(limits.responseBody). Raise limits.responseBody if that is expected."
+            )
         case .malformedStatusLine:
             (.malformedResponse, "The answer's status line is malformed. Is it an HTTP server?")
         }

@@ -28,12 +28,14 @@ enum RequestCheck {
         guard code == CURLUE_OK else {
             let reason = unsafe String(cString: curl_url_strerror(code))
             throw TransferError(
-                .invalidURL, "The URL can't be used (\(reason)). Give an absolute http or https URL.", outcome: .notSent)
+                .invalidURL, "The URL can't be used (\(reason)). Give an absolute http or https URL.", outcome: .notSent
+            )
         }
         let scheme = unsafe part(CURLUPART_SCHEME, of: url) ?? ""
         guard scheme == "http" || scheme == "https" else {
             throw TransferError(
-                .invalidURL, "The scheme \"\(scheme)\" is not for uploads. Give an http or https URL.", outcome: .notSent)
+                .invalidURL, "The scheme \"\(scheme)\" is not for uploads. Give an http or https URL.",
+                outcome: .notSent)
         }
     }
 

@@ -32,6 +32,7 @@ struct ResponseAssembler {
         let text = line.extracting(..<line.countWithoutLineEnd)
         if text.starts(with: "HTTP/") {
             try beginHead(text)
+            headBytes = line.count
             return false
         }
         guard head == nil else { return false }  // trailers of a chunked body
@@ -59,7 +60,6 @@ struct ResponseAssembler {
         }
         let reason = fields.count > 2 ? String(fields[2]) : ""
         pending = HTTPResponse(status: .init(code: code, reasonPhrase: reason))
-        headBytes = line.count
         headLines = 0
         head = nil
         body.removeAll()

@@ -14,6 +14,7 @@ extension EasyHandle {
         note(CURLOPT_HEADERFUNCTION, unsafe wb_setopt_header(raw, takeHeaderLine, context))
         note(CURLOPT_WRITEFUNCTION, unsafe wb_setopt_write(raw, takeResponseBody, context))
         note(CURLOPT_PREREQFUNCTION, unsafe wb_setopt_prereq(raw, beforeRequest, context))
+        note(CURLOPT_SOCKOPTFUNCTION, unsafe wb_setopt_open_socket(raw, openSocket, owner))
         note(CURLOPT_CLOSESOCKETFUNCTION, unsafe wb_setopt_close_socket(raw, closeSocket, owner))
     }
 }
@@ -55,11 +56,21 @@ private func beforeRequest(
     _ context: UnsafeMutableRawPointer?, _ peerAddress: UnsafeMutablePointer<CChar>?,
     _ localAddress: UnsafeMutablePointer<CChar>?, _ peerPort: Int32, _ localPort: Int32
 ) -> Int32 {
-    let address = unsafe peerAddress.map { unsafe String(cString: $0) } ?? ""
-    unsafe transfer(context).connectionIsReady(peerAddress: address, peerPort: Int(peerPort))
+    func text(_ pointer: UnsafeMutablePointer<CChar>?) -> String {
+        unsafe pointer.map { unsafe String(cString: $0) } ?? ""
+    }
+    let ends = unsafe ConnectionEnds(
+        localAddress: text(localAddress), localPort: localPort, peerAddress: text(peerAddress), peerPort: peerPort)
+    unsafe transfer(context).connectionIsReady(ends)
     return CURL_PREREQFUNC_OK
 }
 
+private func openSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ purpose: curlsocktype) -> Int32
+{
+    unsafe Unmanaged<CurlEngine>.fromOpaque(context!).takeUnretainedValue().sockets.open(socket)
+    return CURL_SOCKOPT_OK
+}
+
 private func closeSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> Int32 {
-    unsafe Unmanaged<CurlEngine>.fromOpaque(context!).takeUnretainedValue().close(socket: socket)
+    unsafe Unmanaged<CurlEngine>.fromOpaque(context!).takeUnretainedValue().sockets.close(socket)
 }

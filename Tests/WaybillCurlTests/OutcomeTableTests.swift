@@ -27,7 +27,8 @@ import WaybillCore
 
     @Test func `every code of libcurl's has a meaning and a remedy`() {
         for raw in UInt32(1)...99 {
-            let (_, message) = OutcomeTable.meaning(of: CURLcode(rawValue: raw), sawResponseHead: false)
+            let (_, message) = OutcomeTable.meaning(
+                of: CURLcode(rawValue: raw), isConnected: false, sawResponseHead: false)
             #expect(message.hasSuffix(".") || message.hasSuffix("?"))
         }
     }
@@ -39,6 +40,6 @@ import WaybillCore
         (CURLE_WEIRD_SERVER_REPLY, .malformedResponse), (CURLE_SEND_FAIL_REWIND, .resendRefused),
     ])
     func `the codes that users meet have names of their own`(code: CURLcode, name: TransferError.Code) {
-        #expect(OutcomeTable.meaning(of: code, sawResponseHead: false).code == name)
+        #expect(OutcomeTable.meaning(of: code, isConnected: false, sawResponseHead: false).code == name)
     }
 }

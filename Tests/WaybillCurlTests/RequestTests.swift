@@ -5,16 +5,21 @@ import WaybillCore
 
 @Suite struct RequestTests {
     @Test(arguments: [
-        "file:///etc/passwd", "ftp://host/a", "oss://bucket/key", "gopher://host", "", "no scheme", "http://", "http:// /",
+        "file:///etc/passwd", "ftp://host/a", "oss://bucket/key", "gopher://host", "", "no scheme", "http://",
+        "http:// /",
         "/relative", "http://host:99999/", "javascript:alert(1)",
     ])
     func `only an absolute http or https URL is accepted`(url: String) throws {
-        let error = #expect(throws: TransferError.self) { try RequestCheck.check(TransferRequest(method: .post, url: url)) }
+        let error = #expect(throws: TransferError.self) {
+            try RequestCheck.check(TransferRequest(method: .post, url: url))
+        }
         #expect(error?.code == .invalidURL)
         #expect(error?.outcome == .notSent)
     }
 
-    @Test(arguments: ["http://host", "https://host:8443/a?b=c", "http://[::1]:80/", "HTTP://host/", "http://user:pw@host/"])
+    @Test(arguments: [
+        "http://host", "https://host:8443/a?b=c", "http://[::1]:80/", "HTTP://host/", "http://user:pw@host/",
+    ])
     func `usual URLs are accepted`(url: String) throws {
         try RequestCheck.check(TransferRequest(method: .post, url: url))
     }
@@ -34,11 +39,13 @@ import WaybillCore
         #expect(throws: TransferError.self) { try RequestCheck.check(request) }
     }
 
-    @Test(arguments: [
-        (100, nil, "http://h", 65_536), (1 << 20, nil, "http://h", 524_288), (1 << 30, nil, "https://h", 65_536),
-        (1 << 30, 200 << 10, "http://h", 25_600), (1 << 30, 1 << 30, "http://h", 65_536), (1 << 30, 1_000, "http://h", 16_384),
-        (nil, nil, "http://h", 524_288),
-    ] as [(Int64?, Int64?, String, Int)])
+    @Test(
+        arguments: [
+            (100, nil, "http://h", 65_536), (1 << 20, nil, "http://h", 524_288), (1 << 30, nil, "https://h", 65_536),
+            (1 << 30, 200 << 10, "http://h", 25_600), (1 << 30, 1 << 30, "http://h", 65_536),
+            (1 << 30, 1_000, "http://h", 16_384),
+            (nil, nil, "http://h", 524_288),
+        ] as [(Int64?, Int64?, String, Int)])
     func `the upload buffer fits the body, the rate and TLS`(length: Int64?, rate: Int64?, url: String, size: Int) {
         var request = TransferRequest(method: .post, url: url, body: ScriptedBody(length: length, []))
         request.options.rateLimit = rate.map { .bytes($0) }

@@ -23,7 +23,9 @@ import WaybillCore
     }
 
     @Test func `interim answers are passed over`() throws {
-        let lines = ["HTTP/1.1 100 Continue", "", "HTTP/1.1 103 Early Hints", "Link: </a>", "", "HTTP/1.1 201 Created", ""]
+        let lines = [
+            "HTTP/1.1 100 Continue", "", "HTTP/1.1 103 Early Hints", "Link: </a>", "", "HTTP/1.1 201 Created", "",
+        ]
         let head = try #require(try assemble(lines).head)
         #expect(head.status.code == 201)
         #expect(head.headerFields.isEmpty)

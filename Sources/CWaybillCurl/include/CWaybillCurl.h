@@ -28,6 +28,7 @@ typedef size_t (*wb_data_callback)(char *buffer, size_t size, size_t count, void
 typedef int (*wb_seek_callback)(void *_Nullable context, curl_off_t offset, int origin);
 typedef int (*wb_prereq_callback)(void *_Nullable context, char *_Nullable peer_address,
                                   char *_Nullable local_address, int peer_port, int local_port);
+typedef int (*wb_open_callback)(void *_Nullable context, curl_socket_t socket, curlsocktype purpose);
 typedef int (*wb_close_callback)(void *_Nullable context, curl_socket_t socket);
 
 CURLcode wb_setopt_read(CURL *handle, wb_data_callback callback, void *context);
@@ -35,17 +36,19 @@ CURLcode wb_setopt_write(CURL *handle, wb_data_callback callback, void *context)
 CURLcode wb_setopt_header(CURL *handle, wb_data_callback callback, void *context);
 CURLcode wb_setopt_seek(CURL *handle, wb_seek_callback callback, void *context);
 CURLcode wb_setopt_prereq(CURL *handle, wb_prereq_callback callback, void *context);
+CURLcode wb_setopt_open_socket(CURL *handle, wb_open_callback callback, void *context);
 CURLcode wb_setopt_close_socket(CURL *handle, wb_close_callback callback, void *context);
 
 CURLcode wb_getinfo_long(CURL *handle, CURLINFO info, long *value);
 CURLcode wb_getinfo_off(CURL *handle, CURLINFO info, curl_off_t *value);
-CURLcode wb_getinfo_socket(CURL *handle, CURLINFO info, curl_socket_t *value);
-CURLcode wb_getinfo_pointer(CURL *handle, CURLINFO info, void *_Nullable *_Nonnull value);
 
 CURLMcode wb_multi_setopt_long(CURLM *multi, CURLMoption option, long value);
 
 // A finished transfer, taken out of the union that CURLMsg hides it in. Returns 0 when there is none.
 int wb_multi_next_done(CURLM *multi, CURL *_Nullable *_Nonnull handle, CURLcode *result);
+
+// Whether a socket is the connection between these two ends, given as libcurl prints them.
+int wb_socket_joins(int socket, const char *local_address, int local_port, const char *peer_address, int peer_port);
 
 // What the kernel knows of a TCP socket. Returns 0, or -1 when it is not one.
 //   acked:   bytes that the peer acknowledged since the connection began (tcp_info.tcpi_bytes_acked, RFC 4898);
