@@ -66,9 +66,13 @@ let package = Package(
             swiftSettings: swift),
 
         // Tests.
-        .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: c),
+        .target(
+            name: "CTestSupport", path: "Tests/CTestSupport", cSettings: c, linkerSettings: [.linkedLibrary("curl")]),
         .target(
             name: "TestSupport", dependencies: ["WaybillCore", "CTestSupport"], path: "Tests/TestSupport",
+            swiftSettings: swift),
+        .testTarget(
+            name: "TestSupportTests", dependencies: ["TestSupport", "CTestSupport", "WaybillCore"],
             swiftSettings: swift),
         .testTarget(name: "WaybillCoreTests", dependencies: ["WaybillCore", "TestSupport"], swiftSettings: swift),
         .testTarget(
