@@ -79,7 +79,7 @@ let package = Package(
             name: "WaybillMultipartTests", dependencies: ["WaybillMultipart", "TestSupport"], swiftSettings: swift),
         .testTarget(name: "WaybillJPEGTests", dependencies: ["WaybillJPEG", "TestSupport"], swiftSettings: swift),
         .testTarget(
-            name: "WaybillCurlTests", dependencies: ["WaybillCurl", "WaybillTesting", "TestSupport", httpTypes],
+            name: "WaybillCurlTests", dependencies: ["WaybillCurl", "CWaybillCurl", "TestSupport", httpTypes],
             swiftSettings: swift),
         .testTarget(
             name: "WaybillTests", dependencies: ["Waybill", "WaybillTesting", "TestSupport", httpTypes],

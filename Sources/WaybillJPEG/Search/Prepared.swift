@@ -1,0 +1,60 @@
+import Glibc
+
+/// One size of the picture with the quantiser that should just fit the limit, before anything is written.
+struct Prepared {
+    let image: FrequencyImage
+    let levels: LevelImage
+    /// What the file will have, give or take a few percent.
+    let predictedBytes: Double
+    /// d ln bytes / d ln factor.
+    let slope: Double
+    /// File bytes over the estimate before the trellis: the next size starts from it.
+    let ratio: Double
+
+    var factor: Double { levels.table.factor }
+
+    init(
+        _ image: FrequencyImage, rules: SearchRules, startFactor: Double, startRatio: Double, flag: StopFlag
+    ) throws(JPEGError) {
+        let aim = 0.997 * Double(rules.limit)
+        let rounding = rules.quantiser.rounding
+        let solution = FactorSolver.solve(
+            target: aim / startRatio, from: startFactor, within: rules.factors, tolerance: 0.01
+        ) { SymbolCounts(image, QuantiserTable(factor: $0), rounding: rounding).bytes() }
+        var factor = solution.factor
+        var levels = try LevelImage(image, factor: factor, quantiser: rules.quantiser, flag: flag)
+        // The secant's last slope may come from two points so close that one table entry decides it.
+        var slope = Self.slope(image, around: factor, rounding: rounding)
+        for _ in 0..<3 {
+            let predicted = rules.writtenRatio * levels.estimate
+            let next = rules.clamped(factor * exp(log(aim / predicted) / slope))
+            guard abs(predicted / aim - 1) > 0.02, abs(next / factor - 1) > 1e-3 else { break }
+            factor = next
+            levels = try LevelImage(image, factor: factor, quantiser: rules.quantiser, flag: flag)
+            slope = Self.slope(image, around: factor, rounding: rounding)
+        }
+        self.image = image
+        self.levels = levels
+        self.slope = slope
+        predictedBytes = rules.writtenRatio * levels.estimate
+        ratio = predictedBytes / levels.plainEstimate
+    }
+
+    private static func slope(_ image: FrequencyImage, around factor: Double, rounding: Float) -> Double {
+        let everyPair = image.components[0].blocksDown >= 32 ? 2 : 1
+        let (finer, coarser) = (QuantiserTable(factor: factor / 1.05), QuantiserTable(factor: factor * 1.05))
+        guard finer.natural != coarser.natural else { return -0.7 }
+        let more = SymbolCounts(image, finer, rounding: rounding, everyPair: everyPair).bytes()
+        let less = SymbolCounts(image, coarser, rounding: rounding, everyPair: everyPair).bytes()
+        return min(-0.2, max(-3, log(less / more) / log(1.05 * 1.05)))
+    }
+}
+
+extension SearchRules {
+    /// The factors that may be used.
+    var factors: ClosedRange<Double> { min(finestFactor, QuantiserTable.coarsest)...QuantiserTable.coarsest }
+
+    func clamped(_ factor: Double) -> Double {
+        min(factors.upperBound, max(factors.lowerBound, factor))
+    }
+}
