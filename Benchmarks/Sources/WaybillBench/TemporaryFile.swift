@@ -4,9 +4,7 @@ import Glibc
 final class TemporaryFile {
     let path: String
 
-    /// Makes the file.
-    ///
-    /// - Parameter isWarm: Whether it is read once, so that its pages are in memory when the measured run comes.
+    /// Makes the file. A warm one is read once, so that its pages are in memory when the measured run comes.
     init(byteCount: Int, isWarm: Bool) throws(BenchError) {
         let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(folder)/waybill-bench.XXXXXX".utf8CString)
