@@ -83,6 +83,7 @@ let package = Package(
         .testTarget(name: "IntegrationTests", dependencies: ["Waybill", "TestSupport", httpTypes], swiftSettings: swift),
         .testTarget(
             name: "CLITests", dependencies: ["WaybillCLI", "TestSupport", argumentParser], swiftSettings: swift),
+        .testTarget(name: "DocumentationTests", dependencies: ["Waybill"], swiftSettings: swift),
         .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: swift),
     ],
     swiftLanguageModes: [.v6]

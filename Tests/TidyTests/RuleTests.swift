@@ -89,6 +89,23 @@ struct RuleTests {
                 "target Thing is not in the plan (House.swift)"))
     }
 
+    @Test func `a table that tells another plan is found`() {
+        func rows(_ change: (String, String)?) -> String {
+            House.arrows.map { target, imports in
+                let list =
+                    change?.0 == target ? change!.1 : imports.isEmpty ? "nothing" : imports.joined(separator: ", ")
+                return "| `\(target)` | \(list) | something |"
+            }.joined(separator: "\n")
+        }
+        func findings(_ text: String) -> [String] {
+            messages(PlanTableRule.findings(in: TextFile(path: "Docs/Architecture.md", text: text)))
+        }
+        #expect(findings(rows(nil)).isEmpty)
+        #expect(findings(rows(("WaybillCore", "nothing"))).count == 1)
+        #expect(findings(rows(nil) + "\n| `WaybillAttic` | nothing | dust |") == ["WaybillAttic is not in the plan"])
+        #expect(findings("no table").contains("says nothing of Waybill"))
+    }
+
     // MARK: Size
 
     private func swiftFile(_ text: String) -> TextFile { TextFile(path: "Sources/Waybill/A.swift", text: text) }

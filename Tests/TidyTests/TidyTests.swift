@@ -36,6 +36,11 @@ struct TidyTests {
         expectNone(ManifestRule.findings(inManifest: manifest.text), "see House.swift for the plan")
     }
 
+    @Test func `the architecture page tells the same plan`() throws {
+        let page = try #require(checkout.files.first { $0.path == "Docs/Architecture.md" })
+        expectNone(PlanTableRule.findings(in: page), "see House.swift for the plan")
+    }
+
     @Test func `files fit a sitting and functions a screen`() {
         let measured = checkout.files.filter { $0.path.contains("Sources/") }
         expectNone(measured.flatMap(SizeRule.findings), "split what is too long")
