@@ -66,21 +66,26 @@ let package = Package(
             swiftSettings: swift),
 
         // Tests.
-        .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: c),
+        .target(
+            name: "CTestSupport", path: "Tests/CTestSupport", cSettings: c, linkerSettings: [.linkedLibrary("curl")]),
         .target(
             name: "TestSupport", dependencies: ["WaybillCore", "CTestSupport"], path: "Tests/TestSupport",
+            swiftSettings: swift),
+        .testTarget(
+            name: "TestSupportTests", dependencies: ["TestSupport", "CTestSupport", "WaybillCore"],
             swiftSettings: swift),
         .testTarget(name: "WaybillCoreTests", dependencies: ["WaybillCore", "TestSupport"], swiftSettings: swift),
         .testTarget(
             name: "WaybillMultipartTests", dependencies: ["WaybillMultipart", "TestSupport"], swiftSettings: swift),
         .testTarget(name: "WaybillJPEGTests", dependencies: ["WaybillJPEG", "TestSupport"], swiftSettings: swift),
         .testTarget(
-            name: "WaybillCurlTests", dependencies: ["WaybillCurl", "WaybillTesting", "TestSupport", httpTypes],
+            name: "WaybillCurlTests", dependencies: ["WaybillCurl", "CWaybillCurl", "TestSupport", httpTypes],
             swiftSettings: swift),
         .testTarget(
             name: "WaybillTests", dependencies: ["Waybill", "WaybillTesting", "TestSupport", httpTypes],
             swiftSettings: swift),
-        .testTarget(name: "IntegrationTests", dependencies: ["Waybill", "TestSupport", httpTypes], swiftSettings: swift),
+        .testTarget(
+            name: "IntegrationTests", dependencies: ["Waybill", "TestSupport", httpTypes], swiftSettings: swift),
         .testTarget(
             name: "CLITests", dependencies: ["WaybillCLI", "TestSupport", argumentParser], swiftSettings: swift),
         .testTarget(name: "DocumentationTests", dependencies: ["Waybill"], swiftSettings: swift),

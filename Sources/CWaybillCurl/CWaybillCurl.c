@@ -1,1 +1,127 @@
+#define _GNU_SOURCE  // pthread_setname_np
 #include "CWaybillCurl.h"
+
+#include <arpa/inet.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+static pthread_once_t global_once = PTHREAD_ONCE_INIT;
+static CURLcode global_result;
+
+static void init_global(void) { global_result = curl_global_init(CURL_GLOBAL_DEFAULT); }
+
+CURLcode wb_global_init(void) {
+    pthread_once(&global_once, init_global);
+    return global_result;
+}
+
+void wb_prepare_thread(const char *name) {
+    pthread_setname_np(pthread_self(), name);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+CURLcode wb_setopt_long(CURL *handle, CURLoption option, long value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+CURLcode wb_setopt_off(CURL *handle, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+CURLcode wb_setopt_string(CURL *handle, CURLoption option, const char *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+CURLcode wb_setopt_pointer(CURL *handle, CURLoption option, void *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+CURLcode wb_setopt_slist(CURL *handle, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
+// A callback and its context are set together, so that neither can be forgotten.
+#define WB_SET_CALLBACK(name, type, function_option, data_option)                   \
+    CURLcode name(CURL *handle, type callback, void *context) {                     \
+        CURLcode code = curl_easy_setopt(handle, function_option, callback);        \
+        return code != CURLE_OK ? code : curl_easy_setopt(handle, data_option, context); \
+    }
+
+WB_SET_CALLBACK(wb_setopt_read, wb_data_callback, CURLOPT_READFUNCTION, CURLOPT_READDATA)
+WB_SET_CALLBACK(wb_setopt_write, wb_data_callback, CURLOPT_WRITEFUNCTION, CURLOPT_WRITEDATA)
+WB_SET_CALLBACK(wb_setopt_header, wb_data_callback, CURLOPT_HEADERFUNCTION, CURLOPT_HEADERDATA)
+WB_SET_CALLBACK(wb_setopt_seek, wb_seek_callback, CURLOPT_SEEKFUNCTION, CURLOPT_SEEKDATA)
+WB_SET_CALLBACK(wb_setopt_prereq, wb_prereq_callback, CURLOPT_PREREQFUNCTION, CURLOPT_PREREQDATA)
+WB_SET_CALLBACK(wb_setopt_open_socket, wb_open_callback, CURLOPT_SOCKOPTFUNCTION, CURLOPT_SOCKOPTDATA)
+WB_SET_CALLBACK(wb_setopt_close_socket, wb_close_callback, CURLOPT_CLOSESOCKETFUNCTION, CURLOPT_CLOSESOCKETDATA)
+
+CURLcode wb_getinfo_long(CURL *handle, CURLINFO info, long *value) {
+    return curl_easy_getinfo(handle, info, value);
+}
+
+CURLcode wb_getinfo_off(CURL *handle, CURLINFO info, curl_off_t *value) {
+    return curl_easy_getinfo(handle, info, value);
+}
+
+CURLMcode wb_multi_setopt_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+
+int wb_multi_next_done(CURLM *multi, CURL **handle, CURLcode *result) {
+    int left = 0;
+    CURLMsg *message;
+    while ((message = curl_multi_info_read(multi, &left)) != NULL) {
+        if (message->msg == CURLMSG_DONE) {
+            *handle = message->easy_handle;
+            *result = message->data.result;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int is_end(const struct sockaddr_storage *end, const char *address, int port) {
+    char text[INET6_ADDRSTRLEN];
+    const void *number;
+    uint16_t network_port;
+    if (end->ss_family == AF_INET) {
+        number = &((const struct sockaddr_in *)end)->sin_addr;
+        network_port = ((const struct sockaddr_in *)end)->sin_port;
+    } else if (end->ss_family == AF_INET6) {
+        number = &((const struct sockaddr_in6 *)end)->sin6_addr;
+        network_port = ((const struct sockaddr_in6 *)end)->sin6_port;
+    } else {
+        return 0;
+    }
+    return ntohs(network_port) == port && inet_ntop(end->ss_family, number, text, sizeof text) != NULL &&
+           strcmp(text, address) == 0;
+}
+
+int wb_socket_joins(int socket, const char *local_address, int local_port, const char *peer_address, int peer_port) {
+    struct sockaddr_storage local, peer;
+    socklen_t local_length = sizeof local, peer_length = sizeof peer;
+    return getsockname(socket, (struct sockaddr *)&local, &local_length) == 0 &&
+           getpeername(socket, (struct sockaddr *)&peer, &peer_length) == 0 &&
+           is_end(&local, local_address, local_port) && is_end(&peer, peer_address, peer_port);
+}
+
+int wb_tcp_state(int socket, uint64_t *acked, uint64_t *pending) {
+    struct tcp_info info;
+    memset(&info, 0, sizeof info);
+    socklen_t length = sizeof info;
+    if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return -1;
+    int queued = 0;
+    if (ioctl(socket, SIOCOUTQ, &queued) != 0) return -1;
+    *acked = info.tcpi_bytes_acked;
+    *pending = queued > 0 ? (uint64_t)queued : 0;
+    return 0;
+}

@@ -1,1 +1,54 @@
+#define _GNU_SOURCE
 #include "CWaybillFiles.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#if __has_include(<linux/openat2.h>)
+#include <linux/openat2.h>
+#endif
+
+ssize_t wb_pread_nowait(int descriptor, void *buffer, size_t count, off_t offset) {
+    struct iovec vector = {.iov_base = buffer, .iov_len = count};
+    ssize_t result = preadv2(descriptor, &vector, 1, offset, RWF_NOWAIT);
+    return result < 0 ? -errno : result;
+}
+
+int wb_open_cached(const char *path, int flags) {
+#if defined(RESOLVE_CACHED) && defined(SYS_openat2)
+    struct open_how how = {.flags = (unsigned)(flags | O_CLOEXEC), .resolve = RESOLVE_CACHED};
+    long result = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+    return result < 0 ? -errno : (int)result;
+#else
+    (void)path;
+    (void)flags;
+    return -ENOSYS;
+#endif
+}
+
+int wb_stat_cached(const char *path, struct stat *status) {
+    int descriptor = wb_open_cached(path, O_PATH);
+    if (descriptor < 0) return descriptor;
+    int result = fstat(descriptor, status) < 0 ? -errno : 0;
+    close(descriptor);
+    return result;
+}
+
+ssize_t wb_find(const void *haystack, size_t haystack_count, const void *needle, size_t needle_count) {
+    const char *found = memmem(haystack, haystack_count, needle, needle_count);
+    return found ? found - (const char *)haystack : -1;
+}
+
+ssize_t wb_find_byte(const void *bytes, size_t count, unsigned char byte) {
+    const char *found = memchr(bytes, byte, count);
+    return found ? found - (const char *)bytes : -1;
+}
+
+ssize_t wb_find_last_byte(const void *bytes, size_t count, unsigned char byte) {
+    const char *found = memrchr(bytes, byte, count);
+    return found ? found - (const char *)bytes : -1;
+}

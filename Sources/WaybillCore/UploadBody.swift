@@ -20,6 +20,7 @@ public protocol UploadBody: Sendable {
     ///
     /// - Parameter wake: To be called, from any thread and as often as wanted, when a reader that answered
     ///   ``BodyRead/later`` has something to give. It never blocks and never calls back into the reader.
+    /// - Returns: A reader at the first byte.
     /// - Throws: Why the body can't be read (a file that is gone or was changed since its length was promised), or
     ///   that a one-shot body was asked for a second reader.
     func makeReader(wake: @escaping @Sendable () -> Void) throws -> any BodyReader

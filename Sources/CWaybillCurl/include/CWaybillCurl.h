@@ -1,1 +1,68 @@
-#pragma once
+// The fence around libcurl: everything of its API that Swift cannot call or should not be trusted to call.
+//
+// curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic, which Swift cannot import. There is
+// one wrapper per kind of argument, so that an `int` can never stand where libcurl reads a `long`. Macros with
+// a cast are not imported either; they come as typed constants.
+#ifndef CWAYBILLCURL_H
+#define CWAYBILLCURL_H
+
+#include <curl/curl.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma clang assume_nonnull begin
+
+// Initialises libcurl once per process. Returns CURLE_OK or why not.
+CURLcode wb_global_init(void);
+
+// Names the calling thread and keeps SIGPIPE from it: OpenSSL writes to sockets that the peer has closed.
+void wb_prepare_thread(const char *name);
+
+CURLcode wb_setopt_long(CURL *handle, CURLoption option, long value);
+CURLcode wb_setopt_off(CURL *handle, CURLoption option, curl_off_t value);
+CURLcode wb_setopt_string(CURL *handle, CURLoption option, const char *_Nullable value);
+CURLcode wb_setopt_pointer(CURL *handle, CURLoption option, void *_Nullable value);
+CURLcode wb_setopt_slist(CURL *handle, CURLoption option, struct curl_slist *_Nullable value);
+
+typedef size_t (*wb_data_callback)(char *buffer, size_t size, size_t count, void *_Nullable context);
+typedef int (*wb_seek_callback)(void *_Nullable context, curl_off_t offset, int origin);
+typedef int (*wb_prereq_callback)(void *_Nullable context, char *_Nullable peer_address,
+                                  char *_Nullable local_address, int peer_port, int local_port);
+typedef int (*wb_open_callback)(void *_Nullable context, curl_socket_t socket, curlsocktype purpose);
+typedef int (*wb_close_callback)(void *_Nullable context, curl_socket_t socket);
+
+CURLcode wb_setopt_read(CURL *handle, wb_data_callback callback, void *context);
+CURLcode wb_setopt_write(CURL *handle, wb_data_callback callback, void *context);
+CURLcode wb_setopt_header(CURL *handle, wb_data_callback callback, void *context);
+CURLcode wb_setopt_seek(CURL *handle, wb_seek_callback callback, void *context);
+CURLcode wb_setopt_prereq(CURL *handle, wb_prereq_callback callback, void *context);
+CURLcode wb_setopt_open_socket(CURL *handle, wb_open_callback callback, void *context);
+CURLcode wb_setopt_close_socket(CURL *handle, wb_close_callback callback, void *context);
+
+CURLcode wb_getinfo_long(CURL *handle, CURLINFO info, long *value);
+CURLcode wb_getinfo_off(CURL *handle, CURLINFO info, curl_off_t *value);
+
+CURLMcode wb_multi_setopt_long(CURLM *multi, CURLMoption option, long value);
+
+// A finished transfer, taken out of the union that CURLMsg hides it in. Returns 0 when there is none.
+int wb_multi_next_done(CURLM *multi, CURL *_Nullable *_Nonnull handle, CURLcode *result);
+
+// Whether a socket is the connection between these two ends, given as libcurl prints them.
+int wb_socket_joins(int socket, const char *local_address, int local_port, const char *peer_address, int peer_port);
+
+// What the kernel knows of a TCP socket. Returns 0, or -1 when it is not one.
+//   acked:   bytes that the peer acknowledged since the connection began (tcp_info.tcpi_bytes_acked, RFC 4898);
+//            glibc's <netinet/tcp.h> lacks the field, the kernel's header has it.
+//   pending: bytes written and not acknowledged (SIOCOUTQ, tcp(7)).
+int wb_tcp_state(int socket, uint64_t *acked, uint64_t *pending);
+
+static const size_t wb_readfunc_abort = CURL_READFUNC_ABORT;
+static const size_t wb_readfunc_pause = CURL_READFUNC_PAUSE;
+static const long wb_sslversion_tls_1_2 = CURL_SSLVERSION_TLSv1_2;
+static const long wb_http_version_1_1 = CURL_HTTP_VERSION_1_1;
+static const long wb_http_version_2_tls = CURL_HTTP_VERSION_2TLS;
+static const CURLversion wb_version_now = CURLVERSION_NOW;
+
+#pragma clang assume_nonnull end
+
+#endif

@@ -1,1 +1,31 @@
+// The few calls of the C library that glibc shows only with _GNU_SOURCE, which Swift's importer does not define.
 #pragma once
+
+#include <stddef.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#pragma clang assume_nonnull begin
+
+/// pread(2) that never waits for a disk: preadv2(2) with RWF_NOWAIT.
+/// Returns the bytes read, 0 at the end of the file, or a negated errno: -EAGAIN when the page is not in memory,
+/// -EOPNOTSUPP when the file system cannot tell.
+ssize_t wb_pread_nowait(int descriptor, void *buffer, size_t count, off_t offset);
+
+/// open(2) that succeeds only if every step of the path is in the kernel's cache: openat2(2) with RESOLVE_CACHED.
+/// Returns a descriptor (close-on-exec), or a negated errno. Any failure means no more than: ask where waiting is allowed.
+int wb_open_cached(const char *path, int flags);
+
+/// stat(2) in the same manner. Returns 0 or a negated errno.
+int wb_stat_cached(const char *path, struct stat *status);
+
+/// memmem(3) in offsets: where the needle begins, or -1.
+ssize_t wb_find(const void *haystack, size_t haystack_count, const void *needle, size_t needle_count);
+
+/// memchr(3) in offsets: where the byte first stands, or -1.
+ssize_t wb_find_byte(const void *bytes, size_t count, unsigned char byte);
+
+/// memrchr(3) in offsets: where the byte last stands, or -1.
+ssize_t wb_find_last_byte(const void *bytes, size_t count, unsigned char byte);
+
+#pragma clang assume_nonnull end

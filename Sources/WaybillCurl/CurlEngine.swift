@@ -1,0 +1,132 @@
+import CWaybillCurl
+import Glibc
+import WaybillCore
+
+/// One thread that owns one multi handle and everything in it.
+///
+/// Others only post commands. The loop: take commands, let libcurl work, end what has ended, look at the clock, sleep
+/// until something happens. It never blocks on anything else: not on a disk, not on a name server, not on a lock that
+/// is held over foreign code.
+final class CurlEngine: @unchecked Sendable {
+    let inbox: EngineInbox
+    let sockets = SocketRegistry()
+    private var commands: [EngineCommand] = []
+    /// By the address of the easy handle, which is what libcurl tells of a transfer that has ended.
+    private var active: [UInt: CurlTransfer] = [:]
+    private var pool = HandlePool()
+    private var nextTick = ContinuousClock.now
+    private var isClosing = false
+
+    init(maximumConnections: Int) {
+        inbox = EngineInbox(multi: MultiHandle(maximumConnections: maximumConnections))
+    }
+
+    /// Starts the thread. It keeps the engine alive until ``EngineCommand/close`` and the last transfer's end.
+    func run() {
+        let context = unsafe Unmanaged.passRetained(self).toOpaque()
+        var thread = pthread_t()
+        let code = unsafe pthread_create(&thread, nil, runEngine, context)
+        precondition(code == 0, "the engine's thread could not be started (pthread_create: \(code))")
+        pthread_detach(thread)
+    }
+
+    fileprivate func loop() {
+        unsafe wb_prepare_thread("waybill-curl")
+        while true {
+            inbox.take(into: &commands)
+            for command in commands { perform(command) }
+            inbox.multi.perform()
+            endFinished()
+            let now = ContinuousClock.now
+            if now >= nextTick { tick(now) }
+            if isClosing, active.isEmpty { break }
+            inbox.sleep(milliseconds: active.isEmpty ? 600_000 : milliseconds(until: nextTick, from: now))
+        }
+        pool = HandlePool()
+        inbox.close()
+    }
+
+    private func milliseconds(until tick: ContinuousClock.Instant, from now: ContinuousClock.Instant) -> Int32 {
+        Int32(clamping: (tick - now).wholeMilliseconds + 1)
+    }
+
+    private func perform(_ command: EngineCommand) {
+        switch command {
+        case .start(let transfer): start(transfer)
+        case .cancel(let transfer): abandon(transfer, because: .cancelled)
+        case .pause(let transfer): transfer.setPaused(true)
+        case .resume(let transfer): transfer.setPaused(false)
+        case .limit(let transfer, let rate): transfer.limit(to: rate)
+        case .readable(let transfer): transfer.bodyIsReadable()
+        case .close: isClosing = true
+        }
+    }
+
+    // MARK: - Life of a transfer
+
+    private func start(_ transfer: CurlTransfer) {
+        do throws(TransferError) {
+            guard let handle = pool.take() else {
+                throw TransferError(.other, "libcurl could not make a handle; memory is out.", outcome: .notSent)
+            }
+            try transfer.begin(on: self, handle: handle) { [inbox, weak transfer] in
+                if let transfer { inbox.post(.readable(transfer)) }
+            }
+            let code = transfer.join(inbox.multi)
+            guard code == CURLM_OK else {
+                transfer.closeBody()
+                throw TransferError(
+                    .other, "libcurl refuses the transfer (multi code \(code.rawValue)).", outcome: .notSent)
+            }
+        } catch {
+            transfer.tell(
+                TransferEnd(
+                    result: .failure(error), evidence: TransferEvidence(announced: transfer.request.body?.length)))
+            return
+        }
+        active[transfer.address] = transfer
+        let interval = TransferWatch.interval(for: transfer.request.options.limits)
+        nextTick = min(nextTick, .now + min(interval, Self.progressInterval))
+    }
+
+    private func endFinished() {
+        while let (handle, code) = inbox.multi.nextDone() {
+            guard let transfer = active.removeValue(forKey: handle) else { continue }
+            finish(transfer, end: transfer.end(code: code), mayReuse: code == CURLE_OK)
+        }
+    }
+
+    private func abandon(_ transfer: CurlTransfer, because reason: TransferError.Code) {
+        guard transfer.isRunning, active.removeValue(forKey: transfer.address) != nil else { return }
+        finish(transfer, end: transfer.end(code: nil, own: reason), mayReuse: false)
+    }
+
+    /// Takes the handle out before anybody is told, so that an abandoned transfer's socket is closed by then.
+    private func finish(_ transfer: CurlTransfer, end: TransferEnd, mayReuse: Bool) {
+        if let handle = transfer.leave(inbox.multi), mayReuse { pool.give(handle) }
+        transfer.tell(end)
+    }
+
+    // MARK: - The clock
+
+    /// Twenty looks a second while somebody listens.
+    static let progressInterval = Duration.milliseconds(50)
+
+    private func tick(_ now: ContinuousClock.Instant) {
+        var interval = Duration.milliseconds(250)
+        var overdue: [(CurlTransfer, TransferError.Code)] = []
+        for transfer in active.values {
+            if let limit = transfer.tick(now: now) { overdue.append((transfer, limit)) }
+            interval = min(interval, TransferWatch.interval(for: transfer.request.options.limits))
+            if transfer.sink?.wantsProgress == true { interval = min(interval, Self.progressInterval) }
+        }
+        for (transfer, limit) in overdue { abandon(transfer, because: limit) }
+        nextTick = now + interval
+    }
+}
+
+private func runEngine(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    let engine = unsafe Unmanaged<CurlEngine>.fromOpaque(context!).takeRetainedValue()
+    engine.loop()
+    return nil
+}

@@ -1,0 +1,28 @@
+internal import CWaybillCurl
+
+/// Which libcurl this process runs on, for reports of what is at hand.
+public struct CurlLibrary: Sendable {
+    /// The version: `7.88.1`.
+    public let version: String
+    /// The TLS library and its version, or `nil` when libcurl was built without.
+    public let tls: String?
+    /// Whether name look-ups run beside the engine's thread. Without it a slow name server delays every transfer.
+    public let hasAsynchronousNameLookup: Bool
+    /// Whether HTTP/2 is there.
+    public let hasHTTP2: Bool
+
+    /// The library that is loaded.
+    public static var loaded: CurlLibrary {
+        let info = unsafe curl_version_info(wb_version_now).pointee
+        func text(_ pointer: UnsafePointer<CChar>?) -> String? { unsafe pointer.map { unsafe String(cString: $0) } }
+        return unsafe CurlLibrary(
+            version: text(info.version) ?? "?", tls: text(info.ssl_version),
+            hasAsynchronousNameLookup: info.features & CURL_VERSION_ASYNCHDNS != 0,
+            hasHTTP2: info.features & CURL_VERSION_HTTP2 != 0)
+    }
+
+    /// Whether it is recent enough: 7.87 or later, for its way to leave a name look-up behind (`CURLOPT_QUICK_EXIT`).
+    public static var isSupported: Bool {
+        unsafe curl_version_info(wb_version_now).pointee.version_num >= 0x07_57_00
+    }
+}

@@ -1,0 +1,71 @@
+internal import CWaybillCurl
+public import Logging
+public import WaybillCore
+
+/// The transport over libcurl: one thread, one multi handle, any number of attempts at once.
+///
+/// ```swift
+/// let transport = CurlTransport()
+/// let session = UploadSession(configuration: .init(), transport: transport)
+/// ```
+///
+/// It runs what it is handed: it follows no redirect, repeats nothing, and reads no environment. An attempt costs its
+/// upload buffer (64 KiB under 1 MiB of body and under TLS, else 512 KiB) while it runs. When the transport is
+/// released, running attempts go on to their end.
+public final class CurlTransport: UploadTransport {
+    /// How the transport is set up.
+    public struct Configuration: Sendable {
+        /// How many idle connections are kept open at most.
+        public var maximumIdleConnections = 16
+
+        /// The defaults.
+        public init() {}
+    }
+
+    private let engine: CurlEngine
+    private let logger: Logger?
+
+    /// Starts the engine's thread.
+    ///
+    /// - Parameters:
+    ///   - configuration: How the transport is set up.
+    ///   - logger: Where attempts are logged, at `debug` and, for what endangers the user, at `warning`. Silent by default.
+    public init(configuration: Configuration = Configuration(), logger: Logger? = nil) {
+        let code = wb_global_init()
+        precondition(code == CURLE_OK, "libcurl could not be initialised: \(OutcomeTable.quote(code))")
+        engine = CurlEngine(maximumConnections: configuration.maximumIdleConnections)
+        self.logger = logger
+        engine.run()
+    }
+
+    deinit {
+        engine.inbox.post(.close)
+    }
+
+    /// Starts an attempt at once. See ``UploadTransport/start(_:sink:)``.
+    public func start(_ request: TransferRequest, sink: any TransferSink) -> any TransferControl {
+        if request.options.tls.insecureSkipVerification {
+            logger?.warning("certificate not verified", metadata: ["upload": "\(request.id)"])
+        }
+        logger?.debug("attempt started", metadata: ["upload": "\(request.id)", "method": "\(request.method)"])
+        let transfer = CurlTransfer(request, sink: sink)
+        engine.inbox.post(.start(transfer))
+        return CurlTransferControl(transfer: transfer, inbox: engine.inbox)
+    }
+}
+
+/// Turns calls into commands. The inbox keeps their order, so a cancel never overtakes its start.
+private final class CurlTransferControl: TransferControl {
+    private let transfer: CurlTransfer
+    private let inbox: EngineInbox
+
+    init(transfer: CurlTransfer, inbox: EngineInbox) {
+        self.transfer = transfer
+        self.inbox = inbox
+    }
+
+    func cancel() { inbox.post(.cancel(transfer)) }
+    func pause() { inbox.post(.pause(transfer)) }
+    func resume() { inbox.post(.resume(transfer)) }
+    func limit(to rate: ByteCount?) { inbox.post(.limit(transfer, rate)) }
+}

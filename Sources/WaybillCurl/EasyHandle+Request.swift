@@ -1,0 +1,110 @@
+import CWaybillCurl
+import WaybillCore
+
+extension EasyHandle {
+    /// Sets every option that a request needs, apart from the callbacks.
+    ///
+    /// What libcurl would do unasked is switched off here: redirects, the environment's proxies, `Expect`, a content
+    /// type of its own.
+    func configure(for request: TransferRequest, headers: borrowing StringList, resolve: borrowing StringList) {
+        set(CURLOPT_URL, request.url)
+        set(CURLOPT_PROTOCOLS_STR, "http,https")
+        set(CURLOPT_PATH_AS_IS, true)
+        set(CURLOPT_FOLLOWLOCATION, false)
+        set(CURLOPT_NOSIGNAL, true)
+        // Without it, libcurl waits for a resolver's thread when a transfer is removed, and the whole engine with it.
+        set(CURLOPT_QUICK_EXIT, true)
+        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
+        set(CURLOPT_PROXY, request.options.proxy ?? "")
+        set(CURLOPT_HTTPHEADER, headers)
+        if unsafe resolve.first != nil { set(CURLOPT_RESOLVE, resolve) }
+        configureMethod(request)
+        configureTLS(request.options)
+        configureLimits(request)
+    }
+
+    private func configureMethod(_ request: TransferRequest) {
+        guard let body = request.body else {
+            switch request.method {
+            case .get: set(CURLOPT_HTTPGET, true)
+            case .head: set(CURLOPT_NOBODY, true)
+            case .post, .put, .patch: configurePost(request.method, length: 0)
+            default:
+                set(CURLOPT_HTTPGET, true)
+                set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+            }
+            return
+        }
+        configurePost(request.method, length: body.length)
+        set(CURLOPT_UPLOAD_BUFFERSIZE, Self.uploadBufferSize(for: request))
+    }
+
+    /// One path for all methods with a body. `CURLOPT_UPLOAD` would do for PUT, but brings PUT's own rules.
+    private func configurePost(_ method: HTTPRequest.Method, length: Int64?) {
+        set(CURLOPT_POST, true)
+        set(CURLOPT_POSTFIELDSIZE_LARGE, large: length ?? -1)
+        if length == 0 { set(CURLOPT_POSTFIELDS, "") }
+        if method != .post { set(CURLOPT_CUSTOMREQUEST, method.rawValue) }
+    }
+
+    private func configureTLS(_ options: TransferOptions) {
+        set(CURLOPT_HTTP_VERSION, options.httpVersion == .http1 ? wb_http_version_1_1 : wb_http_version_2_tls)
+        set(CURLOPT_SSLVERSION, wb_sslversion_tls_1_2)
+        if let authorities = options.tls.certificateAuthorities { set(CURLOPT_CAINFO, authorities) }
+        if options.tls.insecureSkipVerification {
+            set(CURLOPT_SSL_VERIFYPEER, 0)
+            set(CURLOPT_SSL_VERIFYHOST, 0)
+        }
+    }
+
+    private func configureLimits(_ request: TransferRequest) {
+        // The engine's own watch decides; libcurl's limit stands behind it, because its default is 300 s.
+        let connect = request.options.limits.connect + .seconds(5)
+        set(CURLOPT_CONNECTTIMEOUT_MS, connect.wholeMilliseconds)
+        set(CURLOPT_EXPECT_100_TIMEOUT_MS, 200)
+        set(CURLOPT_TCP_KEEPALIVE, true)
+        setRateLimit(request.options.rateLimit)
+    }
+
+    /// Takes effect at once, also on a running transfer.
+    func setRateLimit(_ rate: ByteCount?) {
+        set(CURLOPT_MAX_SEND_SPEED_LARGE, large: rate?.bytes ?? 0)
+    }
+
+    /// Large buffers make large bodies 1.7 times as fast on a plain connection. Small bodies lose by them: libcurl
+    /// allocates the buffer for each transfer, and glibc gives blocks of 128 KiB back to the kernel each time. TLS sends
+    /// records of 16 KiB whatever the buffer. A limited rate is kept in bursts of one buffer, so that one is small.
+    static func uploadBufferSize(for request: TransferRequest) -> Int {
+        if let rate = request.options.rateLimit { return Int(max(16 << 10, min(64 << 10, rate.bytes / 8))) }
+        let isSmall = request.body?.length.map { $0 < 1 << 20 } ?? false
+        return isSmall || request.url.lowercased().hasPrefix("https:") ? 64 << 10 : 512 << 10
+    }
+}
+
+extension StringList {
+    /// The header lines of a request, as libcurl takes them.
+    static func headers(of request: TransferRequest) -> StringList {
+        var list = StringList()
+        for field in request.headers {
+            // "Name;" is libcurl's way to say a field with an empty value; "Name:" would remove it.
+            list.append(field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)")
+        }
+        if request.headers[.contentType] == nil { list.append("Content-Type:") }
+        if request.headers[.accept] == nil { list.append("Accept: */*") }
+        list.append(asksLeave(request) ? "Expect: 100-continue" : "Expect:")
+        if let body = request.body, body.length == nil { list.append("Transfer-Encoding: chunked") }
+        return list
+    }
+
+    private static func asksLeave(_ request: TransferRequest) -> Bool {
+        guard let body = request.body, case .above(let threshold) = request.options.expectContinue else { return false }
+        return body.length.map { $0 > threshold.bytes } ?? true
+    }
+}
+
+extension Duration {
+    var wholeMilliseconds: Int {
+        let (seconds, attoseconds) = components
+        return Int(seconds) * 1_000 + Int(attoseconds / 1_000_000_000_000_000)
+    }
+}

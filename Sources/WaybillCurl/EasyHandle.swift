@@ -1,0 +1,101 @@
+import CWaybillCurl
+
+/// The owner of one `CURL *`: frees it, and turns its options into typed calls.
+///
+/// A refused option is remembered, not thrown, so that the list of options reads as a list; ``refusal`` tells of
+/// the first one.
+@safe final class EasyHandle {
+    let raw: UnsafeMutableRawPointer
+    private let errorText: UnsafeMutablePointer<CChar>
+    private(set) var refusal: (option: CURLoption, code: CURLcode)?
+
+    init?() {
+        guard let handle = unsafe curl_easy_init() else { return nil }
+        unsafe raw = handle
+        unsafe errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        unsafe errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit {
+        unsafe curl_easy_cleanup(raw)
+        unsafe errorText.deallocate()
+    }
+
+    /// Makes the handle as new; its connections and TLS sessions live on in the multi handle.
+    func reset() {
+        unsafe curl_easy_reset(raw)
+        refusal = nil
+        unsafe errorText.pointee = 0
+        note(CURLOPT_ERRORBUFFER, unsafe wb_setopt_pointer(raw, CURLOPT_ERRORBUFFER, errorText))
+    }
+
+    /// What libcurl calls the handle by.
+    var address: UInt { unsafe UInt(bitPattern: raw) }
+
+    func set(_ option: CURLoption, _ value: Int) {
+        note(option, unsafe wb_setopt_long(raw, option, value))
+    }
+
+    func set(_ option: CURLoption, _ value: Bool) {
+        set(option, value ? 1 : 0)
+    }
+
+    /// For the options whose names end in `_LARGE`.
+    func set(_ option: CURLoption, large value: Int64) {
+        note(option, unsafe wb_setopt_off(raw, option, Int(value)))
+    }
+
+    func set(_ option: CURLoption, _ value: String?) {
+        note(option, unsafe wb_setopt_string(raw, option, value))
+    }
+
+    func set(_ option: CURLoption, _ list: borrowing StringList) {
+        note(option, unsafe wb_setopt_slist(raw, option, list.first))
+    }
+
+    func note(_ option: CURLoption, _ code: CURLcode) {
+        if code != CURLE_OK, refusal == nil { refusal = (option, code) }
+    }
+
+    func long(_ info: CURLINFO) -> Int {
+        var value = 0
+        unsafe wb_getinfo_long(raw, info, &value)
+        return value
+    }
+
+    func offset(_ info: CURLINFO) -> Int64 {
+        var value = 0
+        unsafe wb_getinfo_off(raw, info, &value)
+        return Int64(value)
+    }
+
+    func microseconds(_ info: CURLINFO) -> Duration {
+        .microseconds(offset(info))
+    }
+
+    /// What libcurl wrote of its last error, empty when nothing.
+    var lastError: String {
+        unsafe String(cString: errorText)
+    }
+}
+
+/// The owner of a `curl_slist`.
+@safe struct StringList: ~Copyable {
+    private(set) var first: UnsafeMutablePointer<curl_slist>?
+
+    init() { unsafe first = nil }
+
+    init(_ strings: [String]) {
+        self.init()
+        for string in strings { append(string) }
+    }
+
+    deinit {
+        unsafe curl_slist_free_all(first)
+    }
+
+    mutating func append(_ string: String) {
+        // A failed append leaves the old list standing; out of memory is not survivable here anyway.
+        if let longer = unsafe curl_slist_append(first, string) { unsafe first = longer }
+    }
+}

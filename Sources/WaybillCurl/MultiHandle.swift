@@ -1,0 +1,48 @@
+import CWaybillCurl
+
+/// The owner of the one `CURLM *` of an engine. Only the engine's thread may touch it, except for ``wake()``.
+@safe struct MultiHandle: @unchecked Sendable {
+    private let raw: UnsafeMutableRawPointer
+
+    init(maximumConnections: Int) {
+        // curl_multi_init fails only when memory is out.
+        unsafe raw = curl_multi_init()!
+        unsafe wb_multi_setopt_long(raw, CURLMOPT_MAXCONNECTS, maximumConnections)
+    }
+
+    /// Frees it and closes the connections that are kept alive. Nothing may be called afterwards.
+    func free() {
+        unsafe curl_multi_cleanup(raw)
+    }
+
+    func add(_ handle: EasyHandle) -> CURLMcode {
+        unsafe curl_multi_add_handle(raw, handle.raw)
+    }
+
+    func remove(_ handle: EasyHandle) {
+        unsafe curl_multi_remove_handle(raw, handle.raw)
+    }
+
+    func perform() {
+        var running: Int32 = 0
+        unsafe curl_multi_perform(raw, &running)
+    }
+
+    /// The next transfer that ended, as the address of its easy handle.
+    func nextDone() -> (handle: UInt, code: CURLcode)? {
+        var handle: UnsafeMutableRawPointer?
+        var code = CURLE_OK
+        guard unsafe wb_multi_next_done(raw, &handle, &code) == 1, let handle = unsafe handle else { return nil }
+        return (UInt(bitPattern: handle), code)
+    }
+
+    /// Sleeps until a socket is ready, a timer of libcurl's is due, somebody calls ``wake()``, or time is up.
+    func poll(milliseconds: Int32) {
+        unsafe curl_multi_poll(raw, nil, 0, milliseconds, nil)
+    }
+
+    /// Ends a ``poll(milliseconds:)``, or the next one. From any thread (`curl_multi_wakeup(3)`).
+    func wake() {
+        unsafe curl_multi_wakeup(raw)
+    }
+}

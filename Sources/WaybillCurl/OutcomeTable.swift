@@ -1,0 +1,108 @@
+import CWaybillCurl
+import WaybillCore
+
+/// Where libcurl's codes become ours, and where what was seen becomes what may be believed.
+///
+/// The outcome never depends on the code alone: code 56 is "not sent" on a kept-alive connection that had died, and
+/// "unknown" after the last byte. What decides is the evidence of bytes.
+enum OutcomeTable {
+    /// What may be believed after a failure.
+    ///
+    /// | request acknowledged | whole body handed to the kernel | connection | outcome |
+    /// | --- | --- | --- | --- |
+    /// | no | no | any or none | `notSent` |
+    /// | no | yes | reused: it was dead before the first byte | `notSent` |
+    /// | no | yes | fresh: the peer took the connection, so it may have read | `unknown` |
+    /// | yes | no | any | `incomplete` |
+    /// | yes | yes | any | `unknown` |
+    static func outcome(of evidence: TransferEvidence, isReused: Bool) -> UploadOutcome {
+        switch (evidence.requestAcknowledged, evidence.isBodyComplete) {
+        case (false, false): .notSent
+        case (false, true): isReused ? .notSent : .unknown
+        case (true, false): .incomplete(acknowledged: evidence.acknowledged)
+        case (true, true): .unknown
+        }
+    }
+
+    /// A code of libcurl's (`libcurl-errors(3)`) in our words.
+    static func meaning(
+        of code: CURLcode, isConnected: Bool, sawResponseHead: Bool
+    ) -> (code: TransferError.Code, message: String) {
+        switch code {
+        case CURLE_UNSUPPORTED_PROTOCOL where isConnected:
+            // What libcurl says of an answer without a status line, which would be HTTP/0.9.
+            (.malformedResponse, "The answer is not HTTP. Is it an HTTP server, and is TLS wanted?")
+        case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
+            (.invalidURL, "The URL can't be used. Give an absolute http or https URL.")
+        case CURLE_COULDNT_RESOLVE_HOST:
+            (.hostNotFound, "The host has no address. Check its spelling and the name servers.")
+        case CURLE_COULDNT_RESOLVE_PROXY:
+            (.hostNotFound, "The proxy has no address. Check its spelling.")
+        case CURLE_COULDNT_CONNECT:
+            (.cannotConnect, "Nobody accepts connections there. Check host and port, and that the server runs.")
+        case CURLE_OPERATION_TIMEDOUT:
+            (.connectTimeout, "The connection was not ready in time.")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED:
+            (.tlsFailed, "TLS could not be agreed on. The server must speak TLS 1.2 or later.")
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
+            CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CRL_BADFILE:
+            (
+                .certificateNotTrusted,
+                "The server's certificate is not trusted. Set tls.certificateAuthorities for a private one."
+            )
+        case CURLE_SEND_ERROR, CURLE_RECV_ERROR:
+            sawResponseHead
+                ? (.responseIncomplete, "The connection broke in the middle of the answer.")
+                : (.connectionLost, "The connection broke before an answer came.")
+        case CURLE_GOT_NOTHING:
+            (.connectionLost, "The server closed the connection without an answer.")
+        case CURLE_PARTIAL_FILE:
+            (.responseIncomplete, "The server closed the connection in the middle of its answer.")
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_BAD_CONTENT_ENCODING:
+            (.malformedResponse, "The answer breaks the rules of HTTP. Is it an HTTP server?")
+        case CURLE_SEND_FAIL_REWIND:
+            (
+                .resendRefused,
+                "The body would have had to be sent again within one attempt, which is never done unasked."
+            )
+        default:
+            (.other, "The transfer failed.")
+        }
+    }
+
+    /// The words for a limit that ran out, or another end of the engine's own making.
+    static func message(for code: TransferError.Code, limits: TransferLimits) -> String {
+        switch code {
+        case .connectTimeout:
+            "The connection was not ready within \(limits.connect). Check the network, or raise limits.connect."
+        case .stalled: "The server took no byte for \(limits.stall). Try again, or raise limits.stall."
+        case .responseTimeout:
+            "The body was taken, but no whole answer came within \(limits.response). Raise limits.response if the server works that long."
+        case .totalTimeout: "The attempt took longer than \(limits.total ?? .zero), the limit that was set for it."
+        case .cancelled: "Cancelled."
+        default: "The transfer failed."
+        }
+    }
+
+    /// The words for an answer that the assembler refused.
+    static func error(for failure: ResponseAssembler.Failure, limits: TransferLimits) -> (TransferError.Code, String) {
+        switch failure {
+        case .headTooLarge:
+            (.responseTooLarge, "The head of the answer is larger than \(limits.responseHead).")
+        case .tooManyHeaderLines:
+            (.responseTooLarge, "The head of the answer has more than \(limits.responseHeadLines) lines.")
+        case .bodyTooLarge:
+            (
+                .responseTooLarge,
+                "The answer is larger than \(limits.responseBody). Raise limits.responseBody if that is expected."
+            )
+        case .malformedStatusLine:
+            (.malformedResponse, "The answer's status line is malformed. Is it an HTTP server?")
+        }
+    }
+
+    /// A code as it is quoted: `52 (Server returned nothing (no headers, no data))`.
+    static func quote(_ code: CURLcode) -> String {
+        unsafe "\(code.rawValue) (\(String(cString: curl_easy_strerror(code))))"
+    }
+}

@@ -1,0 +1,52 @@
+import CWaybillCurl
+import WaybillCore
+
+/// What is refused before a handle is touched: a request that libcurl would bend, or that would bend its framing.
+enum RequestCheck {
+    /// - Throws: ``TransferError/Code/invalidURL`` or ``TransferError/Code/invalidRequest``, outcome `notSent`.
+    static func check(_ request: TransferRequest) throws(TransferError) {
+        try checkURL(request.url)
+        for field in request.headers {
+            guard !TransferRequest.ownedFields.contains(field.name) else {
+                throw refused("The header field \(field.name.canonicalName) belongs to the transport. Leave it out.")
+            }
+        }
+        if let rate = request.options.rateLimit, rate.bytes <= 0 {
+            throw refused("The rate limit must be at least one byte a second. Use nil for no limit.")
+        }
+        if let length = request.body?.length, length < 0 {
+            throw refused("The body announces a negative length.")
+        }
+    }
+
+    /// Lets libcurl's own parser judge the URL (`curl_url_set(3)`), then looks at the scheme.
+    private static func checkURL(_ text: String) throws(TransferError) {
+        guard let url = unsafe curl_url() else { throw refused("Out of memory.") }
+        defer { unsafe curl_url_cleanup(url) }
+        let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE)
+        let code = unsafe curl_url_set(url, CURLUPART_URL, text, flags)
+        guard code == CURLUE_OK else {
+            let reason = unsafe String(cString: curl_url_strerror(code))
+            throw TransferError(
+                .invalidURL, "The URL can't be used (\(reason)). Give an absolute http or https URL.", outcome: .notSent
+            )
+        }
+        let scheme = unsafe part(CURLUPART_SCHEME, of: url) ?? ""
+        guard scheme == "http" || scheme == "https" else {
+            throw TransferError(
+                .invalidURL, "The scheme \"\(scheme)\" is not for uploads. Give an http or https URL.",
+                outcome: .notSent)
+        }
+    }
+
+    private static func part(_ part: CURLUPart, of url: OpaquePointer) -> String? {
+        var text: UnsafeMutablePointer<CChar>?
+        guard unsafe curl_url_get(url, part, &text, 0) == CURLUE_OK, let text = unsafe text else { return nil }
+        defer { unsafe curl_free(text) }
+        return unsafe String(cString: text)
+    }
+
+    private static func refused(_ message: String) -> TransferError {
+        TransferError(.invalidRequest, message, outcome: .notSent)
+    }
+}

@@ -1,0 +1,118 @@
+import WaybillCore
+
+/// Makes a response of the lines and bytes that libcurl hands over. Pure: no libcurl in here.
+///
+/// libcurl calls an answer that is cut in the middle of its head a success; what it never does is hand over the empty
+/// line that ends the head. So that line is what counts (RFC 9112 section 2.1).
+struct ResponseAssembler {
+    enum Failure: Error, Equatable {
+        case headTooLarge
+        case tooManyHeaderLines
+        case bodyTooLarge
+        case malformedStatusLine
+    }
+
+    private let limits: TransferLimits
+    private var pending = HTTPResponse(status: .init(code: 0))
+    private var headBytes = 0
+    private var headLines = 0
+
+    /// The last complete head of a final response.
+    private(set) var head: HTTPResponse?
+    private(set) var body: [UInt8] = []
+
+    init(limits: TransferLimits) {
+        self.limits = limits
+    }
+
+    /// Takes one line of a head, with its line end.
+    ///
+    /// - Returns: Whether it completed the head of a final response.
+    mutating func takeLine(_ line: Span<UInt8>) throws(Failure) -> Bool {
+        let text = line.extracting(..<line.countWithoutLineEnd)
+        if text.starts(with: "HTTP/") {
+            try beginHead(text)
+            headBytes = line.count
+            return false
+        }
+        guard head == nil else { return false }  // trailers of a chunked body
+        headBytes += line.count
+        headLines += 1
+        if headBytes > limits.responseHead.bytes { throw .headTooLarge }
+        if text.count == 0 { return endHead() }
+        if headLines > limits.responseHeadLines { throw .tooManyHeaderLines }
+        addField(text)
+        return false
+    }
+
+    /// Takes bytes of the body.
+    mutating func takeBody(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
+        guard Int64(body.count) + Int64(bytes.count) <= limits.responseBody.bytes else { throw .bodyTooLarge }
+        unsafe body.append(contentsOf: bytes)
+    }
+
+    private mutating func beginHead(_ line: Span<UInt8>) throws(Failure) {
+        // HTTP-version SP 3DIGIT [SP reason]; libcurl has checked the version.
+        let text = line.string
+        let fields = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+        guard fields.count >= 2, fields[1].utf8.count == 3, let code = Int(fields[1]), (100...999).contains(code) else {
+            throw .malformedStatusLine
+        }
+        let reason = fields.count > 2 ? String(fields[2]) : ""
+        pending = HTTPResponse(status: .init(code: code, reasonPhrase: reason))
+        headLines = 0
+        head = nil
+        body.removeAll()
+    }
+
+    private mutating func endHead() -> Bool {
+        guard pending.status.code >= 200 else { return false }
+        head = pending
+        return true
+    }
+
+    /// A line that is no field is dropped, as libcurl does, rather than believed.
+    private mutating func addField(_ line: Span<UInt8>) {
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
+            let name = HTTPField.Name(line.extracting(..<colon).string)
+        else { return }
+        let value = line.extracting((colon + 1)...).string
+        let trimmed = value.trimmingHTTPWhitespace()
+        guard HTTPField.isValidValue(trimmed) else { return }
+        pending.headerFields.append(HTTPField(name: name, value: trimmed))
+    }
+}
+
+extension Span<UInt8> {
+    fileprivate var string: String {
+        unsafe withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) }
+    }
+
+    fileprivate var countWithoutLineEnd: Int {
+        var end = count
+        while end > 0, self[end - 1] == 0x0D || self[end - 1] == 0x0A { end -= 1 }
+        return end
+    }
+
+    fileprivate func starts(with prefix: StaticString) -> Bool {
+        guard count >= prefix.utf8CodeUnitCount else { return false }
+        for index in 0..<prefix.utf8CodeUnitCount where unsafe self[index] != prefix.utf8Start[index] { return false }
+        return true
+    }
+
+    fileprivate func firstIndex(of byte: UInt8) -> Int? {
+        for index in 0..<count where self[index] == byte { return index }
+        return nil
+    }
+}
+
+extension String {
+    /// Without the optional white space around a field's value (RFC 9110 section 5.5).
+    fileprivate func trimmingHTTPWhitespace() -> String {
+        let bytes = utf8
+        guard let first = bytes.firstIndex(where: { $0 != 0x20 && $0 != 0x09 }),
+            let last = bytes.lastIndex(where: { $0 != 0x20 && $0 != 0x09 })
+        else { return "" }
+        return String(self[first...last])
+    }
+}

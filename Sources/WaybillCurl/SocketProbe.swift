@@ -1,0 +1,43 @@
+import CWaybillCurl
+
+/// What the kernel knows of the bytes of one transfer on its socket.
+///
+/// The last look is taken when the socket is about to be closed or handed to another transfer; afterwards nobody
+/// could tell any more.
+struct SocketProbe {
+    /// One look.
+    struct Sample: Equatable {
+        /// Bytes of this transfer, head included, that the peer acknowledged.
+        var acknowledged: UInt64
+        /// Bytes written and not acknowledged.
+        var pending: UInt64
+    }
+
+    private var socket: Int32?
+    private let base: UInt64
+    private var last: Sample?
+
+    /// Begins to watch a socket whose request has not been written yet.
+    init(socket: Int32) {
+        self.socket = socket
+        var acknowledged: UInt64 = 0
+        var pending: UInt64 = 0
+        base = unsafe wb_tcp_state(socket, &acknowledged, &pending) == 0 ? acknowledged : 0
+    }
+
+    /// The state now, or as it was when the socket was let go; `nil` when the kernel did not say.
+    mutating func sample() -> Sample? {
+        guard let socket else { return last }
+        var acknowledged: UInt64 = 0
+        var pending: UInt64 = 0
+        guard unsafe wb_tcp_state(socket, &acknowledged, &pending) == 0 else { return last }
+        last = Sample(acknowledged: acknowledged - min(base, acknowledged), pending: pending)
+        return last
+    }
+
+    /// Takes the last look.
+    mutating func letGo() {
+        _ = sample()
+        socket = nil
+    }
+}

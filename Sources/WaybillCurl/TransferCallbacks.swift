@@ -1,0 +1,76 @@
+import CWaybillCurl
+import WaybillCore
+
+// libcurl calls these on the engine's thread, with the transfer (or the engine) as context; both are kept alive by
+// the engine for as long as libcurl may call. They are functions of the file and not closures, because a closure
+// made in main-actor code would carry that isolation along and trap here.
+
+extension EasyHandle {
+    func setCallbacks(transfer: CurlTransfer, engine: CurlEngine) {
+        let context = unsafe Unmanaged.passUnretained(transfer).toOpaque()
+        let owner = unsafe Unmanaged.passUnretained(engine).toOpaque()
+        note(CURLOPT_READFUNCTION, unsafe wb_setopt_read(raw, readBody, context))
+        note(CURLOPT_SEEKFUNCTION, unsafe wb_setopt_seek(raw, seekBody, context))
+        note(CURLOPT_HEADERFUNCTION, unsafe wb_setopt_header(raw, takeHeaderLine, context))
+        note(CURLOPT_WRITEFUNCTION, unsafe wb_setopt_write(raw, takeResponseBody, context))
+        note(CURLOPT_PREREQFUNCTION, unsafe wb_setopt_prereq(raw, beforeRequest, context))
+        note(CURLOPT_SOCKOPTFUNCTION, unsafe wb_setopt_open_socket(raw, openSocket, owner))
+        note(CURLOPT_CLOSESOCKETFUNCTION, unsafe wb_setopt_close_socket(raw, closeSocket, owner))
+    }
+}
+
+private func transfer(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
+    unsafe Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
+}
+
+private func readBody(
+    _ buffer: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    switch unsafe transfer(context).fill(UnsafeMutableRawBufferPointer(start: buffer, count: size * count)) {
+    case .bytes(let count): count
+    case .pause: wb_readfunc_pause
+    case .abort: wb_readfunc_abort
+    }
+}
+
+private func seekBody(_ context: UnsafeMutableRawPointer?, _ offset: Int, _ origin: Int32) -> Int32 {
+    unsafe transfer(context).allowsRewind(to: offset) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+}
+
+private func takeHeaderLine(
+    _ buffer: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    let bytes = unsafe UnsafeRawBufferPointer(start: buffer, count: size * count)
+    return unsafe transfer(context).takeHeaderLine(bytes) ? bytes.count : 0
+}
+
+private func takeResponseBody(
+    _ buffer: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
+    let bytes = unsafe UnsafeRawBufferPointer(start: buffer, count: size * count)
+    // Any other count than the one given makes libcurl end the transfer.
+    return unsafe transfer(context).takeResponseBody(bytes) ? bytes.count : bytes.count + 1
+}
+
+private func beforeRequest(
+    _ context: UnsafeMutableRawPointer?, _ peerAddress: UnsafeMutablePointer<CChar>?,
+    _ localAddress: UnsafeMutablePointer<CChar>?, _ peerPort: Int32, _ localPort: Int32
+) -> Int32 {
+    func text(_ pointer: UnsafeMutablePointer<CChar>?) -> String {
+        unsafe pointer.map { unsafe String(cString: $0) } ?? ""
+    }
+    let ends = unsafe ConnectionEnds(
+        localAddress: text(localAddress), localPort: localPort, peerAddress: text(peerAddress), peerPort: peerPort)
+    unsafe transfer(context).connectionIsReady(ends)
+    return CURL_PREREQFUNC_OK
+}
+
+private func openSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ purpose: curlsocktype) -> Int32
+{
+    unsafe Unmanaged<CurlEngine>.fromOpaque(context!).takeUnretainedValue().sockets.open(socket)
+    return CURL_SOCKOPT_OK
+}
+
+private func closeSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> Int32 {
+    unsafe Unmanaged<CurlEngine>.fromOpaque(context!).takeUnretainedValue().sockets.close(socket)
+}

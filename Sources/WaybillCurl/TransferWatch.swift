@@ -1,0 +1,66 @@
+import WaybillCore
+
+/// The timers of a transfer. Pure: the clock is handed in, and so is what was seen.
+///
+/// libcurl's own stall detection (`CURLOPT_LOW_SPEED_LIMIT`) looks at a mean of some five seconds of bytes given to the
+/// kernel, which fires late and is fooled by buffers; this one looks at what the peer acknowledged.
+struct TransferWatch {
+    /// What the engine sees at a tick.
+    struct Sight: Equatable {
+        var isConnected = false
+        /// Whether the caller paused the transfer: nothing is expected of the peer then.
+        var isPaused = false
+        var handedOver: Int64 = 0
+        var sent: Int64 = 0
+        var acknowledged: Int64 = 0
+        /// Whether every byte of the request, its body included, was acknowledged.
+        var isRequestAcknowledged = false
+    }
+
+    let limits: TransferLimits
+    private let start: ContinuousClock.Instant
+    private var lastMove: ContinuousClock.Instant
+    private var last = Sight()
+    private var acknowledgedAt: ContinuousClock.Instant?
+
+    init(limits: TransferLimits, now: ContinuousClock.Instant) {
+        self.limits = limits
+        start = now
+        lastMove = now
+    }
+
+    /// The limit that has run out, if one has.
+    mutating func check(_ sight: Sight, now: ContinuousClock.Instant) -> TransferError.Code? {
+        defer { last = sight }
+        if let total = limits.total, now - start >= total { return .totalTimeout }
+        guard sight.isConnected else {
+            lastMove = now
+            return now - start >= limits.connect ? .connectTimeout : nil
+        }
+        if sight.isPaused {
+            // The pause is not the peer's time.
+            if let since = acknowledgedAt { acknowledgedAt = since + (now - lastMove) }
+            lastMove = now
+            return nil
+        }
+        if sight.isRequestAcknowledged {
+            lastMove = now
+            let since = acknowledgedAt ?? now
+            acknowledgedAt = since
+            return now - since >= limits.response ? .responseTimeout : nil
+        }
+        let isOutstanding = sight.acknowledged < sight.sent || sight.sent < sight.handedOver
+        let moved = sight.acknowledged != last.acknowledged || sight.sent != last.sent || !last.isConnected
+        if moved || !isOutstanding {
+            lastMove = now
+            return nil
+        }
+        return now - lastMove >= limits.stall ? .stalled : nil
+    }
+
+    /// How often it is worth looking: often enough for the shortest limit, and no oftener.
+    static func interval(for limits: TransferLimits) -> Duration {
+        let shortest = min(limits.connect, limits.stall, limits.response, limits.total ?? .seconds(3_600))
+        return max(.milliseconds(5), min(.milliseconds(250), shortest / 8))
+    }
+}

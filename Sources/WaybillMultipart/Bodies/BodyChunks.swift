@@ -1,0 +1,162 @@
+import WaybillCore
+
+/// The bytes of a body, chunk by chunk, for a loop.
+///
+/// ```swift
+/// for try await chunk in body.chunks { try socket.write(chunk) }
+/// ```
+///
+/// It reads no further than it is asked to; leaving the loop closes the files. Cancelling the task ends the loop with
+/// ``BodyError/Code/cancelled``.
+public struct BodyChunks: AsyncSequence, Sendable {
+    /// Some bytes, never none, at most 64 KiB.
+    public typealias Element = [UInt8]
+    /// What the loop throws.
+    public typealias Failure = BodyError
+
+    let body: any UploadBody
+
+    init(body: any UploadBody) {
+        self.body = body
+    }
+
+    /// Begins at the first byte.
+    public func makeAsyncIterator() -> Iterator { Iterator(source: ChunkSource(body: body)) }
+
+    /// One pass over the bytes.
+    public struct Iterator: AsyncIteratorProtocol {
+        let source: ChunkSource
+
+        /// The next bytes, or `nil` after the last.
+        public mutating func next() async throws(BodyError) -> [UInt8]? {
+            try await source.next()
+        }
+
+        /// The next bytes, or `nil` after the last.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(BodyError) -> [UInt8]? {
+            try await source.next()
+        }
+    }
+}
+
+/// Drives a reader for a task: suspends while the reader answers *later*.
+final class ChunkSource {
+    private static let largestChunk = 64 * 1_024
+
+    private let body: any UploadBody
+    private let signal = WakeSignal()
+    private var reader: (any BodyReader)?
+    private var isFinished = false
+
+    init(body: any UploadBody) {
+        self.body = body
+    }
+
+    deinit {
+        reader?.close()
+    }
+
+    nonisolated(nonsending) func next() async throws(BodyError) -> [UInt8]? {
+        guard !isFinished else { return nil }
+        do throws(BodyError) {
+            let reader = try begin()
+            while true {
+                guard !Task.isCancelled else { throw BodyError.taskCancelled }
+                let (answer, chunk) = try Self.read(reader)
+                switch answer {
+                case .bytes: return chunk
+                case .later: await signal.wait()
+                case .end:
+                    finish()
+                    return nil
+                }
+            }
+        } catch {
+            finish()
+            throw error
+        }
+    }
+
+    private func begin() throws(BodyError) -> any BodyReader {
+        if let reader { return reader }
+        let signal = signal
+        let made: any BodyReader
+        do {
+            made = try body.makeReader { signal.wake() }
+        } catch {
+            throw Self.bodyError(error)
+        }
+        reader = made
+        return made
+    }
+
+    private func finish() {
+        isFinished = true
+        reader?.close()
+        reader = nil
+    }
+
+    private static func read(_ reader: any BodyReader) throws(BodyError) -> (BodyRead, [UInt8]) {
+        var answer = Result<BodyRead, any Error>.success(.end)
+        let chunk = unsafe [UInt8](unsafeUninitializedCapacity: largestChunk) { buffer, count in
+            let room = UnsafeMutableRawBufferPointer(buffer)
+            var output = unsafe OutputRawSpan(buffer: room, initializedCount: 0)
+            do {
+                answer = .success(try reader.read(into: &output))
+            } catch {
+                answer = .failure(error)
+            }
+            unsafe count = output.finalize(for: room)
+        }
+        do {
+            return (try answer.get(), chunk)
+        } catch {
+            throw bodyError(error)
+        }
+    }
+
+    private static func bodyError(_ error: any Error) -> BodyError {
+        error as? BodyError ?? BodyError(.readFailed, "The body can't be read: \(error)", cause: error)
+    }
+}
+
+/// A wake-up call that is never lost: one that comes early lets the next wait pass.
+final class WakeSignal: Sendable {
+    private enum State: Sendable {
+        case quiet, rung
+        case waiting(CheckedContinuation<Void, Never>)
+    }
+
+    private let state = Locked<State>(.quiet)
+
+    func wake() {
+        let waiting: CheckedContinuation<Void, Never>? = state.withLock { state in
+            guard case .waiting(let continuation) = state else {
+                state = .rung
+                return nil
+            }
+            state = .quiet
+            return continuation
+        }
+        waiting?.resume()
+    }
+
+    /// Waits for a wake-up or for the task's cancellation.
+    nonisolated(nonsending) func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isRung = state.withLock { state in
+                    if case .rung = state {
+                        state = .quiet
+                        return true
+                    }
+                    state = .waiting(continuation)
+                    return false
+                }
+                if isRung { continuation.resume() }
+            }
+        } onCancel: {
+            wake()
+        }
+    }
+}

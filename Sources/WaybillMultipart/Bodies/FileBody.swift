@@ -1,0 +1,52 @@
+public import WaybillCore
+
+/// A file as the whole body of a request: a `PUT` to an object store, for example.
+///
+/// The last buffer is held back until the file was looked at again and is still what it was: a file that shrank, grew,
+/// was written to or replaced while it was sent gives ``BodyError/Code/sourceChanged``, and the server never gets a
+/// complete body.
+///
+/// ```swift
+/// let body = try FileBody(path: "scan.pdf")
+/// print(body.length!, body.contentType!)       // 48213 application/pdf
+/// ```
+public struct FileBody: UploadBody {
+    /// The content type: given, or told by the ending of the path.
+    public let contentType: String?
+    private let segments: SegmentList
+    /// How files are read; tests change it.
+    package var disk = DiskAccess()
+
+    /// Looks at the file. This may wait for the disk for a moment.
+    ///
+    /// - Throws: ``BodyError``: no file there, not a regular one, not readable, or a control character in the type.
+    public init(path: String, contentType: String? = nil) throws(BodyError) {
+        if let contentType, contentType.utf8.isEmpty || contentType.utf8.contains(where: FormText.isControl) {
+            throw BodyError(
+                .invalidContentType,
+                "\(quoted(contentType)) can't be a content type: it is empty or contains a control character.")
+        }
+        var list = SegmentList()
+        list.append(try SourceFile(inspecting: path, at: nil))
+        list.appendVerification()
+        self.segments = list.finished()
+        self.contentType = contentType ?? ContentTypes.forFile(named: path) ?? ContentTypes.unknown
+    }
+
+    /// The size of the file.
+    public var length: Int64? { segments.length }
+    /// True.
+    public var isReplayable: Bool { true }
+
+    /// Makes the reader of one attempt. The file is opened at the first read.
+    public func makeReader(wake: @escaping @Sendable () -> Void) throws(BodyError) -> any BodyReader {
+        SegmentReader(segments, disk: disk, holdsBack: true, wake: wake)
+    }
+}
+
+extension FileBody: CustomStringConvertible {
+    /// The path and the length.
+    public var description: String {
+        "file body of \(segments.length) bytes from \(quoted(segments.sources.first?.path ?? ""))"
+    }
+}

@@ -1,0 +1,233 @@
+import Glibc
+import WaybillCore
+
+/// Reads a segment list from its first byte to its last, as much at once as fits.
+///
+/// It never waits: what is not in memory is read by the pool. It allocates when it opens a file and at its first wait,
+/// never per read.
+final class SegmentReader: BodyReader {
+    private enum Step {
+        case on, full, waiting
+    }
+
+    private let list: SegmentList
+    private let disk: DiskAccess
+    // A body without closing boundary: its last bytes stay here until the files were looked at again.
+    private let holdsBack: Bool
+    private let wake: @Sendable () -> Void
+
+    private var index = 0
+    private var offset: Int64 = 0
+    private var descriptor: FileDescriptor?
+    private var canReadNow = true
+    private var verified = 0
+    private var heldBack: [UInt8] = []
+    private var job: DiskJob?
+    private var isAsking = false
+    private var pooled = 0..<0
+    private var failure: BodyError?
+
+    init(_ list: SegmentList, disk: DiskAccess, holdsBack: Bool, wake: @escaping @Sendable () -> Void) {
+        self.list = list
+        self.disk = disk
+        self.holdsBack = holdsBack
+        self.wake = wake
+    }
+
+    func read(into output: inout OutputRawSpan) throws(BodyError) -> BodyRead {
+        if let failure { throw failure }
+        do {
+            return try walk(&output)
+        } catch {
+            // Sticky: whoever asks again after a failure must not get the closing boundary.
+            failure = error
+            throw error
+        }
+    }
+
+    private func walk(_ output: inout OutputRawSpan) throws(BodyError) -> BodyRead {
+        let before = output.byteCount
+        var isWaiting = false
+        steps: while index < list.segments.count {
+            switch try step(&output) {
+            case .on: continue
+            case .full: break steps
+            case .waiting:
+                isWaiting = true
+                break steps
+            }
+        }
+        if isWaiting, holdsBack, case .verification = list.segments[index] {
+            holdBack(output.byteCount - before, of: &output)
+        }
+        let appended = output.byteCount - before
+        if appended > 0 { return .bytes(appended) }
+        return index == list.segments.count ? .end : .later
+    }
+
+    func close() {
+        failure = BodyError(.readerClosed, "A reader was used after it was closed. Make a new one.")
+        job?.close()
+        job = nil
+        descriptor = nil
+        heldBack = []
+    }
+
+    // MARK: One step
+
+    private func step(_ output: inout OutputRawSpan) throws(BodyError) -> Step {
+        if isAsking {
+            guard let answer = job?.takeAnswer() else { return .waiting }
+            isAsking = false
+            try accept(answer)
+            return .on
+        }
+        switch list.segments[index] {
+        case .bytes(let bytes): return copy(bytes, to: &output)
+        case .file(let source): return try readFile(source, into: &output)
+        case .verification: return try verify(&output)
+        }
+    }
+
+    private func copy(_ bytes: [UInt8], to output: inout OutputRawSpan) -> Step {
+        let start = Int(offset)
+        let count = min(output.freeCapacity, bytes.count - start)
+        unsafe bytes.withUnsafeBytes { all in
+            unsafe append(UnsafeRawBufferPointer(rebasing: all[start..<start + count]), to: &output)
+        }
+        offset += Int64(count)
+        guard offset == Int64(bytes.count) else { return .full }
+        nextSegment()
+        return .on
+    }
+
+    private func readFile(_ source: SourceFile, into output: inout OutputRawSpan) throws(BodyError) -> Step {
+        guard let descriptor else {
+            guard let opened = try disk.openNow(source) else { return ask(.open(source)) }
+            descriptor = opened
+            return .on
+        }
+        guard offset < source.stamp.size else {
+            guard disk.mayAvoidPool, canReadNow else { return ask(.check(descriptor, source)) }
+            try disk.check(descriptor, source)
+            nextSegment()
+            return .on
+        }
+        guard output.freeCapacity > 0 else { return .full }
+        if !pooled.isEmpty {
+            copyPooled(to: &output)
+            return .on
+        }
+        if disk.mayAvoidPool, canReadNow, try readNow(descriptor, source, into: &output) { return .on }
+        let count = Int(min(source.stamp.size - offset, Int64(DiskJob.largestRead)))
+        return ask(.read(descriptor, source, offset: offset, count: count))
+    }
+
+    /// Reads what is in memory straight into the caller's room; false if that would wait.
+    private func readNow(
+        _ descriptor: FileDescriptor, _ source: SourceFile, into output: inout OutputRawSpan
+    ) throws(BodyError) -> Bool {
+        let count = Int(min(Int64(output.freeCapacity), source.stamp.size - offset))
+        let disk = disk
+        let start = offset
+        let result = unsafe output.withUnsafeMutableBytes { buffer, used in
+            let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[used..<used + count])
+            let result = unsafe disk.readNow(descriptor, into: room, at: start)
+            used += max(0, result)
+            return result
+        }
+        switch result {
+        case 1...:
+            offset += Int64(result)
+            return true
+        case 0: throw disk.endedEarly(descriptor, source)
+        case -Int(EAGAIN): return false
+        case -Int(EINTR): return true
+        case -Int(EOPNOTSUPP), -Int(EINVAL), -Int(ENOSYS):
+            canReadNow = false
+            return false
+        default: throw source.failed(SystemError(Int32(-result)))
+        }
+    }
+
+    private func verify(_ output: inout OutputRawSpan) throws(BodyError) -> Step {
+        while verified < list.sources.count {
+            guard try disk.verifyNow(list.sources[verified]) else {
+                return ask(.verify(list.sources, from: verified))
+            }
+            verified += 1
+        }
+        guard !heldBack.isEmpty else {
+            nextSegment()
+            return .on
+        }
+        return copy(heldBack, to: &output)
+    }
+
+    private func nextSegment() {
+        index += 1
+        offset = 0
+        descriptor = nil
+        canReadNow = true
+    }
+
+    // MARK: The pool
+
+    private func ask(_ request: DiskJob.Request) -> Step {
+        let job = self.job ?? makeJob()
+        self.job = job
+        isAsking = true
+        job.ask(request)
+        return .waiting
+    }
+
+    private func makeJob() -> DiskJob {
+        let largest = list.sources.reduce(0) { max($0, $1.stamp.size) }
+        return DiskJob(disk: disk, bufferSize: Int(min(largest, Int64(DiskJob.largestRead))), wake: wake)
+    }
+
+    private func accept(_ answer: DiskJob.Answer) throws(BodyError) {
+        switch answer {
+        case .opened(let opened): descriptor = opened
+        case .read(let count): pooled = 0..<count
+        case .checked: nextSegment()
+        case .verified: verified = list.sources.count
+        case .failed(let error): throw error
+        }
+    }
+
+    private func copyPooled(to output: inout OutputRawSpan) {
+        guard let job else { return }
+        let count = min(output.freeCapacity, pooled.count)
+        let end = pooled.lowerBound + count
+        unsafe append(UnsafeRawBufferPointer(rebasing: job.bytes[pooled.lowerBound..<end]), to: &output)
+        pooled = end..<pooled.upperBound
+        offset += Int64(count)
+    }
+
+    // MARK: Holding back
+
+    /// Takes the last bytes back out of the caller's room.
+    private func holdBack(_ count: Int, of output: inout OutputRawSpan) {
+        guard count > 0 else { return }
+        var taken: [UInt8] = []
+        unsafe output.withUnsafeMutableBytes { buffer, used in
+            taken = unsafe Array(buffer[used - count..<used])
+            used -= count
+        }
+        heldBack = taken
+    }
+}
+
+extension SegmentReader: CustomReflectable {
+    /// Nothing: the segments hold what must not be printed.
+    var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+/// Appends bytes to a span that has room for them.
+func append(_ bytes: UnsafeRawBufferPointer, to output: inout OutputRawSpan) {
+    unsafe output.withUnsafeMutableBytes { buffer, used in
+        unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[used..<used + bytes.count]).copyMemory(from: bytes)
+        used += bytes.count
+    }
+}

@@ -1,0 +1,45 @@
+import CWaybillFiles
+
+/// Finding bytes at the speed of the C library.
+enum ByteSearch {
+    /// Where `needle` begins in `haystack`, at `start` or later.
+    ///
+    /// - Complexity: linear: glibc's `memmem` falls back to the two-way algorithm.
+    static func find(_ needle: [UInt8], in haystack: Span<UInt8>, from start: Int = 0) -> Int? {
+        let count = haystack.count - start
+        let found = unsafe haystack.withUnsafeBufferPointer { hay in
+            unsafe needle.withUnsafeBufferPointer { needle in
+                guard count >= needle.count, let first = hay.baseAddress, let wanted = needle.baseAddress else {
+                    return -1
+                }
+                return unsafe wb_find(first + start, count, wanted, needle.count)
+            }
+        }
+        return found < 0 ? nil : start + found
+    }
+
+    /// Where `needle` begins in an array.
+    static func find(_ needle: [UInt8], in haystack: [UInt8]) -> Int? {
+        find(needle, in: haystack.span)
+    }
+
+    /// Where a byte first stands, at `start` or later.
+    static func find(byte: UInt8, in bytes: Span<UInt8>, from start: Int) -> Int? {
+        let count = bytes.count - start
+        let found = unsafe bytes.withUnsafeBufferPointer { buffer in
+            guard count > 0, let first = buffer.baseAddress else { return -1 }
+            return unsafe wb_find_byte(first + start, count, byte)
+        }
+        return found < 0 ? nil : start + found
+    }
+
+    /// Where a byte last stands, at `start` or later.
+    static func findLast(byte: UInt8, in bytes: Span<UInt8>, from start: Int) -> Int? {
+        let count = bytes.count - start
+        let found = unsafe bytes.withUnsafeBufferPointer { buffer in
+            guard count > 0, let first = buffer.baseAddress else { return -1 }
+            return unsafe wb_find_last_byte(first + start, count, byte)
+        }
+        return found < 0 ? nil : start + found
+    }
+}

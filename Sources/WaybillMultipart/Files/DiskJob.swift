@@ -1,0 +1,104 @@
+import WaybillCore
+
+/// What one reader has the pool do, one thing at a time.
+///
+/// The reader asks, is woken, and takes the answer. Between the two the pool alone touches the buffer; otherwise the
+/// reader alone. A reader that is closed meanwhile just leaves: the pool's own references keep descriptor and
+/// buffer until its call returns.
+@safe final class DiskJob: PoolJob, @unchecked Sendable {
+    enum Request: Sendable {
+        case open(SourceFile)
+        case read(FileDescriptor, SourceFile, offset: Int64, count: Int)
+        case check(FileDescriptor, SourceFile)
+        case verify([SourceFile], from: Int)
+    }
+
+    enum Answer: Sendable {
+        case opened(FileDescriptor)
+        case read(Int)
+        case checked
+        case verified
+        case failed(BodyError)
+    }
+
+    private enum State: Sendable {
+        case idle
+        case asked(Request)
+        case answered(Answer)
+        case closed
+    }
+
+    /// The largest read, and the memory that a reader needs at most.
+    static let largestRead = 256 * 1_024
+
+    private let disk: DiskAccess
+    private let wake: @Sendable () -> Void
+    private let state = Locked<State>(.idle)
+    private let buffer: UnsafeMutableRawBufferPointer
+
+    init(disk: DiskAccess, bufferSize: Int, wake: @escaping @Sendable () -> Void) {
+        self.disk = disk
+        self.wake = wake
+        unsafe buffer = .allocate(byteCount: max(1, min(bufferSize, Self.largestRead)), alignment: 16)
+    }
+
+    deinit {
+        unsafe buffer.deallocate()
+    }
+
+    /// What a read put into the buffer. To be looked at only between an answer and the next request.
+    var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(buffer) }
+
+    func ask(_ request: Request) {
+        state.withLock { $0 = .asked(request) }
+        ReaderPool.shared.submit(self)
+    }
+
+    /// The answer, once.
+    func takeAnswer() -> Answer? {
+        state.withLock { state in
+            guard case .answered(let answer) = state else { return nil }
+            state = .idle
+            return answer
+        }
+    }
+
+    func close() {
+        state.withLock { $0 = .closed }
+    }
+
+    func run() {
+        let request: Request? = state.withLock { state in
+            guard case .asked(let request) = state else { return nil }
+            return request
+        }
+        guard let request else { return }
+        let answer = perform(request)
+        let isWanted = state.withLock { state in
+            guard case .asked = state else { return false }
+            state = .answered(answer)
+            return true
+        }
+        if isWanted { wake() }
+    }
+
+    private func perform(_ request: Request) -> Answer {
+        do throws(BodyError) {
+            switch request {
+            case .open(let source):
+                return .opened(try disk.open(source))
+            case .read(let descriptor, let source, let offset, let count):
+                let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(count, buffer.count)])
+                return .read(try unsafe disk.read(descriptor, source, into: room, at: offset))
+            case .check(let descriptor, let source):
+                try disk.check(descriptor, source)
+                return .checked
+            case .verify(let sources, let first):
+                for source in sources[first...] { try disk.verify(source) }
+                return .verified
+            }
+        } catch {
+            return .failed(error)
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import Glibc
+
+/// What tells one state of a file from another.
+package struct FileStamp: Sendable, Hashable {
+    package let device: UInt64
+    package let inode: UInt64
+    package let size: Int64
+    package let modified: Timestamp
+    package let changed: Timestamp
+
+    /// A time as the file system keeps it.
+    package struct Timestamp: Sendable, Hashable {
+        package let seconds: Int
+        package let nanoseconds: Int
+    }
+
+    init(_ status: stat) {
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+        size = Int64(status.st_size)
+        modified = Timestamp(seconds: status.st_mtim.tv_sec, nanoseconds: status.st_mtim.tv_nsec)
+        changed = Timestamp(seconds: status.st_ctim.tv_sec, nanoseconds: status.st_ctim.tv_nsec)
+    }
+
+    /// How `later` differs from this stamp, or `nil` when nothing shows a difference.
+    package func change(to later: FileStamp) -> SourceChange? {
+        if later.device != device || later.inode != inode { return .replaced }
+        if later.size < size { return .shrank }
+        if later.size > size { return .grew }
+        if later.modified != modified || later.changed != changed { return .modified }
+        return nil
+    }
+}

@@ -1,0 +1,108 @@
+import Glibc
+
+/// A file that was promised as part of a body: where it lies, and what it was at that moment.
+package struct SourceFile: Sendable {
+    package let path: String
+    package let stamp: FileStamp
+    /// The part it belongs to, for errors.
+    package let place: PartPlace?
+
+    /// Looks at a file: it must exist, be regular, and open for reading.
+    ///
+    /// It is looked at before it is opened, because opening alone already does something to some devices.
+    package init(inspecting path: String, at place: PartPlace?) throws(BodyError) {
+        guard !path.utf8.contains(0) else {
+            throw BodyError(.fileNotFound, "a path can't contain a NUL: \(quoted(path)).", at: place, path: path)
+        }
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else {
+            throw Self.cannotOpen(path, SystemError.last, at: place)
+        }
+        try Self.requireRegular(status, path, at: place)
+        let raw = unsafe open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+        guard raw >= 0 else { throw Self.cannotOpen(path, SystemError.last, at: place) }
+        let descriptor = FileDescriptor(owning: raw)
+        do {
+            status = try descriptor.status()
+        } catch {
+            throw Self.cannotOpen(path, error, at: place)
+        }
+        try Self.requireRegular(status, path, at: place)
+        try Self.requireTrueSize(descriptor, status, path, at: place)
+        self.path = path
+        self.stamp = FileStamp(status)
+        self.place = place
+    }
+
+    /// The error for a file that is not what it was.
+    package func changed(_ change: SourceChange, to size: Int64? = nil) -> BodyError {
+        let what =
+            switch change {
+            case .shrank: "shrank from \(stamp.size) to \(size ?? 0) bytes"
+            case .grew: "grew from \(stamp.size) to \(size ?? 0) bytes"
+            case .modified: "was modified"
+            case .replaced: "was replaced by another file"
+            case .removed: "was removed"
+            }
+        return BodyError(
+            .sourceChanged,
+            "\(path) \(what) after its length was promised. The body was not completed; send it again when nothing "
+                + "writes to the file.", at: place, path: path, cause: change)
+    }
+
+    /// The error for a system call that failed while the file was read.
+    package func failed(_ error: SystemError) -> BodyError {
+        BodyError(.readFailed, "\(path) can't be read: \(error).", at: place, path: path, cause: error)
+    }
+
+    private static func requireRegular(_ status: stat, _ path: String, at place: PartPlace?) throws(BodyError) {
+        let kind =
+            switch status.st_mode & S_IFMT {
+            case S_IFREG: ""
+            case S_IFDIR: "a directory"
+            case S_IFIFO: "a FIFO"
+            case S_IFSOCK: "a socket"
+            case S_IFCHR, S_IFBLK: "a device"
+            default: "no file"
+            }
+        guard kind.isEmpty else {
+            throw BodyError(
+                .notARegularFile, "\(path) is \(kind); only regular files have a length to promise.", at: place,
+                path: path)
+        }
+    }
+
+    // Files of /proc say that they have 0 bytes and then yield some: their length can't be promised.
+    private static func requireTrueSize(
+        _ descriptor: FileDescriptor, _ status: stat, _ path: String, at place: PartPlace?
+    ) throws(BodyError) {
+        guard status.st_size == 0 else { return }
+        var byte: UInt8 = 0
+        guard unsafe pread(descriptor.raw, &byte, 1, 0) <= 0 else {
+            throw BodyError(
+                .notARegularFile,
+                "\(path) says that it is empty but yields bytes, as files of /proc do. Read it, and send its bytes.",
+                at: place, path: path)
+        }
+    }
+
+    private static func cannotOpen(_ path: String, _ error: SystemError, at place: PartPlace?) -> BodyError {
+        switch error.number {
+        case ENOENT, ENOTDIR:
+            BodyError(
+                .fileNotFound, "there is no file at \(quoted(path, limit: 400)). Check the path.", at: place,
+                path: path, cause: error)
+        case EACCES, EPERM:
+            BodyError(
+                .fileNotReadable, "\(path) may not be read: \(error). Check its permissions.", at: place, path: path,
+                cause: error)
+        case EMFILE, ENFILE:
+            BodyError(
+                .fileNotReadable, "\(path) can't be opened: \(error). Raise the limit of open files.", at: place,
+                path: path, cause: error)
+        default:
+            BodyError(
+                .fileNotReadable, "\(path) can't be opened: \(error).", at: place, path: path, cause: error)
+        }
+    }
+}

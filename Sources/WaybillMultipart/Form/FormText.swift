@@ -1,0 +1,54 @@
+/// How texts become bytes of a form, and which bytes are what.
+enum FormText {
+    static let carriageReturn = UInt8(ascii: "\r")
+    static let lineFeed = UInt8(ascii: "\n")
+    static let lineBreak: [UInt8] = [carriageReturn, lineFeed]
+
+    /// The UTF-8 of a text, with every CR, LF and CRLF turned into CRLF.
+    static func withNormalLineBreaks(_ text: String) -> [UInt8] {
+        let source = text.utf8
+        guard source.contains(where: { $0 == lineFeed || $0 == carriageReturn }) else { return Array(source) }
+        var result: [UInt8] = []
+        result.reserveCapacity(source.count + 16)
+        var previous: UInt8 = 0
+        for byte in source {
+            switch byte {
+            case carriageReturn: result += lineBreak
+            case lineFeed where previous == carriageReturn: break
+            case lineFeed: result += lineBreak
+            default: result.append(byte)
+            }
+            previous = byte
+        }
+        return result
+    }
+
+    /// Appends what stands between the quotes of a parameter: LF, CR and `"` escaped, nothing else. `%` stays as it
+    /// is: nobody would decode a `%25`.
+    static func appendEscaped(_ bytes: [UInt8], to block: inout [UInt8]) {
+        for byte in bytes {
+            switch byte {
+            case lineFeed: block += "%0A".utf8
+            case carriageReturn: block += "%0D".utf8
+            case UInt8(ascii: "\""): block += "%22".utf8
+            default: block.append(byte)
+            }
+        }
+    }
+
+    /// The C0 controls and DEL.
+    static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }
+
+    /// Space and horizontal tab.
+    static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    /// The `tchar` of RFC 9110 section 5.6.2.
+    static func isToken(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}

@@ -1,0 +1,139 @@
+public import FoundationEssentials
+public import WaybillCore
+
+/// One part of a form: a field or a file.
+///
+/// ```swift
+/// let form: MultipartForm = [
+///     .text("BUSINESSNO", "20240001"),
+///     .text("TOKEN", .secret(token)),
+///     .file("FILE", path: "/cards/front.jpg"),
+///     .json("META", Meta(side: "front")),
+/// ]
+/// ```
+///
+/// Nothing is read or checked before ``MultipartForm/prepared(boundary:)``.
+public struct MultipartPart: Sendable {
+    /// The field name. On the wire its line breaks become `%0D%0A` and its quotes `%22`; a NUL is refused, because
+    /// servers written in C would see a shorter name.
+    public var name: String
+    /// The file name, for parts that have one. Many servers take a part with a file name for a file and store it. One
+    /// that ends in a backslash is misread by many of them.
+    public var fileName: String?
+    /// The content type. `nil` lets it follow from the file name, or else be `application/octet-stream`; a text part
+    /// without file name then sends none, as browsers do.
+    public var contentType: String?
+    /// More header lines, after `Content-Disposition` and `Content-Type`. RFC 7578 section 4.8 tells receivers to ignore
+    /// them; they are here for the servers that don't.
+    public var headers: [MultipartHeader]
+
+    /// Where the bytes come from.
+    package let content: PartContent
+
+    package init(_ name: String, fileName: String?, contentType: String?, content: PartContent) {
+        self.name = name
+        self.fileName = fileName
+        self.contentType = contentType
+        self.headers = []
+        self.content = content
+    }
+
+    /// A field with a text. Every line break (CR, LF or CRLF) is sent as CRLF, as browsers do.
+    public static func text(_ name: String, _ value: String) -> MultipartPart {
+        MultipartPart(name, fileName: nil, contentType: nil, content: .text(value))
+    }
+
+    /// A field with a text that is sent but never printed: `.text("TOKEN", .secret(token))`.
+    public static func text(_ name: String, _ value: Secret) -> MultipartPart {
+        MultipartPart(name, fileName: nil, contentType: nil, content: .secret(value))
+    }
+
+    /// A part with bytes from memory, sent as they are.
+    public static func data(
+        _ name: String, _ bytes: some Sequence<UInt8>, fileName: String? = nil, contentType: String? = nil
+    ) -> MultipartPart {
+        MultipartPart(name, fileName: fileName, contentType: contentType, content: .bytes(Array(bytes)))
+    }
+
+    /// A part with the bytes of a file, read while they are sent. Without a file name, the last component of the path is
+    /// sent.
+    public static func file(
+        _ name: String, path: String, fileName: String? = nil, contentType: String? = nil
+    ) -> MultipartPart {
+        MultipartPart(
+            name, fileName: fileName ?? lastComponent(of: path),
+            contentType: contentType ?? (fileName.flatMap(ContentTypes.forFile) ?? ContentTypes.forFile(named: path)),
+            content: .file(path: path))
+    }
+
+    /// A part with the bytes of the file at a `file:` URL. Another URL is refused by ``MultipartForm/prepared(boundary:)``
+    /// with ``BodyError/Code/notARegularFile``.
+    public static func file(
+        _ name: String, url: URL, fileName: String? = nil, contentType: String? = nil
+    ) -> MultipartPart {
+        guard url.isFileURL else {
+            return MultipartPart(
+                name, fileName: fileName, contentType: contentType,
+                content: .refused(.notARegularFile, "The URL is not a file: URL. Load it first, then send its bytes."))
+        }
+        return file(name, path: url.path(percentEncoded: false), fileName: fileName, contentType: contentType)
+    }
+
+    /// A part with a value as JSON, type `application/json`, keys sorted so that the same value has the same bytes.
+    ///
+    /// The value is encoded by ``MultipartForm/prepared(boundary:)``, which throws ``BodyError/Code/encodingFailed``.
+    public static func json(_ name: String, _ value: some Encodable & Sendable) -> MultipartPart {
+        let encode: @Sendable () throws -> [UInt8] = {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return Array(try encoder.encode(value))
+        }
+        return MultipartPart(name, fileName: nil, contentType: "application/json", content: .encoding(encode))
+    }
+
+    /// A part whose content is made by ``MultipartForm/prepared(boundary:)``, which may change file name and type.
+    public static func preparing(
+        _ name: String, fileName: String? = nil, contentType: String? = nil, with preparation: any PartPreparing
+    ) -> MultipartPart {
+        MultipartPart(name, fileName: fileName, contentType: contentType, content: .preparing(preparation))
+    }
+
+    private static func lastComponent(of path: String) -> String {
+        let bytes = path.utf8
+        guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return path }
+        return String(path[bytes.index(after: slash)...])
+    }
+}
+
+/// Where the bytes of a part come from.
+package enum PartContent: Sendable {
+    case text(String)
+    case secret(Secret)
+    case bytes([UInt8])
+    case file(path: String)
+    case encoding(@Sendable () throws -> [UInt8])
+    case preparing(any PartPreparing)
+    case refused(BodyError.Code, String)
+}
+
+extension MultipartPart: CustomStringConvertible, CustomReflectable {
+    /// Names, type, and where the bytes are; never the bytes.
+    public var description: String {
+        var words = [quoted(name)]
+        if let fileName { words.append("filename \(quoted(fileName))") }
+        if let contentType { words.append(quoted(contentType)) }
+        switch content {
+        case .text(let text): words.append("text of \(text.utf8.count) bytes")
+        case .secret: words.append(Secret.placeholder)
+        case .bytes(let bytes): words.append("\(bytes.count) bytes")
+        case .file(let path): words.append("file \(quoted(path))")
+        case .encoding: words.append("JSON")
+        case .preparing: words.append("to be prepared")
+        case .refused(let code, _): words.append("\(code)")
+        }
+        return words.joined(separator: ", ")
+    }
+
+    /// The description only, so that `dump` shows no content either.
+    public var customMirror: Mirror { Mirror(self, children: ["part": description]) }
+}

@@ -1,0 +1,134 @@
+/// Collects the header lines of one part.
+///
+/// It remembers how far it looked, so that lines which come byte by byte cost no more than lines which come at once.
+struct HeaderBlock {
+    private var bytes: [UInt8] = []
+    private var lineStart = 0
+    private(set) var headers: [MultipartHeader] = []
+    private(set) var disposition: HeaderParameters?
+    private(set) var contentType: String?
+
+    /// Takes what belongs to the block.
+    ///
+    /// - Returns: The position after the blank line that ends the block, or `nil` when more is needed.
+    mutating func take(
+        _ input: Span<UInt8>, from start: Int, limits: MultipartLimits
+    ) throws(BodyError) -> Int? {
+        var position = start
+        while let end = ByteSearch.find(byte: FormText.lineFeed, in: input, from: position) {
+            // A line that is far too long is not even copied.
+            try checkSize(adding: end + 1 - position, isBlankLine: endsBlank(input, position, end), limits)
+            append(input, position..<end + 1)
+            position = end + 1
+            guard try finishLine(limits) else { continue }
+            return position
+        }
+        let left = input.count - position
+        let mayBeBlank = lineStart == bytes.count && left == 1 && input[position] == FormText.carriageReturn
+        try checkSize(adding: left, isBlankLine: mayBeBlank, limits)
+        append(input, position..<input.count)
+        return nil
+    }
+
+    /// Whether the line that ends at this line feed is the blank one.
+    private func endsBlank(_ input: Span<UInt8>, _ start: Int, _ end: Int) -> Bool {
+        let pending = bytes.count - lineStart
+        guard pending + end - start == 1 else { return false }
+        return (pending == 1 ? bytes[lineStart] : input[start]) == FormText.carriageReturn
+    }
+
+    private func checkSize(adding count: Int, isBlankLine: Bool, _ limits: MultipartLimits) throws(BodyError) {
+        guard !isBlankLine, count > 0, bytes.count + count > limits.headerBytes else { return }
+        throw BodyError(.headerTooLarge, "The headers of a part have more than \(limits.headerBytes) bytes.")
+    }
+
+    private mutating func append(_ input: Span<UInt8>, _ range: Range<Int>) {
+        unsafe input.extracting(range).withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
+    }
+
+    /// Looks at the line that just became complete.
+    ///
+    /// - Returns: Whether it was the blank line.
+    private mutating func finishLine(_ limits: MultipartLimits) throws(BodyError) -> Bool {
+        let line = bytes[lineStart..<bytes.count - 1]
+        guard line.last == FormText.carriageReturn else {
+            throw Self.malformed("a line that ends in LF alone", line)
+        }
+        let text = line.dropLast()
+        guard !text.isEmpty else { return true }
+        guard headers.count < limits.headerLines else {
+            throw BodyError(.tooManyHeaderLines, "A part has more than \(limits.headerLines) header lines.")
+        }
+        try addHeader(text, limits)
+        lineStart = bytes.count
+        return false
+    }
+
+    private mutating func addHeader(_ line: ArraySlice<UInt8>, _ limits: MultipartLimits) throws(BodyError) {
+        // Browsers send the other control characters of a name as they are.
+        guard !line.contains(where: { $0 == 0 || $0 == FormText.carriageReturn }) else {
+            throw Self.malformed("a NUL or a lone CR", line)
+        }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
+            line[..<colon].allSatisfy(FormText.isToken)
+        else { throw Self.malformed("a line without a header name", line) }
+        var value = line[(colon + 1)...].drop(while: FormText.isBlank)
+        while let last = value.last, FormText.isBlank(last) { value.removeLast() }
+        let name = String(decoding: line[..<colon], as: UTF8.self)
+        headers.append(MultipartHeader(name: name, value: String(decoding: value, as: UTF8.self)))
+        switch name.lowercased() {
+        case "content-disposition":
+            guard disposition == nil else { throw Self.duplicate("Content-Disposition") }
+            disposition = try Self.disposition(value, limits)
+        case "content-type":
+            guard contentType == nil else { throw Self.duplicate("Content-Type") }
+            contentType = headers.last?.value
+        default: break
+        }
+    }
+
+    private static func disposition(
+        _ value: ArraySlice<UInt8>, _ limits: MultipartLimits
+    ) throws(BodyError) -> HeaderParameters {
+        guard let disposition = HeaderParameters(value) else { throw malformed("a bad Content-Disposition", value) }
+        guard disposition.parameters.count <= limits.parameters else {
+            throw BodyError(.tooManyParameters, "A Content-Disposition has more than \(limits.parameters) parameters.")
+        }
+        return disposition
+    }
+
+    private static func malformed(_ what: String, _ line: ArraySlice<UInt8>) -> BodyError {
+        let text = quoted(String(decoding: line.prefix(200), as: UTF8.self))
+        return BodyError(.malformedHeader, "The headers of a part contain \(what): \(text).")
+    }
+
+    static func duplicate(_ what: String) -> BodyError {
+        BodyError(.duplicateHeader, "A part has more than one \(what); which one counts, servers disagree on.")
+    }
+}
+
+extension HeaderBlock {
+    /// What the complete block says about its part.
+    func head() throws(BodyError) -> MultipartPartHead {
+        guard let disposition, disposition.value == "form-data" else { throw Self.nameless() }
+        guard let name = try unique("name", in: disposition) else { throw Self.nameless() }
+        guard let text = String(validating: name, as: UTF8.self) else {
+            throw BodyError(.malformedHeader, "The name of a part is not UTF-8.")
+        }
+        // A plain filename is all that counts: filename* has no place in a form (RFC 7578 section 4.2).
+        let fileName = try unique("filename", in: disposition)
+        return MultipartPartHead(
+            name: text, fileName: fileName.map { String(decoding: $0, as: UTF8.self) }, contentType: contentType,
+            headers: headers)
+    }
+
+    private func unique(_ name: String, in disposition: HeaderParameters) throws(BodyError) -> [UInt8]? {
+        let found = disposition.parameters.filter { $0.name == name }
+        guard found.count < 2 else { throw Self.duplicate(name) }
+        return found.first?.value
+    }
+
+    private static func nameless() -> BodyError {
+        BodyError(.missingName, "A part has no Content-Disposition of form-data with a name.")
+    }
+}

@@ -1,0 +1,100 @@
+/// A header value with parameters: `form-data; name="FILE"; filename="front.jpg"`.
+struct HeaderParameters {
+    /// What stands before the first semicolon, in small letters.
+    let value: String
+    /// The parameters in order, names in small letters.
+    let parameters: [(name: String, value: [UInt8], isQuoted: Bool)]
+
+    /// Reads a value.
+    ///
+    /// - Returns: `nil` for a value that breaks the grammar of RFC 9110 section 5.6.6, with `\"` as the only escape.
+    init?(_ bytes: ArraySlice<UInt8>) {
+        var rest = bytes
+        let value = Self.takeToken(&rest) { FormText.isToken($0) || $0 == UInt8(ascii: "/") }
+        guard !value.isEmpty else { return nil }
+        var parameters: [(name: String, value: [UInt8], isQuoted: Bool)] = []
+        while true {
+            Self.skipBlanks(&rest)
+            guard let semicolon = rest.popFirst() else { break }
+            guard semicolon == UInt8(ascii: ";") else { return nil }
+            Self.skipBlanks(&rest)
+            // Empty parameters are allowed: "a;" and "a;;b=c".
+            if rest.isEmpty || rest.first == UInt8(ascii: ";") { continue }
+            guard let parameter = Self.takeParameter(&rest) else { return nil }
+            parameters.append(parameter)
+        }
+        self.value = Self.lowercased(value)
+        self.parameters = parameters
+    }
+
+    private static func takeParameter(
+        _ rest: inout ArraySlice<UInt8>
+    ) -> (name: String, value: [UInt8], isQuoted: Bool)? {
+        let name = takeToken(&rest, while: FormText.isToken)
+        skipBlanks(&rest)
+        guard !name.isEmpty, rest.popFirst() == UInt8(ascii: "=") else { return nil }
+        skipBlanks(&rest)
+        if rest.first == UInt8(ascii: "\"") {
+            rest.removeFirst()
+            return takeQuoted(&rest).map { (lowercased(name), $0, true) }
+        }
+        // Not only tokens: boundaries with ( ) / : = ? and names in UTF-8 are sent without quotes, too.
+        let value = takeToken(&rest) { !FormText.isBlank($0) && $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: "\"") }
+        return value.isEmpty ? nil : (lowercased(name), Array(value), false)
+    }
+
+    /// Takes the rest of a quoted string. `\"` is a quote; any other backslash is a backslash, as browsers send paths
+    /// of Windows.
+    ///
+    /// A `\"` at the very end is a backslash and the closing quote, for browsers send names that end in a backslash so.
+    /// Nowhere else is there such a choice: a name that closes its own quotes could add parameters.
+    private static func takeQuoted(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
+        var result: [UInt8] = []
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "\""): return result
+            case UInt8(ascii: "\\") where rest.first == UInt8(ascii: "\""):
+                rest.removeFirst()
+                if rest.allSatisfy(FormText.isBlank) {
+                    rest = []
+                    return result + [byte]
+                }
+                result.append(UInt8(ascii: "\""))
+            case UInt8(ascii: "%"): result.append(takeEscape(&rest) ?? byte)
+            default: result.append(byte)
+            }
+        }
+        return nil
+    }
+
+    // The three escapes of the WHATWG algorithm; every other % is a %.
+    private static func takeEscape(_ rest: inout ArraySlice<UInt8>) -> UInt8? {
+        guard rest.count >= 2 else { return nil }
+        let digits = (rest[rest.startIndex], rest[rest.startIndex + 1] | 0x20)
+        let decoded: UInt8? =
+            switch digits {
+            case (UInt8(ascii: "2"), UInt8(ascii: "2")): UInt8(ascii: "\"")
+            case (UInt8(ascii: "0"), UInt8(ascii: "d")): FormText.carriageReturn
+            case (UInt8(ascii: "0"), UInt8(ascii: "a")): FormText.lineFeed
+            default: nil
+            }
+        if decoded != nil { rest.removeFirst(2) }
+        return decoded
+    }
+
+    private static func takeToken(
+        _ rest: inout ArraySlice<UInt8>, while isPart: (UInt8) -> Bool
+    ) -> ArraySlice<UInt8> {
+        let end = rest.firstIndex { !isPart($0) } ?? rest.endIndex
+        defer { rest = rest[end...] }
+        return rest[..<end]
+    }
+
+    private static func skipBlanks(_ rest: inout ArraySlice<UInt8>) {
+        rest = rest.drop(while: FormText.isBlank)
+    }
+
+    private static func lowercased(_ bytes: ArraySlice<UInt8>) -> String {
+        String(decoding: bytes, as: UTF8.self).lowercased()
+    }
+}

@@ -1,0 +1,222 @@
+import WaybillCore
+
+// The states of the parser, in the order in which a body meets them. Each takes what is its own of the input and
+// returns the position where the next state goes on.
+
+extension MultipartParser {
+    mutating func parse(_ input: Span<UInt8>, to handler: inout some MultipartHandler) throws {
+        // What is within the limit is parsed first, so that the error comes at the same byte for every cut.
+        let allowed = limits.total.map { Int(clamping: max(0, $0.bytes - totalBytes)) } ?? Int.max
+        let end = min(input.count, allowed)
+        totalBytes += Int64(end)
+        let bytes = input.extracting(..<end)
+        var position = 0
+        while position < end {
+            switch state {
+            case .preamble: position = try skipPreamble(bytes, from: position, to: &handler)
+            case .delimiterLine(let isFirst):
+                position = try readDelimiterLine(bytes, from: position, isFirst: isFirst, to: &handler)
+            case .header: position = try readHeader(bytes, from: position, to: &handler)
+            case .content: position = try readContent(bytes, from: position, to: &handler)
+            case .closingLine: position = try readClosingLine(bytes, from: position)
+            case .epilogue: position = end
+            }
+        }
+        guard end == input.count else {
+            throw BodyError(.bodyTooLarge, "The body has more than \(limits.total?.bytes ?? 0) bytes.")
+        }
+    }
+
+    private mutating func skipPreamble(
+        _ input: Span<UInt8>, from start: Int, to handler: inout some MultipartHandler
+    ) throws -> Int {
+        try search(input, from: start, isFirst: true, to: &handler)
+    }
+
+    private mutating func readContent(
+        _ input: Span<UInt8>, from start: Int, to handler: inout some MultipartHandler
+    ) throws -> Int {
+        try search(input, from: start, isFirst: false, to: &handler)
+    }
+
+    /// Looks for the next delimiter; what comes before it is content.
+    private mutating func search(
+        _ input: Span<UInt8>, from start: Int, isFirst: Bool, to handler: inout some MultipartHandler
+    ) throws -> Int {
+        if matched > 0 {
+            guard let position = try continueMatch(input, from: start, to: &handler) else { return input.count }
+            if matched == delimiter.count {
+                state = .delimiterLine(isFirst: isFirst)
+                return position
+            }
+        }
+        if let found = ByteSearch.find(delimiter, in: input, from: start) {
+            try emit(input.extracting(start..<found), to: &handler)
+            matched = delimiter.count
+            imagined = 0
+            state = .delimiterLine(isFirst: isFirst)
+            return found + delimiter.count
+        }
+        let kept = beginningOfDelimiter(at: input, from: start)
+        try emit(input.extracting(start..<input.count - kept), to: &handler)
+        matched = kept
+        imagined = 0
+        return input.count
+    }
+
+    /// Goes on with a delimiter that began in an earlier input.
+    ///
+    /// - Returns: The position after it; the start when it was none and its beginning was emitted (`matched` is 0
+    ///   then); `nil` when the input is used up and it still may be one.
+    private mutating func continueMatch(
+        _ input: Span<UInt8>, from start: Int, to handler: inout some MultipartHandler
+    ) throws -> Int? {
+        let count = min(input.count - start, delimiter.count - matched)
+        for index in 0..<count where input[start + index] != delimiter[matched + index] {
+            try emitMatched(to: &handler)
+            return start
+        }
+        matched += count
+        return matched == delimiter.count ? start + count : nil
+    }
+
+    /// How many bytes at the end of the input may begin a delimiter. Only its first byte is a CR: the last CR decides.
+    private func beginningOfDelimiter(at input: Span<UInt8>, from start: Int) -> Int {
+        let first = max(start, input.count - (delimiter.count - 1))
+        guard let carriageReturn = ByteSearch.findLast(byte: FormText.carriageReturn, in: input, from: first) else {
+            return 0
+        }
+        let count = input.count - carriageReturn
+        for index in 0..<count where input[carriageReturn + index] != delimiter[index] { return 0 }
+        return count
+    }
+
+    /// Reads what follows a boundary on its line: two dashes close the form, blanks and CRLF begin a part, and anything
+    /// else shows that all of it was content.
+    private mutating func readDelimiterLine(
+        _ input: Span<UInt8>, from start: Int, isFirst: Bool, to handler: inout some MultipartHandler
+    ) throws -> Int {
+        var position = start
+        while position < input.count {
+            let byte = input[position]
+            switch (byte, tail.last) {
+            case (UInt8(ascii: "-"), nil):
+                tail.append(byte)
+            case (UInt8(ascii: "-"), UInt8(ascii: "-")):
+                try endPart(isFirst: isFirst, to: &handler)
+                state = .closingLine
+                return position + 1
+            case (FormText.lineFeed, FormText.carriageReturn):
+                try endPart(isFirst: isFirst, to: &handler)
+                try beginHeader()
+                return position + 1
+            case (FormText.carriageReturn, let last) where last.map(FormText.isBlank) ?? true:
+                tail.append(byte)
+            case (_, let last) where FormText.isBlank(byte) && (last.map(FormText.isBlank) ?? true):
+                try addPadding(byte)
+            default:
+                try emitMatched(to: &handler)
+                try emitTail(to: &handler)
+                state = isFirst ? .preamble : .content
+                return position
+            }
+            position += 1
+        }
+        return position
+    }
+
+    private mutating func readHeader(
+        _ input: Span<UInt8>, from start: Int, to handler: inout some MultipartHandler
+    ) throws -> Int {
+        guard let end = try header.take(input, from: start, limits: limits) else { return input.count }
+        let head = try header.head()
+        isField = head.fileName == nil
+        partBytes = 0
+        // The blank line's CRLF may begin the delimiter of a part without content.
+        matched = 2
+        imagined = 2
+        state = .content
+        try handler.partBegan(head)
+        return end
+    }
+
+    private mutating func readClosingLine(_ input: Span<UInt8>, from start: Int) throws -> Int {
+        var position = start
+        while position < input.count {
+            let byte = input[position]
+            position += 1
+            switch (byte, tail.last) {
+            case (FormText.lineFeed, FormText.carriageReturn):
+                state = .epilogue
+                return position
+            case (FormText.carriageReturn, let last) where last.map(FormText.isBlank) ?? true:
+                tail.append(byte)
+            case (_, let last) where FormText.isBlank(byte) && (last.map(FormText.isBlank) ?? true):
+                try addPadding(byte)
+            default:
+                throw BodyError(.malformedDelimiter, "The line of the closing boundary goes on after it.")
+            }
+        }
+        return position
+    }
+}
+
+// What several states do.
+extension MultipartParser {
+    private mutating func beginHeader() throws {
+        partCount += 1
+        guard partCount <= limits.parts else {
+            throw BodyError(.tooManyParts, "The form has more than \(limits.parts) parts.")
+        }
+        header = HeaderBlock()
+        state = .header
+    }
+
+    private mutating func endPart(isFirst: Bool, to handler: inout some MultipartHandler) throws {
+        tail.removeAll(keepingCapacity: true)
+        matched = 0
+        if !isFirst { try handler.partEnded() }
+    }
+
+    private mutating func addPadding(_ byte: UInt8) throws {
+        guard tail.count < limits.paddingBytes else {
+            throw BodyError(.paddingTooLong, "A boundary is followed by more than \(limits.paddingBytes) blanks.")
+        }
+        tail.append(byte)
+    }
+
+    /// Emits the beginning of a delimiter that turned out to be none.
+    private mutating func emitMatched(to handler: inout some MultipartHandler) throws {
+        let bytes = delimiter
+        let range = imagined..<max(imagined, matched)
+        matched = 0
+        imagined = 0
+        try emit(bytes.span.extracting(range), to: &handler)
+    }
+
+    private mutating func emitTail(to handler: inout some MultipartHandler) throws {
+        let bytes = tail
+        tail.removeAll(keepingCapacity: true)
+        try emit(bytes.span, to: &handler)
+    }
+
+    /// Hands out content, or counts preamble.
+    private mutating func emit(_ bytes: Span<UInt8>, to handler: inout some MultipartHandler) throws {
+        guard !bytes.isEmpty else { return }
+        if partCount == 0 {
+            preambleCount += bytes.count
+            guard preambleCount <= limits.preambleBytes else {
+                throw BodyError(
+                    .preambleTooLarge, "More than \(limits.preambleBytes) bytes come before the first boundary.")
+            }
+            return
+        }
+        let room = isField ? limits.fieldBytes.bytes - partBytes : Int64.max
+        let count = Int(clamping: min(Int64(bytes.count), max(0, room)))
+        partBytes += Int64(count)
+        if count > 0 { try handler.partData(bytes.extracting(..<count)) }
+        guard count == bytes.count else {
+            throw BodyError(.fieldTooLarge, "A field that is no file has more than \(limits.fieldBytes.bytes) bytes.")
+        }
+    }
+}

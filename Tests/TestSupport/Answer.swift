@@ -1,0 +1,63 @@
+/// A response as bytes, correct or as wrong as a test wants it.
+///
+/// ```swift
+/// Answer(201, headers: [("Location", "/1")], text: "made")
+/// Answer(200, chunks: ["first", "second"])
+/// Answer.raw("HTTP/1.1 200 OK\r\nX-Odd: a\r\n folded\r\nContent-Length: 0\r\n\r\n")
+/// ```
+package struct Answer: Sendable {
+    /// What goes over the wire.
+    package var bytes: [UInt8]
+    /// Whether the server closes the connection after it, because the answer says so.
+    package var closes: Bool
+
+    /// An answer with a `Content-Length`, unless `headers` frame it in their own way or the status has no body.
+    package init(_ status: Int = 200, headers: [(String, String)] = [], body: [UInt8] = []) {
+        let framing = ["content-length", "transfer-encoding"]
+        let isFramed = headers.contains { framing.contains($0.0.lowercased()) }
+        let hasBody = status >= 200 && status != 204 && status != 304
+        let length = isFramed || !hasBody ? [] : [("Content-Length", "\(body.count)")]
+        bytes = Self.head(status, headers + length) + body
+        closes = Self.saysClose(headers)
+    }
+
+    /// An answer with a text.
+    package init(_ status: Int = 200, headers: [(String, String)] = [], text: String) {
+        self.init(status, headers: headers, body: Array(text.utf8))
+    }
+
+    /// A chunked answer (RFC 9112 section 7.1).
+    package init(_ status: Int = 200, headers: [(String, String)] = [], chunks: [String]) {
+        bytes = Self.head(status, headers + [("Transfer-Encoding", "chunked")])
+        for chunk in chunks where !chunk.isEmpty {
+            bytes += Array("\(String(chunk.utf8.count, radix: 16))\r\n\(chunk)\r\n".utf8)
+        }
+        bytes += Array("0\r\n\r\n".utf8)
+        closes = Self.saysClose(headers)
+    }
+
+    /// These bytes, whatever they are.
+    package static func raw(_ text: String) -> Answer {
+        var answer = Answer()
+        answer.bytes = Array(text.utf8)
+        return answer
+    }
+
+    /// Status line, header lines, empty line.
+    static func head(_ status: Int, _ headers: [(String, String)]) -> [UInt8] {
+        var text = "HTTP/1.1 \(status) \(reasons[status] ?? "Status")\r\n"
+        for (name, value) in headers { text += "\(name): \(value)\r\n" }
+        return Array((text + "\r\n").utf8)
+    }
+
+    private static func saysClose(_ headers: [(String, String)]) -> Bool {
+        headers.contains { $0.0.lowercased() == "connection" && $0.1.lowercased() == "close" }
+    }
+
+    private static let reasons = [
+        100: "Continue", 102: "Processing", 103: "Early Hints", 200: "OK", 201: "Created", 204: "No Content",
+        303: "See Other", 307: "Temporary Redirect", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found",
+        413: "Content Too Large", 417: "Expectation Failed", 429: "Too Many Requests", 500: "Internal Server Error",
+        503: "Service Unavailable",
+    ]
+}

@@ -1,0 +1,23 @@
+internal import CTestSupport
+
+/// A gate that a test opens and a server's thread waits at: how "later" is said without a clock.
+///
+/// ```swift
+/// let gate = Gate()
+/// let server = try LoopbackServer(.respond(200).held(at: gate))
+/// // … look at what the client does while it has no answer …
+/// gate.open()
+/// ```
+package final class Gate: Sendable {
+    let event: Int32
+
+    package init() {
+        event = cts_event_make()
+        precondition(event >= 0, "no descriptor is left for a gate")
+    }
+
+    deinit { cts_close(event) }
+
+    /// Opens the gate for everybody, for good.
+    package func open() { cts_event_raise(event) }
+}

@@ -1,0 +1,189 @@
+internal import CTestSupport
+
+/// The life of one connection, on its own thread: request after request, each by its ``Behaviour``.
+struct ServerConnection {
+    /// Whether the connection goes on after a step.
+    private enum Flow {
+        case next
+        case end
+    }
+
+    let core: ServerCore
+    let number: Int
+    let socket: ServerSocket
+
+    private var requestsSeen = 0
+    private var isDescriptorClosed = false
+
+    init(core: ServerCore, number: Int, socket: ServerSocket) {
+        self.core = core
+        self.number = number
+        self.socket = socket
+    }
+
+    mutating func run(_ arrival: LoopbackServer.Arrival) {
+        switch arrival {
+        case .serve: while serveRequest() == .next {}
+        case .mute: _ = note(socket.hold())
+        case .finish: _ = close(.finish)
+        case .reset: _ = close(.reset)
+        }
+        if !isDescriptorClosed { cts_close(socket.descriptor) }
+        core.state.update { $0.connections[number].isClosed = true }
+    }
+
+    private mutating func serveRequest() -> Flow {
+        guard socket.waitReadable() == .done else { return .end }
+        if let behaviour = core.takeBehaviourBeforeHead() {
+            return perform(behaviour, index: nil)
+        }
+        let head: [UInt8]
+        switch socket.receive(through: Array("\r\n\r\n".utf8), limit: 262_144) {
+        case .bytes(let bytes): head = bytes
+        case .peerEnded(let end): return note(.peerEnded(end))
+        case .stopped: return .end
+        case nil: return complain("a request head has no end")
+        }
+        let lines = String(decoding: head.dropLast(4), as: UTF8.self).split(
+            separator: "\r\n", omittingEmptySubsequences: false)
+        let request = RecordedRequest(
+            connection: number, numberOnConnection: requestsSeen, lines: lines.map(String.init))
+        requestsSeen += 1
+        guard request.lines[0].hasSuffix(" HTTP/1.1"), let body = BodyDecoder(request) else {
+            return complain("a request head is malformed: \(request.lines)")
+        }
+        let index = core.state.update { state in
+            state.requests.append(request)
+            if body.isAtEnd { state.requests[state.requests.count - 1].isComplete = true }
+            return state.requests.count - 1
+        }
+        let flow = perform(core.takeBehaviour(path: request.path), index: index, body: body, request: request)
+        return flow == .next && request.value(of: "Connection")?.lowercased() == "close" ? close(.finish) : flow
+    }
+
+    // MARK: Steps
+
+    private mutating func perform(
+        _ behaviour: Behaviour, index: Int?, body: BodyDecoder? = nil, request: RecordedRequest? = nil
+    ) -> Flow {
+        var body = body
+        var owesContinue =
+            behaviour.expectation == .honoured && request?.value(of: "Expect")?.lowercased() == "100-continue"
+        for step in behaviour.steps {
+            if case .read = step, owesContinue {
+                owesContinue = false
+                if note(socket.send(Answer(100).bytes)) == .end { return .end }
+            }
+            if perform(step, index: index, body: &body) == .end { return .end }
+        }
+        guard let body, !body.isAtEnd else { return .next }
+        return note(socket.hold())
+    }
+
+    private mutating func perform(_ step: Behaviour.Step, index: Int?, body: inout BodyDecoder?) -> Flow {
+        switch step {
+        case .read(let count, let rate):
+            guard let index, body != nil else { return .next }
+            return read(count, bytesPerSecond: rate, of: &body!, into: index)
+        case .forgetBody:
+            body = nil
+            return .next
+        case .wait(let gate):
+            return note(socket.wait(for: gate) { _ = note(.peerEnded($0)) })
+        case .send(let answer):
+            guard note(socket.send(answer.bytes)) == .next else { return .end }
+            return answer.closes ? close(.finish) : .next
+        case .drip(let answer, let piece, let pause):
+            return drip(answer, piece: piece, pause: pause)
+        case .sendForever(let text):
+            let bytes = Array(String(repeating: text, count: max(1, 16_384 / text.utf8.count)).utf8)
+            while note(socket.send(bytes)) == .next {}
+            return .end
+        case .hold:
+            return note(socket.hold())
+        case .close(let closing):
+            return close(closing)
+        }
+    }
+
+    private func read(_ count: Int?, bytesPerSecond: Int?, of body: inout BodyDecoder, into index: Int) -> Flow {
+        let start = ContinuousClock.now
+        // A hundred reads a second: even enough to be a slow line, few enough to be free.
+        let most = bytesPerSecond.map { max(1, min($0 / 100, 65_536)) } ?? 65_536
+        var taken = 0
+        while taken < count ?? .max {
+            switch body.next(limit: min(most, (count ?? .max) - taken), from: socket) {
+            case .bytes(let bytes):
+                taken += bytes.count
+                record(bytes, index, isComplete: body.isAtEnd)
+            case .end(let trailers):
+                core.state.update { state in
+                    state.requests[index].trailers = trailers
+                    state.requests[index].isComplete = true
+                }
+                return .next
+            case .peerEnded(let end): return note(.peerEnded(end))
+            case .stopped: return .end
+            case .malformed(let problem): return complain(problem)
+            }
+            guard let bytesPerSecond else { continue }
+            let due = start + .nanoseconds(taken * 1_000_000_000 / bytesPerSecond)
+            if socket.pause(due - .now) == .stopped { return .end }
+        }
+        return .next
+    }
+
+    private func record(_ bytes: [UInt8], _ index: Int, isComplete: Bool) {
+        core.state.update { state in
+            if core.keepsBodies { state.requests[index].body += bytes }
+            state.requests[index].bodyBytesRead += bytes.count
+            state.requests[index].digest.update(bytes[...])
+            if isComplete { state.requests[index].isComplete = true }
+        }
+    }
+
+    private mutating func drip(_ answer: Answer, piece: Int, pause: Duration) -> Flow {
+        var rest = answer.bytes[...]
+        while !rest.isEmpty {
+            if note(socket.send(Array(rest.prefix(piece)))) == .end { return .end }
+            rest = rest.dropFirst(piece)
+            if note(socket.pause(pause)) == .end { return .end }
+        }
+        return answer.closes ? close(.finish) : .next
+    }
+
+    // MARK: Ends
+
+    private mutating func close(_ closing: Behaviour.Closing) -> Flow {
+        switch closing {
+        case .finish:
+            _ = cts_finish(socket.descriptor)
+            _ = note(socket.discardUntilPeerEnds())
+        case .abandon:
+            break
+        case .reset:
+            cts_reset(socket.descriptor)
+            isDescriptorClosed = true
+        }
+        return .end
+    }
+
+    private func complain(_ text: String) -> Flow {
+        core.state.update { $0.complaints.append(text) }
+        return .end
+    }
+
+    private func note(_ passed: ServerSocket.Passed) -> Flow {
+        switch passed {
+        case .done: return .next
+        case .stopped: return .end
+        case .peerEnded(let end):
+            core.state.update { state in
+                guard state.connections[number].peerEnd == nil else { return }
+                state.connections[number].peerEnd = end
+                state.connections[number].peerEndedAt = .now
+            }
+            return .end
+        }
+    }
+}

@@ -1,0 +1,85 @@
+internal import CTestSupport
+internal import Glibc
+
+/// A directory of the test's own (0700), gone with the value.
+///
+/// ```swift
+/// let directory = try TemporaryDirectory()
+/// let path = try directory.write("card.jpg", bytes)
+/// ```
+package final class TemporaryDirectory: Sendable {
+    package let path: String
+
+    package init() throws {
+        let base = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
+        var template = Array("\(base)/waybill-test-XXXXXX".utf8CString)
+        guard unsafe mkdtemp(&template) != nil else { throw SystemCallFailure(call: "mkdtemp", code: errno) }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit {
+        unsafe cts_remove_tree(path)
+    }
+
+    /// The path of a name in it.
+    package func path(_ name: String) -> String { "\(path)/\(name)" }
+
+    /// Writes a file and gives its path.
+    @discardableResult
+    package func write(_ name: String, _ bytes: [UInt8]) throws -> String {
+        let path = path(name)
+        let file = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw SystemCallFailure(call: "open", code: errno) }
+        defer { close(file) }
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(file, $0.baseAddress!, $0.count) }
+            guard count > 0 else { throw SystemCallFailure(call: "write", code: errno) }
+            rest = rest.dropFirst(count)
+        }
+        return path
+    }
+
+    /// Writes a file and gives its path.
+    @discardableResult
+    package func write(_ name: String, _ text: String) throws -> String { try write(name, Array(text.utf8)) }
+
+    /// Makes a file of zeros that takes no room on the disk, however large it is.
+    package func writeSparse(_ name: String, size: Int) throws -> String {
+        let path = try write(name, [])
+        guard unsafe truncate(path, size) == 0 else { throw SystemCallFailure(call: "truncate", code: errno) }
+        return path
+    }
+
+    /// The bytes of a file in it.
+    package func read(_ name: String) throws -> [UInt8] { try readFile(path(name)) }
+
+    /// The names in it, sorted.
+    package func names() throws -> [String] {
+        guard let directory = unsafe opendir(path) else { throw SystemCallFailure(call: "opendir", code: errno) }
+        defer { unsafe _ = closedir(directory) }
+        var names: [String] = []
+        while let entry = unsafe readdir(directory) {
+            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+}
+
+/// The bytes of a file.
+package func readFile(_ path: String) throws -> [UInt8] {
+    let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw SystemCallFailure(call: "open \(path)", code: errno) }
+    defer { close(file) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+        let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(file, $0.baseAddress!, $0.count) }
+        guard count >= 0 else { throw SystemCallFailure(call: "read \(path)", code: errno) }
+        if count == 0 { return bytes }
+        bytes += buffer[..<count]
+    }
+}

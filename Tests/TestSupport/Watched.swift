@@ -1,0 +1,87 @@
+internal import WaybillCore
+
+/// A value that tests wait for, without sleeping and without polling.
+///
+/// ```swift
+/// let count = Watched(0)
+/// count.update { $0 += 1 }                       // on any thread
+/// try await count.waitUntil { $0 == 1 }
+/// ```
+package final class Watched<Value: Sendable>: Sendable {
+    private struct Waiter {
+        let id: UInt64
+        let isMet: @Sendable (Value) -> Bool
+        let continuation: CheckedContinuation<Value, any Error>
+    }
+
+    private struct Storage {
+        var value: Value
+        var waiters: [Waiter] = []
+        var cancelled: Set<UInt64> = []
+        var nextID: UInt64 = 0
+    }
+
+    private let storage: Locked<Storage>
+
+    package init(_ value: Value) {
+        storage = Locked(Storage(value: value))
+    }
+
+    /// The value as it is now.
+    package var value: Value { storage.withLock { $0.value } }
+
+    /// Changes the value and wakes whoever waited for what it became.
+    @discardableResult
+    package func update<Result: Sendable>(_ change: (inout Value) -> Result) -> Result {
+        let (result, met, value) = storage.withLock { storage in
+            let result = change(&storage.value)
+            guard !storage.waiters.isEmpty else { return (result, [Waiter](), storage.value) }
+            let value = storage.value
+            let met = storage.waiters.filter { $0.isMet(value) }
+            let ids = Set(met.map(\.id))
+            storage.waiters.removeAll { ids.contains($0.id) }
+            return (result, met, value)
+        }
+        for waiter in met { waiter.continuation.resume(returning: value) }
+        return result
+    }
+
+    /// Waits until the value is as asked; at once, if it is so already.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled, as the time limit of a suite does.
+    @discardableResult
+    package func waitUntil(_ isMet: @escaping @Sendable (Value) -> Bool) async throws -> Value {
+        let id = storage.withLock { storage in
+            storage.nextID += 1
+            return storage.nextID
+        }
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                enter(Waiter(id: id, isMet: isMet, continuation: continuation))
+            }
+        } onCancel: {
+            cancel(id)
+        }
+    }
+
+    private func enter(_ waiter: Waiter) {
+        let answer: Result<Value, any Error>? = storage.withLock { storage in
+            if storage.cancelled.remove(waiter.id) != nil { return .failure(CancellationError()) }
+            if waiter.isMet(storage.value) { return .success(storage.value) }
+            storage.waiters.append(waiter)
+            return nil
+        }
+        if let answer { waiter.continuation.resume(with: answer) }
+    }
+
+    private func cancel(_ id: UInt64) {
+        let waiter: Waiter? = storage.withLock { storage in
+            guard let index = storage.waiters.firstIndex(where: { $0.id == id }) else {
+                storage.cancelled.insert(id)
+                return nil
+            }
+            return storage.waiters.remove(at: index)
+        }
+        waiter?.continuation.resume(throwing: CancellationError())
+    }
+}

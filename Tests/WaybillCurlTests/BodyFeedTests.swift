@@ -1,0 +1,117 @@
+import Testing
+import WaybillCore
+
+@testable import WaybillCurl
+
+@Suite struct BodyFeedTests {
+    @Test func `the bytes of a body pass through in order, whatever the room`() throws {
+        for room in [1, 3, 64] {
+            var feed = try BodyFeed(ScriptedBody(length: 6, [.bytes([1, 2]), .later, .bytes([3, 4, 5, 6])])) {}
+            #expect(try drain(&feed, room: room) == [1, 2, 3, 4, 5, 6])
+            #expect(feed.handedOver == 6)
+            #expect(feed.failure == nil)
+        }
+    }
+
+    @Test func `a reader that has nothing now pauses the transfer`() throws {
+        var feed = try BodyFeed(ScriptedBody(length: 1, [.later, .bytes([9])])) {}
+        #expect(fill(&feed, room: 8).answer == .pause)
+        #expect(feed.isWaiting)
+        #expect(fill(&feed, room: 8).answer == .bytes(1))
+        #expect(!feed.isWaiting)
+    }
+
+    @Test func `a body shorter than announced aborts instead of waiting for ever`() throws {
+        var feed = try BodyFeed(ScriptedBody(length: 5, [.bytes([1, 2, 3])])) {}
+        #expect(fill(&feed, room: 8).answer == .bytes(3))
+        #expect(fill(&feed, room: 8).answer == .abort)
+        #expect((feed.failure as? BodyLengthError)?.isLonger == false)
+    }
+
+    @Test func `a body longer than announced aborts before its last announced byte`() throws {
+        // In one piece, and with the surplus arriving in a read of its own.
+        for script: [ScriptedBody.Step] in [[.bytes([1, 2, 3, 4, 5, 6])], [.bytes([1, 2, 3, 4, 5]), .bytes([6])]] {
+            var feed = try BodyFeed(ScriptedBody(length: 5, script)) {}
+            #expect(fill(&feed, room: 64).answer == .abort)
+            #expect((feed.failure as? BodyLengthError)?.isLonger == true)
+        }
+    }
+
+    @Test func `a reader's error aborts and is kept`() throws {
+        struct Broken: Error {}
+        var feed = try BodyFeed(ScriptedBody(length: 5, [.bytes([1]), .fail(Broken())])) {}
+        #expect(fill(&feed, room: 64).answer == .bytes(1))
+        #expect(fill(&feed, room: 64).answer == .abort)
+        #expect(feed.failure is Broken)
+    }
+
+    @Test func `a body of unknown length ends where its reader ends`() throws {
+        var feed = try BodyFeed(ScriptedBody(length: nil, [.bytes([1]), .bytes([2, 3])])) {}
+        #expect(try drain(&feed, room: 64) == [1, 2, 3])
+        #expect(feed.isAtEnd)
+    }
+
+    private func fill(_ feed: inout BodyFeed, room: Int) -> (answer: BodyFeed.Answer, bytes: [UInt8]) {
+        var buffer = [UInt8](repeating: 0, count: room)
+        let answer = unsafe buffer.withUnsafeMutableBytes { unsafe feed.fill($0) }
+        guard case .bytes(let count) = answer else { return (answer, []) }
+        return (answer, Array(buffer[..<count]))
+    }
+
+    private func drain(_ feed: inout BodyFeed, room: Int) throws -> [UInt8] {
+        var all: [UInt8] = []
+        for _ in 0..<1_000 {
+            let (answer, bytes) = fill(&feed, room: room)
+            if answer == .bytes(0) { return all }
+            try #require(answer != .abort)
+            all += bytes
+        }
+        throw BodyLengthError(promised: -1, isLonger: true)
+    }
+}
+
+/// A body that plays a script: the smallest third-party body there is.
+struct ScriptedBody: UploadBody {
+    enum Step: Sendable {
+        case bytes([UInt8])
+        case later
+        case fail(any Error)
+    }
+
+    let length: Int64?
+    let isReplayable = true
+    private let steps: [Step]
+
+    init(length: Int64?, _ steps: [Step]) {
+        self.length = length
+        self.steps = steps
+    }
+
+    func makeReader(wake: @escaping @Sendable () -> Void) -> any BodyReader {
+        Reader(steps)
+    }
+
+    private final class Reader: BodyReader {
+        private var steps: [Step]
+
+        init(_ steps: [Step]) { self.steps = steps }
+
+        func read(into output: inout OutputRawSpan) throws -> BodyRead {
+            guard let step = steps.first else { return .end }
+            switch step {
+            case .later:
+                steps.removeFirst()
+                return .later
+            case .fail(let error):
+                throw error
+            case .bytes(let bytes):
+                let count = min(bytes.count, output.freeCapacity)
+                for byte in bytes[..<count] { output.append(byte) }
+                if count == bytes.count { steps.removeFirst() } else { steps[0] = .bytes(Array(bytes[count...])) }
+                return .bytes(count)
+            }
+        }
+
+        func close() {}
+    }
+}

@@ -1,0 +1,214 @@
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillCurl
+
+/// Every way in which a server can let a transfer down, and what is told of it.
+@Suite(.timeLimit(.minutes(1))) struct FaultTests {
+    private let transport = CurlTransport()
+
+    private func run(_ request: TransferRequest) -> Recorder {
+        let recorder = Recorder()
+        _ = transport.start(request, sink: recorder)
+        return recorder
+    }
+
+    // MARK: Nothing was sent
+
+    @Test func `a refused port is told at once`() async throws {
+        let port = try ClosedPort()
+        let error = try await run(.post(port.url(), PatternBody(10))).failure()
+        #expect(error.code == .cannotConnect)
+        #expect(error.outcome == .notSent)
+    }
+
+    @Test func `a host without an address is told`() async throws {
+        let error = try await run(.post("http://\(TestHost.absent()):80/", PatternBody(10))).failure()
+        #expect(error.code == .hostNotFound)
+        #expect(error.outcome == .notSent)
+    }
+
+    @Test func `a port that swallows connections runs into the limit`() async throws {
+        let hole = try BlackHole()
+        let error = try await run(.post(hole.url(), PatternBody(10)) { $0.limits.connect = .milliseconds(200) })
+            .failure()
+        #expect(error.code == .connectTimeout)
+        #expect(error.outcome == .notSent)
+    }
+
+    @Test func `a resolver that never answers runs into the limit and delays nobody else`() async throws {
+        let name = HangingName()
+        let server = try LoopbackServer()
+        let hanging = run(.post("http://\(name.host):80/", PatternBody(10)) { $0.limits.connect = .milliseconds(300) })
+        await name.waitUntilLookedUp()
+        #expect(try await run(.post(server.url(), PatternBody(10))).response().head.status == .ok)
+        let error = try await hanging.failure()
+        #expect(error.code == .connectTimeout)
+        #expect(error.outcome == .notSent)
+        #expect(try await run(.post(server.url(), PatternBody(10))).response().head.status == .ok)
+    }
+
+    @Test func `a URL that is none, or none for uploads, is refused`() async throws {
+        for url in ["file:///etc/passwd", "nonsense", "ftp://127.0.0.1/"] {
+            let error = try await run(.post(url, PatternBody(10))).failure()
+            #expect(error.code == .invalidURL)
+            #expect(error.outcome == .notSent)
+        }
+    }
+
+    @Test func `a kept-alive connection that has died is told from a lost answer`() async throws {
+        let server = try LoopbackServer(.respond(200), .closeUnderRequest())
+        #expect(try await run(.post(server.url(), PatternBody(10))).response().head.status == .ok)
+        let end = await run(.post(server.url(), PatternBody(10))).end()
+        // libcurl may have noticed the close before it wrote; then the request went out on a fresh connection.
+        if case .failure(let error) = end.result {
+            #expect(error.outcome == .notSent)
+        } else {
+            #expect(server.requests.count == 2)
+        }
+    }
+
+    // MARK: Not all of it left
+
+    @Test(arguments: [false, true])
+    func `a server that goes half way leaves the upload incomplete`(withReset: Bool) async throws {
+        let server = try LoopbackServer(.close(afterBodyBytes: 1_000_000, withReset ? .reset : .abandon))
+        let end = await run(.post(server.url(), PatternBody(32 << 20))).end()
+        guard case .failure(let error) = end.result else { throw Recorder.Unexpected() }
+        #expect(error.code == .connectionLost)
+        guard case .incomplete(let acknowledged) = error.outcome else { throw Recorder.Unexpected() }
+        #expect(acknowledged >= 1_000_000)
+        #expect(acknowledged < 32 << 20)
+        #expect(end.evidence.sent < 32 << 20)
+    }
+
+    @Test func `a server that stops reading has stalled`() async throws {
+        let server = try LoopbackServer(.stall(afterBodyBytes: 100_000), receiveBuffer: .kibibytes(64))
+        let error = try await run(.post(server.url(), PatternBody(32 << 20)) { $0.limits.stall = .milliseconds(300) })
+            .failure()
+        #expect(error.code == .stalled)
+        guard case .incomplete = error.outcome else { throw Recorder.Unexpected() }
+    }
+
+    @Test func `an early no is the answer, with what was acknowledged`() async throws {
+        let server = try LoopbackServer(
+            .early(Answer(413, headers: [("Connection", "close")], text: "too large"), then: .close(.finish)))
+        let end = await run(.post(server.url(), PatternBody(32 << 20))).end()
+        let response = try end.result.get()
+        #expect(response.head.status.code == 413)
+        #expect(end.evidence.sawResponseHead)
+        #expect(!end.evidence.isBodyComplete)
+    }
+
+    @Test func `an early yes to a body that is not taken is no success`() async throws {
+        let server = try LoopbackServer(.early(Answer(200, text: "ok"), then: .hold), receiveBuffer: .kibibytes(64))
+        let error = try await run(.post(server.url(), PatternBody(32 << 20)) { $0.limits.stall = .milliseconds(300) })
+            .failure()
+        #expect(error.code == .bodyNotTaken)
+        #expect(error.status == .ok)
+        guard case .incomplete = error.outcome else { throw Recorder.Unexpected() }
+    }
+
+    @Test(arguments: [false, true])
+    func `a body that breaks its promise of length is never completed`(isLonger: Bool) async throws {
+        let server = try LoopbackServer(otherwise: .neverAnswer)
+        let script: [ScriptedBody.Step] = [.bytes([UInt8](repeating: 1, count: isLonger ? 101 : 99))]
+        let error = try await run(.post(server.url(), ScriptedBody(length: 100, script))).failure()
+        #expect(error.code == .bodyFailed)
+        #expect(error.outcome != .unknown)
+        #expect(error.message.contains(isLonger ? "more" : "fewer"))
+        _ = try await server.peerEnd()
+        #expect(server.requests.allSatisfy { !$0.isComplete && $0.bodyBytesRead < 100 })
+    }
+
+    @Test func `a source that fails half way ends the transfer with its own error`() async throws {
+        struct DiskOnFire: Error {}
+        let server = try LoopbackServer(otherwise: .neverAnswer)
+        let script: [ScriptedBody.Step] = [.bytes([UInt8](repeating: 1, count: 50)), .fail(DiskOnFire())]
+        let error = try await run(.post(server.url(), ScriptedBody(length: 100, script))).failure()
+        #expect(error.code == .bodyFailed)
+        #expect(error.cause is DiskOnFire)
+    }
+
+    // MARK: All of it left
+
+    @Test(arguments: [Behaviour.Closing.finish, .abandon, .reset])
+    func `a server that takes everything and goes leaves the outcome unknown`(closing: Behaviour.Closing) async throws {
+        let server = try LoopbackServer(.closeWithoutAnswer(closing))
+        let error = try await run(.post(server.url(), PatternBody(100_000))).failure()
+        #expect(error.code == .connectionLost)
+        #expect(error.outcome == .unknown)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test(arguments: [
+        "HTTP/1.1 200 OK\r\nConte", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 2", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n",
+    ])
+    func `an answer cut inside its head is no success`(text: String) async throws {
+        let server = try LoopbackServer(.answerCut(text))
+        let error = try await run(.post(server.url(), PatternBody(1_000))).failure()
+        #expect([.responseIncomplete, .connectionLost, .malformedResponse].contains(error.code))
+        #expect(error.outcome == .unknown)
+    }
+
+    @Test func `an answer cut inside its body is no success`() async throws {
+        let server = try LoopbackServer(.bodyCut(announced: 100, sent: "half"))
+        let error = try await run(.post(server.url(), PatternBody(1_000))).failure()
+        #expect(error.code == .responseIncomplete)
+        #expect(error.outcome == .unknown)
+        #expect(error.status == .ok)
+    }
+
+    @Test func `an answer that never comes runs into the limit`() async throws {
+        let server = try LoopbackServer(.neverAnswer)
+        let recorder = run(.post(server.url(), PatternBody(1_000)) { $0.limits.response = .milliseconds(200) })
+        let error = try await recorder.failure()
+        #expect(error.code == .responseTimeout)
+        #expect(error.outcome == .unknown)
+    }
+
+    @Test func `an answer that drips runs into the limit`() async throws {
+        let answer = Answer(200, text: String(repeating: "x", count: 10_000))
+        let server = try LoopbackServer(.drip(answer, piece: 1, pause: .milliseconds(20)))
+        let error = try await run(.post(server.url(), PatternBody(1_000)) { $0.limits.response = .milliseconds(300) })
+            .failure()
+        #expect(error.code == .responseTimeout)
+        #expect(error.outcome == .unknown)
+    }
+
+    @Test func `an endless head is cut off`() async throws {
+        let server = try LoopbackServer(.endlessHead)
+        let error = try await run(.post(server.url(), PatternBody(1_000))).failure()
+        #expect(error.code == .responseTooLarge)
+        #expect(error.outcome == .unknown)
+    }
+
+    @Test func `an endless body is cut off at the limit`() async throws {
+        let server = try LoopbackServer(.endlessBody)
+        let error = try await run(.post(server.url(), PatternBody(1_000)) { $0.limits.responseBody = .kibibytes(100) })
+            .failure()
+        #expect(error.code == .responseTooLarge)
+        #expect(error.outcome == .unknown)
+    }
+
+    @Test(arguments: ["garbage\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 9999 Odd\r\n\r\n"])
+    func `an answer that is not HTTP is told`(text: String) async throws {
+        let server = try LoopbackServer(.answerCut(text))
+        let error = try await run(.post(server.url(), PatternBody(1_000))).failure()
+        #expect(error.code == .malformedResponse)
+        #expect(error.outcome == .unknown)
+    }
+
+    @Test func `the total limit holds over everything`() async throws {
+        let server = try LoopbackServer(
+            Behaviour.respond(200).reading(bytesPerSecond: 100_000), receiveBuffer: .kibibytes(64))
+        let error = try await run(.post(server.url(), PatternBody(32 << 20)) { $0.limits.total = .milliseconds(400) })
+            .failure()
+        #expect(error.code == .totalTimeout)
+    }
+}
+
+extension Recorder {
+    /// The end was of another kind than the test is about.
+    struct Unexpected: Error {}
+}

@@ -1,0 +1,54 @@
+import Testing
+import WaybillCore
+
+@testable import WaybillCurl
+
+@Suite struct RequestTests {
+    @Test(arguments: [
+        "file:///etc/passwd", "ftp://host/a", "oss://bucket/key", "gopher://host", "", "no scheme", "http://",
+        "http:// /",
+        "/relative", "http://host:99999/", "javascript:alert(1)",
+    ])
+    func `only an absolute http or https URL is accepted`(url: String) throws {
+        let error = #expect(throws: TransferError.self) {
+            try RequestCheck.check(TransferRequest(method: .post, url: url))
+        }
+        #expect(error?.code == .invalidURL)
+        #expect(error?.outcome == .notSent)
+    }
+
+    @Test(arguments: [
+        "http://host", "https://host:8443/a?b=c", "http://[::1]:80/", "HTTP://host/", "http://user:pw@host/",
+    ])
+    func `usual URLs are accepted`(url: String) throws {
+        try RequestCheck.check(TransferRequest(method: .post, url: url))
+    }
+
+    @Test(arguments: ["Content-Length", "transfer-encoding", "Host", "Connection", "Expect", "Trailer"])
+    func `the fields of the framing are the transport's own`(name: String) {
+        let headers: HTTPFields = [HTTPField.Name(name)!: "5"]
+        let request = TransferRequest(method: .post, url: "http://host", headers: headers)
+        let error = #expect(throws: TransferError.self) { try RequestCheck.check(request) }
+        #expect(error?.code == .invalidRequest)
+        #expect(error?.message.contains(HTTPField.Name(name)!.canonicalName) == true)
+    }
+
+    @Test func `a rate of nothing is refused`() {
+        var request = TransferRequest(method: .post, url: "http://host")
+        request.options.rateLimit = .bytes(0)
+        #expect(throws: TransferError.self) { try RequestCheck.check(request) }
+    }
+
+    @Test(
+        arguments: [
+            (100, nil, "http://h", 65_536), (1 << 20, nil, "http://h", 524_288), (1 << 30, nil, "https://h", 65_536),
+            (1 << 30, 200 << 10, "http://h", 25_600), (1 << 30, 1 << 30, "http://h", 65_536),
+            (1 << 30, 1_000, "http://h", 16_384),
+            (nil, nil, "http://h", 524_288),
+        ] as [(Int64?, Int64?, String, Int)])
+    func `the upload buffer fits the body, the rate and TLS`(length: Int64?, rate: Int64?, url: String, size: Int) {
+        var request = TransferRequest(method: .post, url: url, body: ScriptedBody(length: length, []))
+        request.options.rateLimit = rate.map { .bytes($0) }
+        #expect(EasyHandle.uploadBufferSize(for: request) == size)
+    }
+}

@@ -1,0 +1,158 @@
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillCurl
+
+@Suite(.timeLimit(.minutes(1))) struct TransferTests {
+    private let transport = CurlTransport()
+
+    private func run(_ request: TransferRequest) -> Recorder {
+        let recorder = Recorder()
+        _ = transport.start(request, sink: recorder)
+        return recorder
+    }
+
+    @Test(arguments: [0, 1, 65_535, 65_536, 65_537, 1 << 20, 3_000_001])
+    func `a body of known length arrives whole`(count: Int) async throws {
+        let server = try LoopbackServer(.respond(201, headers: [("X-Id", "7")], body: "made"))
+        let body = PatternBody(count)
+        let response = try await run(.post(server.url("/form"), body)).response()
+        #expect(response.head.status == .created)
+        #expect(response.head.headerFields[HTTPField.Name("X-Id")!] == "7")
+        #expect(response.body == Array("made".utf8))
+        let request = try await server.request(0)
+        #expect(request.body == body.bytes)
+        #expect(request.value(of: "Content-Length") == "\(count)")
+        #expect(request.value(of: "Content-Type") == "application/octet-stream")
+        #expect(request.value(of: "Expect") == nil)
+        #expect(server.state.complaints.isEmpty)
+    }
+
+    @Test(arguments: [0, 1, 200_000])
+    func `a body of unknown length arrives chunked`(count: Int) async throws {
+        let server = try LoopbackServer()
+        let body = PatternBody(count, announcesLength: false)
+        _ = try await run(.post(server.url(), body)).response()
+        let request = try await server.request(0)
+        #expect(request.body == body.bytes)
+        #expect(request.value(of: "Transfer-Encoding") == "chunked")
+        #expect(request.value(of: "Content-Length") == nil)
+    }
+
+    @Test(arguments: [HTTPRequest.Method.put, .post, .patch, .delete, .get, .head, .options])
+    func `a request without a body goes out with its method`(method: HTTPRequest.Method) async throws {
+        let server = try LoopbackServer()
+        let response = try await run(TransferRequest(method: method, url: server.url("/x?y=1"))).response()
+        #expect(response.head.status == .ok)
+        let request = try await server.request(0)
+        #expect(request.method == method.rawValue)
+        #expect(request.target == "/x?y=1")
+        #expect(request.body.isEmpty)
+        #expect(request.value(of: "Content-Type") == nil)
+    }
+
+    @Test func `a PUT with a body is a PUT`() async throws {
+        let server = try LoopbackServer()
+        let body = PatternBody(1_000)
+        _ = try await run(TransferRequest(method: .put, url: server.url(), body: body)).response()
+        let request = try await server.request(0)
+        #expect(request.method == "PUT")
+        #expect(request.body == body.bytes)
+    }
+
+    @Test func `events come in their order, the end last and once`() async throws {
+        let server = try LoopbackServer()
+        let recorder = run(.post(server.url(), PatternBody(500_000)))
+        _ = try await recorder.response()
+        let events = recorder.events
+        #expect(events.first?.isConnected == true)
+        #expect(events.last?.end != nil)
+        #expect(events.count { $0.end != nil } == 1)
+        #expect(events.count { $0.isBodyAcknowledged } == 1)
+        #expect(events.count { $0.isResponseHead } == 1)
+        #expect(recorder.progress.last?.acknowledged == 500_000)
+        #expect(recorder.progress.last?.accuracy == .exact)
+    }
+
+    @Test func `a second request uses the connection of the first`() async throws {
+        let server = try LoopbackServer()
+        for expected in [false, true] {
+            let recorder = run(.post(server.url(), PatternBody(10)))
+            let end = await recorder.end()
+            #expect(end.metrics.connection?.isReused == expected)
+            #expect(end.metrics.connection?.peerPort == server.port)
+        }
+        #expect(server.state.connections.count == 1)
+    }
+
+    @Test func `many transfers run at once on one thread`() async throws {
+        let server = try LoopbackServer()
+        let recorders = (0..<64).map { run(.post(server.url("/\($0)"), PatternBody(10_000 + $0))) }
+        for recorder in recorders { #expect(try await recorder.response().head.status == .ok) }
+        let sizes = Set(server.requests.map(\.bodyBytesRead))
+        #expect(sizes == Set((0..<64).map { 10_000 + $0 }))
+    }
+
+    @Test func `interim answers are passed over`() async throws {
+        let server = try LoopbackServer(.respond(Answer(200, text: "done"), afterInterim: [102, 103]))
+        let response = try await run(.post(server.url(), PatternBody(10))).response()
+        #expect(response.head.status == .ok)
+    }
+
+    @Test func `a status that is not a success is a response all the same`() async throws {
+        let server = try LoopbackServer(.respond(503, headers: [("Retry-After", "7")], body: "busy"))
+        let response = try await run(.post(server.url(), PatternBody(10))).response()
+        #expect(response.head.status.code == 503)
+        #expect(response.body == Array("busy".utf8))
+    }
+
+    @Test func `a redirect is handed back and not followed`() async throws {
+        let server = try LoopbackServer(.respond(307, headers: [("Location", "/other")]))
+        let response = try await run(.post(server.url(), PatternBody(10))).response()
+        #expect(response.head.status.code == 307)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func `a large body asks leave first and then comes whole`() async throws {
+        let server = try LoopbackServer(.respond(200))
+        let body = PatternBody(100_000)
+        _ = try await run(.post(server.url(), body) { $0.expectContinue = .above(.bytes(50_000)) }).response()
+        let request = try await server.request(0)
+        #expect(request.value(of: "Expect") == "100-continue")
+        #expect(request.body == body.bytes)
+    }
+
+    @Test func `a server that ignores the question delays the body a little and no more`() async throws {
+        let server = try LoopbackServer(.respond(200).ignoringExpect())
+        let body = PatternBody(100_000)
+        _ = try await run(.post(server.url(), body) { $0.expectContinue = .above(.bytes(0)) }).response()
+        #expect(try await server.request(0).body == body.bytes)
+    }
+
+    @Test func `a server that says no to the question gets no body`() async throws {
+        let server = try LoopbackServer(.refuse(413))
+        let recorder = run(.post(server.url(), PatternBody(100_000)) { $0.expectContinue = .above(.bytes(0)) })
+        let end = await recorder.end()
+        #expect(try end.result.get().head.status.code == 413)
+        #expect(end.evidence.sent == 0)
+        #expect(!end.evidence.isBodyComplete)
+    }
+
+    @Test func `a server that does not know the question is asked again without it`() async throws {
+        let server = try LoopbackServer(.refuse(417))
+        let body = PatternBody(100_000)
+        let response = try await run(.post(server.url(), body) { $0.expectContinue = .above(.bytes(0)) }).response()
+        #expect(response.head.status == .ok)
+        #expect(try await server.request(1).body == body.bytes)
+    }
+
+    @Test func `the transport may be released while a transfer runs`() async throws {
+        let gate = Gate()
+        let server = try LoopbackServer(.respond(200).held(at: gate))
+        let recorder = Recorder()
+        _ = CurlTransport().start(.post(server.url(), PatternBody(10)), sink: recorder)
+        _ = try await server.request(0)
+        gate.open()
+        #expect(try await recorder.response().head.status == .ok)
+    }
+}

@@ -1,0 +1,99 @@
+import Testing
+import WaybillCore
+
+@testable import WaybillCurl
+
+@Suite struct TransferWatchTests {
+    private let start = ContinuousClock.now
+    private var limits: TransferLimits {
+        var limits = TransferLimits()
+        limits.connect = .seconds(2)
+        limits.stall = .seconds(3)
+        limits.response = .seconds(5)
+        return limits
+    }
+
+    private func at(_ seconds: Double) -> ContinuousClock.Instant { start + .milliseconds(Int(seconds * 1_000)) }
+
+    private func sending(_ acknowledged: Int64, sent: Int64 = 100, handedOver: Int64 = 100) -> TransferWatch.Sight {
+        .init(isConnected: true, handedOver: handedOver, sent: sent, acknowledged: acknowledged)
+    }
+
+    @Test func `a connection that is not ready in time ends the attempt`() {
+        var watch = TransferWatch(limits: limits, now: start)
+        #expect(watch.check(.init(), now: at(1.9)) == nil)
+        #expect(watch.check(.init(), now: at(2)) == .connectTimeout)
+    }
+
+    @Test func `a peer that acknowledges nothing while bytes wait for it has stalled`() {
+        var watch = TransferWatch(limits: limits, now: start)
+        #expect(watch.check(sending(0), now: at(1)) == nil)
+        #expect(watch.check(sending(0), now: at(3.9)) == nil)
+        #expect(watch.check(sending(0), now: at(4)) == .stalled)
+    }
+
+    @Test func `each acknowledged byte starts the stall anew`() {
+        var watch = TransferWatch(limits: limits, now: start)
+        for second in 0..<20 {
+            #expect(watch.check(sending(Int64(second)), now: at(Double(second) * 2)) == nil)
+        }
+    }
+
+    @Test func `a body that has nothing to give is not the peer's stall`() {
+        var watch = TransferWatch(limits: limits, now: start)
+        for second in 0..<20 {
+            #expect(watch.check(sending(50, sent: 50, handedOver: 50), now: at(Double(second))) == nil)
+        }
+    }
+
+    @Test func `bytes that libcurl cannot hand on count as waiting`() {
+        var watch = TransferWatch(limits: limits, now: start)
+        _ = watch.check(sending(50, sent: 50, handedOver: 60), now: at(0))
+        #expect(watch.check(sending(50, sent: 50, handedOver: 60), now: at(3)) == .stalled)
+    }
+
+    @Test func `a paused transfer neither stalls nor waits for an answer`() {
+        var watch = TransferWatch(limits: limits, now: start)
+        var sight = sending(0)
+        _ = watch.check(sight, now: at(0))
+        sight.isPaused = true
+        #expect(watch.check(sight, now: at(50)) == nil)
+        sight.isPaused = false
+        #expect(watch.check(sight, now: at(51)) == nil)
+
+        sight = sending(100)
+        sight.isRequestAcknowledged = true
+        #expect(watch.check(sight, now: at(52)) == nil)
+        sight.isPaused = true
+        #expect(watch.check(sight, now: at(150)) == nil)
+        sight.isPaused = false
+        #expect(watch.check(sight, now: at(154)) == nil)
+        #expect(watch.check(sight, now: at(155.1)) == .responseTimeout)
+    }
+
+    @Test func `the answer has its own limit, which begins with the last acknowledged byte`() {
+        var watch = TransferWatch(limits: limits, now: start)
+        var sight = sending(100)
+        sight.isRequestAcknowledged = true
+        #expect(watch.check(sight, now: at(10)) == nil)
+        #expect(watch.check(sight, now: at(14.9)) == nil)
+        #expect(watch.check(sight, now: at(15)) == .responseTimeout)
+    }
+
+    @Test func `there is no total limit unless one is set`() {
+        var watch = TransferWatch(limits: limits, now: start)
+        for hour in 0..<100 { #expect(watch.check(sending(Int64(hour)), now: at(Double(hour))) == nil) }
+        var limited = limits
+        limited.total = .seconds(7)
+        var other = TransferWatch(limits: limited, now: start)
+        #expect(other.check(sending(1), now: at(6.9)) == nil)
+        #expect(other.check(sending(2), now: at(7)) == .totalTimeout)
+    }
+
+    @Test func `short limits are looked at often`() {
+        var short = limits
+        short.stall = .milliseconds(200)
+        #expect(TransferWatch.interval(for: short) == .milliseconds(25))
+        #expect(TransferWatch.interval(for: TransferLimits()) == .milliseconds(250))
+    }
+}
