@@ -1,0 +1,85 @@
+extension UploadError.Code {
+    // Of the session.
+
+    /// The server answered with a status that is not accepted; the answer is in ``UploadError/response``.
+    public static let rejected = Self("rejected")
+    /// The session was closed before the upload was started.
+    public static let sessionClosed = Self("sessionClosed")
+    /// The answer was accepted, but it is not the JSON that was asked for.
+    public static let decodingFailed = Self("decodingFailed")
+    /// A body or a part of the caller's own making failed with an error that Waybill doesn't know.
+    public static let preparationFailed = Self("preparationFailed")
+
+    // Of the request and its transfer (`TransferError.Code`).
+
+    /// The URL can't be used: malformed, or not `http` or `https`.
+    public static let invalidURL = Self("invalidURL")
+    /// A header field or another value of the request is refused; the message names it.
+    public static let invalidRequest = Self("invalidRequest")
+    /// The host's name has no address.
+    public static let hostNotFound = Self("hostNotFound")
+    /// Nobody listens, or the way there is closed.
+    public static let cannotConnect = Self("cannotConnect")
+    /// The connection was not ready in time.
+    public static let connectTimeout = Self("connectTimeout")
+    /// The peer stopped taking bytes.
+    public static let stalled = Self("stalled")
+    /// The body was taken, and no whole answer came in time.
+    public static let responseTimeout = Self("responseTimeout")
+    /// The limit for the whole attempt ran out.
+    public static let totalTimeout = Self("totalTimeout")
+    /// The connection broke.
+    public static let connectionLost = Self("connectionLost")
+    /// The peer closed without an answer, or in the middle of it.
+    public static let responseIncomplete = Self("responseIncomplete")
+    /// The answer is not HTTP, or breaks its rules.
+    public static let malformedResponse = Self("malformedResponse")
+    /// The answer is larger than allowed.
+    public static let responseTooLarge = Self("responseTooLarge")
+    /// TLS could not be agreed on.
+    public static let tlsFailed = Self("tlsFailed")
+    /// The peer's certificate is not trusted.
+    public static let certificateNotTrusted = Self("certificateNotTrusted")
+    /// The body could not be read to its end.
+    public static let bodyFailed = Self("bodyFailed")
+    /// The body would have had to be sent again within one attempt.
+    public static let resendRefused = Self("resendRefused")
+    /// Cancelled by the caller, or by the closing of the session.
+    public static let cancelled = Self("cancelled")
+    /// Anything else; the message says what libcurl said.
+    public static let other = Self("other")
+
+    // Of the body (`BodyError.Code`).
+
+    /// There is no such file.
+    public static let fileNotFound = Self("fileNotFound")
+    /// A directory, FIFO or device where a regular file is needed.
+    public static let notARegularFile = Self("notARegularFile")
+    /// The file may not be read.
+    public static let fileNotReadable = Self("fileNotReadable")
+    /// The file shrank, grew or was replaced while it was sent.
+    public static let sourceChanged = Self("sourceChanged")
+    /// Reading failed.
+    public static let readFailed = Self("readFailed")
+    /// A part has no name.
+    public static let emptyFieldName = Self("emptyFieldName")
+    /// A content type that can't stand in a header.
+    public static let invalidContentType = Self("invalidContentType")
+    /// A body that can be read once was asked for a second time.
+    public static let bodyNotReplayable = Self("bodyNotReplayable")
+
+    // Of images (`JPEGError.Code`).
+
+    /// Not a JPEG.
+    public static let notAJPEG = Self("notAJPEG")
+    /// An empty image file.
+    public static let empty = Self("empty")
+    /// The image file ends too early.
+    public static let truncated = Self("truncated")
+    /// The image file is damaged.
+    public static let corrupt = Self("corrupt")
+    /// The image announces more pixels than are allowed.
+    public static let tooManyPixels = Self("tooManyPixels")
+    /// The image can't be brought under the limit.
+    public static let cannotReachLimit = Self("cannotReachLimit")
+}

@@ -1,0 +1,108 @@
+public import FoundationEssentials
+public import HTTPTypes
+public import WaybillCore
+
+/// The server's complete answer to an upload.
+///
+/// ```swift
+/// struct Receipt: Decodable { let RETCODE: String }
+/// let receipt = try response.decode(Receipt.self)
+/// ```
+public struct UploadResponse: Sendable {
+    /// The status.
+    public var status: HTTPResponse.Status
+    /// The header fields.
+    public var headers: HTTPFields
+    /// The body, at most `TransferLimits.responseBody` bytes.
+    public var body: [UInt8]
+    /// Every attempt, with its reason; the last one brought this answer.
+    public var attempts: [UploadAttempt]
+    /// Where the time of the last attempt went.
+    public var metrics: TransferMetrics
+
+    /// Describes an answer.
+    public init(
+        status: HTTPResponse.Status, headers: HTTPFields = [:], body: [UInt8] = [], attempts: [UploadAttempt] = [],
+        metrics: TransferMetrics = TransferMetrics()
+    ) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+        self.attempts = attempts
+        self.metrics = metrics
+    }
+
+    /// The body as text. Bytes that are not UTF-8 become U+FFFD.
+    public var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// Reads the body as JSON.
+    ///
+    /// - Throws: ``UploadError`` with the code ``UploadError/Code/decodingFailed``; its cause is the decoder's error,
+    ///   its response this one. The upload itself has succeeded: don't send it again for this.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder()
+    ) throws(UploadError) -> Value {
+        do {
+            return try decoder.decode(type, from: Data(body))
+        } catch {
+            throw UploadError(
+                .decodingFailed,
+                "the server answered \(status.code), but its answer of \(body.count) bytes is not the JSON of \(type): "
+                    + "look at `response` before you send the upload again",
+                phase: .succeeded, attempt: max(1, attempts.count), outcome: .unknown, response: self,
+                attempts: attempts, cause: error)
+        }
+    }
+}
+
+extension UploadResponse: CustomStringConvertible {
+    /// The status and the number of bytes; no header and no byte of the body, which may hold what the request held.
+    public var description: String { "\(status.code) \(status.reasonPhrase), \(body.count) bytes" }
+}
+
+/// One attempt of an upload: how it ended and why.
+public struct UploadAttempt: Sendable, Hashable {
+    /// The number, from 1.
+    public var number: Int
+    /// Why it failed, or `nil` when it brought the answer that was accepted.
+    public var code: UploadError.Code?
+    /// One sentence that says how it ended.
+    public var reason: String
+    /// What may be believed of a failed attempt; `nil` for the one that succeeded.
+    public var outcome: UploadOutcome?
+    /// The status, when a complete answer or at least its head came.
+    public var status: HTTPResponse.Status?
+    /// Body bytes handed to the kernel.
+    public var sent: Int64
+    /// Body bytes that the peer acknowledged.
+    public var acknowledged: Int64
+    /// Where the time went.
+    public var metrics: TransferMetrics
+    /// How long was waited before the next attempt; `nil` when there was none.
+    public var retryDelay: Duration?
+
+    /// Describes an attempt.
+    public init(
+        number: Int, code: UploadError.Code?, reason: String, outcome: UploadOutcome?,
+        status: HTTPResponse.Status? = nil, sent: Int64 = 0, acknowledged: Int64 = 0,
+        metrics: TransferMetrics = TransferMetrics(), retryDelay: Duration? = nil
+    ) {
+        self.number = number
+        self.code = code
+        self.reason = reason
+        self.outcome = outcome
+        self.status = status
+        self.sent = sent
+        self.acknowledged = acknowledged
+        self.metrics = metrics
+        self.retryDelay = retryDelay
+    }
+}
+
+extension UploadAttempt: CustomStringConvertible {
+    /// One line: `attempt 2: 503 Service Unavailable, next after 1.5 seconds`.
+    public var description: String {
+        let next = retryDelay.map { ", next after \($0)" } ?? ""
+        return "attempt \(number): \(reason)\(next)"
+    }
+}

@@ -1,0 +1,76 @@
+import HTTPTypes
+import WaybillCore
+
+/// What the end of an attempt means: an answer that is accepted, or a failure with its code and outcome.
+struct AttemptVerdict: Sendable {
+    struct Failure: Sendable {
+        var code: UploadError.Code
+        var message: String
+        var outcome: UploadOutcome
+        var cause: (any Error)?
+    }
+
+    /// `nil` for an accepted answer.
+    let failure: Failure?
+    /// The complete answer, accepted or not.
+    let response: TransferResponse?
+    /// One sentence for the list of attempts.
+    let reason: String
+
+    init(_ record: AttemptRecord, _ end: TransferEnd, accepts: StatusPolicy, cancelMessage: String?) {
+        switch end.result {
+        case .success(let response):
+            let status = response.head.status
+            self.response = response
+            reason = "\(status.code) \(status.reasonPhrase)"
+            guard !accepts.accepts(status) else {
+                // An answer that overtakes a cancel is still the truth about the server.
+                failure = nil
+                return
+            }
+            failure = Failure(
+                code: cancelMessage == nil ? .rejected : .cancelled,
+                message: cancelMessage ?? "the server answered \(status.code) \(status.reasonPhrase)",
+                outcome: .rejected)
+        case .failure(let error):
+            let outcome = record.outcome(claimed: error.outcome, status: error.status)
+            response = nil
+            reason = cancelMessage ?? Redaction.escaped(error.message)
+            failure = Failure(
+                code: cancelMessage == nil ? UploadError.code(of: error) : .cancelled,
+                message: cancelMessage ?? Redaction.escaped(UploadError.message(of: error)),
+                outcome: outcome, cause: error)
+        }
+    }
+}
+
+/// The attempts so far, and what they add up to.
+struct AttemptHistory: Sendable {
+    private(set) var attempts: [UploadAttempt] = []
+    private(set) var lastResponse: UploadResponse?
+    private var outcome = UploadOutcome.notSent
+
+    mutating func add(_ record: AttemptRecord, _ end: TransferEnd, _ verdict: AttemptVerdict, retryDelay: Duration?) {
+        if let failure = verdict.failure { outcome = outcome.lessCertain(than: failure.outcome) }
+        attempts.append(
+            UploadAttempt(
+                number: record.number, code: verdict.failure?.code, reason: verdict.reason,
+                outcome: verdict.failure?.outcome, status: record.head?.status,
+                sent: record.evidence.sent, acknowledged: record.evidence.acknowledged, metrics: end.metrics,
+                retryDelay: retryDelay))
+        if let response = verdict.response {
+            lastResponse = UploadResponse(
+                status: response.head.status, headers: response.head.headerFields, body: response.body,
+                attempts: attempts, metrics: end.metrics)
+        }
+    }
+
+    func error(
+        _ code: UploadError.Code, _ message: String, snapshot: UploadSnapshot, cause: (any Error)? = nil
+    ) -> UploadError {
+        UploadError(
+            code, message, phase: snapshot.phase, part: cause.flatMap(UploadError.part), attempt: snapshot.attempt,
+            outcome: outcome, sent: snapshot.sent, acknowledged: snapshot.acknowledged, response: lastResponse,
+            attempts: attempts, cause: cause)
+    }
+}

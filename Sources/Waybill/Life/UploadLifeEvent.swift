@@ -1,0 +1,69 @@
+package import WaybillCore
+
+extension UploadStateMachine {
+    /// What can happen to an upload. Any event may come at any time; what no longer fits is ignored.
+    package enum Event: Sendable {
+        /// The upload begins.
+        case started
+        /// The request can't be used, or the session is closed.
+        case refused(UploadError)
+        /// The queue lets it prepare its body.
+        case mayPrepare
+        /// The body is ready.
+        case prepared(total: Int64?, isReplayable: Bool)
+        /// The body can't be made.
+        case preparationFailed(UploadError)
+        /// The queue gave it a slot.
+        case admitted
+        /// The transport told something about an attempt. The random number in 0...1 is for the wait after its end.
+        case transfer(TransferEvent, attempt: Int, jitter: Double)
+        /// The wait before this attempt is over.
+        case retryDue(attempt: Int)
+        /// The caller wants no more.
+        case cancel
+        /// The session is closing and cancels what it has.
+        case sessionClosing
+    }
+
+    /// What is to be done, in the order given.
+    package enum Action: Sendable {
+        /// Join the line of those that wait.
+        case join
+        /// Start making the body.
+        case prepare
+        /// Stop making the body; its result is no longer wanted.
+        case stopPreparing
+        /// Join the line of those that are ready.
+        case awaitSlot
+        /// Join that line again, for another attempt.
+        case requeue
+        /// Leave whatever line it is in.
+        case withdraw
+        /// Hand the attempt to the transport.
+        case startTransfer(attempt: Int)
+        /// Tell the transport to stop; its end is still awaited.
+        case cancelTransfer
+        /// Give the slot back.
+        case releaseSlot
+        /// Come back with `retryDue` after this time.
+        case scheduleRetry(after: Duration, attempt: Int)
+        /// Don't come back.
+        case unscheduleRetry
+        /// Tell the listeners.
+        case publish(UploadSnapshot)
+        /// The one terminal event, and the last action of all.
+        case finish(Result<UploadResponse, UploadError>)
+    }
+}
+
+/// What the machine knows of the position; the driver makes an ``UploadProgress`` of it when somebody listens.
+package struct UploadSnapshot: Sendable, Hashable {
+    package var phase: UploadPhase = .waiting
+    package var attempt = 1
+    package var sent: Int64 = 0
+    package var acknowledged: Int64 = 0
+    package var total: Int64?
+    package var accuracy: ProgressAccuracy = .exact
+
+    package init() {}
+}

@@ -1,0 +1,100 @@
+public import struct FoundationEssentials.URL
+import WaybillCore
+public import WaybillJPEG
+public import WaybillMultipart
+
+extension MultipartPart {
+    /// A photo that is made to fit before it is sent.
+    ///
+    /// ```swift
+    /// form.append(.image("FILE", path: "front.jpg", .maxBytes(.kibibytes(100))))
+    /// ```
+    ///
+    /// The work is done in the phase ``UploadPhase/preparing``, before the upload takes a slot. File name and content
+    /// type follow the bytes: the type is `image/jpeg`, and a name with another ending gets `.jpg`. Metadata is gone,
+    /// the orientation is right. An image that can't be read or made to fit fails the upload with the JPEG error's code
+    /// and the part's name, and nothing is sent.
+    ///
+    /// - Parameters:
+    ///   - name: The field name.
+    ///   - path: A JPEG file.
+    ///   - fileName: The name the server sees; the file's own when `nil`.
+    ///   - options: The limit in bytes, or the quality.
+    public static func image(
+        _ name: String, path: String, fileName: String? = nil, _ options: JPEGOptions
+    ) -> MultipartPart {
+        let preparing = ImagePreparing(
+            source: .file(path: path), fileName: fileName ?? ImagePreparing.lastComponent(of: path), options: options)
+        return .preparing(name, fileName: preparing.fileName, contentType: "image/jpeg", with: preparing)
+    }
+
+    /// A photo in memory that is made to fit before it is sent; see
+    /// ``WaybillMultipart/MultipartPart/image(_:path:fileName:_:)``. Without a file name it is called `image.jpg`.
+    public static func image(
+        _ name: String, data: [UInt8], fileName: String? = nil, _ options: JPEGOptions
+    ) -> MultipartPart {
+        let preparing = ImagePreparing(source: .bytes(data), fileName: fileName ?? "image.jpg", options: options)
+        return .preparing(name, fileName: preparing.fileName, contentType: "image/jpeg", with: preparing)
+    }
+
+    /// A photo named by a `file:` URL that is made to fit before it is sent; see
+    /// ``WaybillMultipart/MultipartPart/image(_:path:fileName:_:)``.
+    public static func image(
+        _ name: String, url: URL, fileName: String? = nil, _ options: JPEGOptions
+    ) -> MultipartPart {
+        guard url.isFileURL else {
+            let refusing = RefusedImage(url: Redaction.url(url.absoluteString))
+            return .preparing(name, fileName: fileName ?? "image.jpg", contentType: "image/jpeg", with: refusing)
+        }
+        return .image(name, path: url.path(percentEncoded: false), fileName: fileName, options)
+    }
+}
+
+/// Makes the bytes of an image part.
+struct ImagePreparing: PartPreparing {
+    enum Source: Sendable {
+        case file(path: String)
+        case bytes([UInt8])
+    }
+
+    let source: Source
+    let fileName: String
+    let options: JPEGOptions
+
+    init(source: Source, fileName: String, options: JPEGOptions) {
+        self.source = source
+        self.fileName = Self.jpegName(for: fileName)
+        self.options = options
+    }
+
+    func prepare() async throws -> PreparedPart {
+        let recompressor = JPEGRecompressor(options)
+        let result =
+            switch source {
+            case .file(let path): try await recompressor.recompress(file: path)
+            case .bytes(let bytes): try await recompressor.recompress(bytes)
+            }
+        return PreparedPart(content: .bytes(result.bytes), contentType: "image/jpeg", fileName: fileName)
+    }
+
+    static func lastComponent(of path: String) -> String {
+        path.split(separator: "/").last.map(String.init) ?? "image.jpg"
+    }
+
+    /// The name with an ending that fits a JPEG; one that fits already is kept as it is.
+    static func jpegName(for name: String) -> String {
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return name + ".jpg" }
+        let ending = name[name.index(after: dot)...].lowercased()
+        return ["jpg", "jpeg", "jpe", "jfif"].contains(ending) ? name : name[..<dot] + ".jpg"
+    }
+}
+
+/// Stands for an image whose URL names no file, until the upload can say so.
+private struct RefusedImage: PartPreparing {
+    let url: String
+
+    func prepare() async throws -> PreparedPart {
+        throw UploadError(
+            .invalidRequest, "\(url) is not a file URL: an image part needs one", phase: .preparing)
+    }
+}

@@ -1,0 +1,103 @@
+import WaybillCore
+
+/// Tells any number of listeners the latest snapshot. With no listener it costs one look at a counter.
+final class ProgressBroadcast: Sendable {
+    private struct State {
+        var snapshot = UploadSnapshot()
+        var parts: [BodyPart] = []
+        var meter = RateMeter()
+        var listeners: [Int: AsyncStream<UploadProgress>.Continuation] = [:]
+        var nextKey = 0
+    }
+
+    private let state = Locked(State())
+    private let elapsed: @Sendable () -> Duration
+
+    init(clock: any Clock<Duration>) {
+        elapsed = Self.stopwatch(clock)
+    }
+
+    /// Whether anybody listens.
+    var hasListeners: Bool { state.withLock { !$0.listeners.isEmpty } }
+
+    /// The latest position.
+    var snapshot: UploadSnapshot { state.withLock { $0.snapshot } }
+
+    /// The latest position, in full.
+    func current() -> UploadProgress {
+        let time = elapsed()
+        return state.withLock { Self.progress(&$0, at: time) }
+    }
+
+    /// The parts of the body, once they are known.
+    func describe(_ parts: [BodyPart]) {
+        state.withLock { $0.parts = parts }
+    }
+
+    /// Tells all listeners; a terminal snapshot is the last.
+    func publish(_ snapshot: UploadSnapshot) {
+        let time = elapsed()
+        let leaving = state.withLock { state -> [AsyncStream<UploadProgress>.Continuation] in
+            state.snapshot = snapshot
+            guard !state.listeners.isEmpty else { return [] }
+            let progress = Self.progress(&state, at: time)
+            for listener in state.listeners.values { listener.yield(progress) }
+            guard snapshot.phase.isTerminal else { return [] }
+            defer { state.listeners = [:] }
+            return Array(state.listeners.values)
+        }
+        // Outside the lock: finishing calls the termination handler, which takes it.
+        for listener in leaving { listener.finish() }
+    }
+
+    /// A new listener. It has the latest snapshot at once.
+    func listen() -> AsyncStream<UploadProgress> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: UploadProgress.self, bufferingPolicy: .bufferingNewest(1))
+        let time = elapsed()
+        let key = state.withLock { state -> Int? in
+            continuation.yield(Self.progress(&state, at: time))
+            guard !state.snapshot.phase.isTerminal else { return nil }
+            state.nextKey += 1
+            state.listeners[state.nextKey] = continuation
+            return state.nextKey
+        }
+        if let key {
+            continuation.onTermination = { [weak self] _ in
+                self?.remove(key)
+            }
+        } else {
+            continuation.finish()
+        }
+        return stream
+    }
+
+    private func remove(_ key: Int) {
+        // The continuation is destroyed after the lock is free.
+        _ = state.withLock { $0.listeners.removeValue(forKey: key) }
+    }
+
+    private static func progress(_ state: inout State, at time: Duration) -> UploadProgress {
+        let now = state.snapshot
+        state.meter.add(acknowledged: now.acknowledged, attempt: now.attempt, at: time)
+        return UploadProgress(
+            phase: now.phase, attempt: now.attempt, sent: now.sent, acknowledged: now.acknowledged, total: now.total,
+            accuracy: now.accuracy, bytesPerSecond: state.meter.bytesPerSecond,
+            parts: state.parts.map { PartProgress($0, acknowledgedOfBody: now.acknowledged) })
+    }
+
+    private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
+        let start = clock.now
+        return { start.duration(to: clock.now) }
+    }
+}
+
+extension PartProgress {
+    /// How far a part has come when so many bytes of the whole body are acknowledged.
+    package init(_ part: BodyPart, acknowledgedOfBody acknowledged: Int64) {
+        let length = part.range.upperBound - part.range.lowerBound
+        self.init(
+            name: part.name, fileName: part.fileName,
+            acknowledged: min(max(acknowledged - part.range.lowerBound, 0), length), total: length)
+    }
+}

@@ -1,0 +1,32 @@
+/// Bytes per second, smoothed: each new stretch counts the more the longer it was, with a memory of about two seconds.
+package struct RateMeter: Sendable {
+    private static let memory = 2.0
+    /// Stretches shorter than this are added to the next one: over a few microseconds any rate comes out.
+    private static let shortest = 0.02
+
+    private var attempt = 0
+    private var lastTime: Duration?
+    private var lastCount: Int64 = 0
+    /// The rate after the last sample.
+    package private(set) var bytesPerSecond: Double = 0
+
+    package init() {}
+
+    /// Takes in how many bytes were acknowledged at a time.
+    package mutating func add(acknowledged: Int64, attempt: Int, at time: Duration) {
+        guard let before = lastTime, attempt == self.attempt, acknowledged >= lastCount else {
+            self = RateMeter()
+            self.attempt = attempt
+            lastTime = time
+            lastCount = acknowledged
+            return
+        }
+        let seconds = (time - before) / .seconds(1)
+        guard seconds >= Self.shortest else { return }
+        let now = Double(acknowledged - lastCount) / seconds
+        let weight = bytesPerSecond == 0 ? 1 : seconds / (Self.memory + seconds)
+        bytesPerSecond += weight * (now - bytesPerSecond)
+        lastTime = time
+        lastCount = acknowledged
+    }
+}

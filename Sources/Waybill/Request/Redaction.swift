@@ -1,0 +1,86 @@
+import HTTPTypes
+import WaybillCore
+
+/// Takes secrets out of what is printed.
+///
+/// Where a list of the dangerous would always miss one, it keeps a list of the harmless: a header value is shown only if
+/// its field is known to carry no credential.
+enum Redaction {
+    /// A URL without user, password, query and fragment: `https://<redacted>@host/path?<redacted>`.
+    static func url(_ url: String) -> String {
+        var rest = Substring(url)
+        var tail = ""
+        if let fragment = rest.firstIndex(of: "#") { rest = rest[..<fragment] }
+        if let query = rest.firstIndex(of: "?") {
+            rest = rest[..<query]
+            tail = "?\(Secret.placeholder)"
+        }
+        guard let authority = authorityRange(in: rest) else { return escaped(String(rest)) + tail }
+        guard let at = rest[authority].lastIndex(of: "@") else { return escaped(String(rest)) + tail }
+        return escaped(String(rest[..<authority.lowerBound])) + Secret.placeholder + escaped(String(rest[at...])) + tail
+    }
+
+    /// The value of a field if it is harmless, else the placeholder.
+    static func value(of field: HTTPField) -> String {
+        harmless.contains(field.name) ? escaped(field.value) : Secret.placeholder
+    }
+
+    /// Text of foreign origin with control characters, escapes and direction marks made visible, so that it can't
+    /// rewrite the terminal or the log it is printed to.
+    static func escaped(_ text: String) -> String {
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate:
+                result.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
+            default:
+                result.append(scalar)
+            }
+        }
+        return String(result)
+    }
+
+    /// What must not appear in a text about this request: user, password, query, and the values of its headers.
+    static func secrets(url: String, headers: HTTPFields) -> [String] {
+        var found = headers.filter { !harmless.contains($0.name) }.map(\.value)
+        // A scheme word such as "Bearer" before a credential is no secret; the credential alone is.
+        found += found.compactMap { $0.split(separator: " ", maxSplits: 1).dropFirst().first.map(String.init) }
+        let whole = url.prefix { $0 != "#" }
+        if let query = whole.firstIndex(of: "?") {
+            let text = whole[whole.index(after: query)...]
+            found.append(String(text))
+            found += text.split(separator: "&").compactMap { pair in
+                pair.firstIndex(of: "=").map { String(pair[pair.index(after: $0)...]) }
+            }
+        }
+        if let authority = authorityRange(in: whole), let at = whole[authority].lastIndex(of: "@") {
+            let user = whole[authority.lowerBound..<at]
+            found.append(String(user))
+            found += user.split(separator: ":", maxSplits: 1).dropFirst().map(String.init)
+        }
+        // Text of one or two characters is everywhere and hides nothing.
+        return Set(found).filter { $0.utf8.count > 2 }.sorted { $0.utf8.count > $1.utf8.count }
+    }
+
+    /// The text with every one of the secrets replaced.
+    static func scrub(_ text: String, of secrets: [String]) -> String {
+        secrets.reduce(text) { text, secret in
+            guard text.utf8.count >= secret.utf8.count else { return text }
+            return text.split(separator: secret, omittingEmptySubsequences: false).joined(separator: Secret.placeholder)
+        }
+    }
+
+    private static func authorityRange(in url: Substring) -> Range<Substring.Index>? {
+        var slashes = url.startIndex
+        while slashes < url.endIndex, !url[slashes...].hasPrefix("://") { slashes = url.index(after: slashes) }
+        guard slashes < url.endIndex else { return nil }
+        let start = url.index(slashes, offsetBy: 3)
+        let end = url[start...].firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? url.endIndex
+        return start..<end
+    }
+
+    private static let harmless: Set<HTTPField.Name> = [
+        .accept, .acceptEncoding, .acceptLanguage, .cacheControl, .contentDisposition, .contentEncoding,
+        .contentLanguage, .contentType, .date, .userAgent,
+    ]
+}

@@ -1,0 +1,66 @@
+import HTTPTypes
+import WaybillCore
+
+/// A request that was checked and joined with the session's settings: all that attempts have in common but the body.
+struct RequestPlan: Sendable {
+    let method: HTTPRequest.Method
+    let url: String
+    let target: RequestTarget
+    let headers: HTTPFields
+    let options: UploadOptions
+
+    /// Checks everything that can be checked before the first file is opened.
+    init(_ request: UploadRequest, _ configuration: UploadSession.Configuration) throws(UploadError) {
+        target = try RequestTarget(request.url)
+        if case .notAFile(let url) = request.content.kind {
+            throw Self.refused("\(Redaction.url(url)) is not a file URL: a content of kind `file` needs one")
+        }
+        var headers = configuration.headers
+        for field in request.headers { headers[fields: field.name] = [] }
+        for field in request.headers { headers.append(field) }
+        if headers[.userAgent] == nil, let agent = configuration.userAgent {
+            guard HTTPField.isValidValue(agent) else {
+                throw Self.refused("the configuration's `userAgent` holds characters that no header field may have")
+            }
+            headers[.userAgent] = agent
+        }
+        for field in headers where TransferRequest.ownedFields.contains(field.name) {
+            throw Self.refused(
+                "the header field \(field.name) belongs to the transport, which alone knows the framing: leave it out")
+        }
+        method = request.method
+        url = request.url
+        self.headers = headers
+        options = request.options ?? configuration.options
+    }
+
+    /// The header fields of an attempt: the body's content type is added unless the caller set one.
+    func headers(for body: (any UploadBody)?) throws(UploadError) -> HTTPFields {
+        guard let type = body?.contentType else { return headers }
+        guard HTTPField.isValidValue(type) else {
+            throw UploadError(
+                .invalidContentType, "the content type holds characters that no header field may have",
+                phase: .preparing)
+        }
+        var headers = headers
+        if let own = headers[.contentType] {
+            guard let boundary = Self.boundaryParameter(of: type), !own.contains(boundary) else { return headers }
+            throw UploadError(
+                .invalidRequest,
+                "the header field Content-Type hides the form's boundary, without which no server can read it: "
+                    + "leave the field out", phase: .preparing)
+        }
+        headers[.contentType] = type
+        return headers
+    }
+
+    private static func boundaryParameter(of contentType: String) -> String? {
+        guard contentType.lowercased().hasPrefix("multipart/") else { return nil }
+        let parameters = contentType.split(separator: ";").dropFirst()
+        return parameters.lazy.map { String($0.drop { $0 == " " }) }.first { $0.lowercased().hasPrefix("boundary=") }
+    }
+
+    private static func refused(_ message: String) -> UploadError {
+        UploadError(.invalidRequest, message, phase: .waiting)
+    }
+}

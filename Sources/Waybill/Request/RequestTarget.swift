@@ -1,0 +1,52 @@
+/// An `http` or `https` URL, taken apart as far as a queue needs it: who is spoken to.
+///
+/// Only what would be misread is refused here; the fine print of paths and queries is left to the transport.
+struct RequestTarget: Sendable, Hashable {
+    /// Host and port, lower case: `backend.example:443`.
+    let hostAndPort: String
+
+    /// - Throws: ``UploadError`` with the code ``UploadError/Code/invalidURL``.
+    init(_ url: String) throws(UploadError) {
+        guard !url.isEmpty else { throw Self.refused("the URL is empty") }
+        guard !url.unicodeScalars.contains(where: { $0.value <= 0x20 || $0.value == 0x7F }) else {
+            throw Self.refused("the URL holds a blank or a control character: percent-encode it")
+        }
+        guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else {
+            throw Self.refused(
+                "\"\(Redaction.url(url))\" is not an absolute URL: write it out, as in https://host/path")
+        }
+        let scheme = url[..<colon].lowercased()
+        guard scheme == "http" || scheme == "https" else {
+            throw Self.refused("the scheme \"\(Redaction.escaped(scheme))\" is not http or https")
+        }
+        let authority = url[url.index(colon, offsetBy: 3)...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        // Programs disagree about a backslash here, and what they disagree about is the host.
+        guard !authority.contains("\\") else { throw Self.refused("the URL's host holds a backslash") }
+        let hostAndPort = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+        let (host, port) = try Self.split(hostAndPort)
+        guard !host.isEmpty else { throw Self.refused("the URL names no host") }
+        self.hostAndPort = "\(host.lowercased()):\(port ?? (scheme == "https" ? 443 : 80))"
+    }
+
+    private static func split(_ text: Substring) throws(UploadError) -> (host: Substring, port: Int?) {
+        let host: Substring
+        if text.hasPrefix("[") {
+            guard let bracket = text.firstIndex(of: "]") else {
+                throw refused("the URL's IPv6 address has no closing bracket")
+            }
+            host = text[...bracket]
+        } else {
+            host = text.prefix { $0 != ":" }
+        }
+        let rest = text[host.endIndex...]
+        guard !rest.isEmpty, rest != ":" else { return (host, nil) }
+        guard rest.hasPrefix(":"), rest.dropFirst().allSatisfy({ $0.isASCII && $0.isNumber }),
+            let port = Int(rest.dropFirst()), (1...65_535).contains(port)
+        else { throw refused("the URL's port is not a number from 1 to 65535") }
+        return (host, port)
+    }
+
+    private static func refused(_ message: String) -> UploadError {
+        UploadError(.invalidURL, message, phase: .waiting)
+    }
+}

@@ -1,0 +1,80 @@
+public import struct FoundationEssentials.URL
+public import WaybillCore
+public import WaybillMultipart
+
+/// What an upload carries: a form, a file, bytes, a stream, or nothing.
+///
+/// ```swift
+/// try await session.upload(.file(path: "card.jpg", contentType: "image/jpeg"), to: presignedURL)
+/// ```
+///
+/// Nothing is opened when a content is made. The work is done in the phase ``UploadPhase/preparing``, and what it meets
+/// is thrown as ``UploadError``.
+public struct UploadContent: Sendable {
+    enum Kind: Sendable {
+        case empty
+        case form(MultipartForm)
+        case file(path: String, contentType: String?)
+        case body(any UploadBody)
+        case notAFile(url: String)
+    }
+
+    let kind: Kind
+
+    /// No body at all.
+    public static let empty = UploadContent(kind: .empty)
+
+    /// A form, sent as `multipart/form-data` (RFC 7578).
+    public static func form(_ form: MultipartForm) -> UploadContent { UploadContent(kind: .form(form)) }
+
+    /// The bytes of a regular file, streamed. Sendable again as often as needed.
+    ///
+    /// - Parameters:
+    ///   - path: The file. It must stay as it is until the upload ends; a change is noticed and is an error.
+    ///   - contentType: The value of `Content-Type`, or `nil` to send none.
+    public static func file(path: String, contentType: String? = nil) -> UploadContent {
+        UploadContent(kind: .file(path: path, contentType: contentType))
+    }
+
+    /// The bytes of a regular file named by a `file:` URL; another URL is refused when the upload starts.
+    public static func file(_ url: URL, contentType: String? = nil) -> UploadContent {
+        guard url.isFileURL else { return UploadContent(kind: .notAFile(url: url.absoluteString)) }
+        return .file(path: url.path(percentEncoded: false), contentType: contentType)
+    }
+
+    /// Bytes in memory.
+    public static func data(_ bytes: some Sequence<UInt8>, contentType: String? = nil) -> UploadContent {
+        UploadContent(kind: .body(DataBody(Array(bytes), contentType: contentType)))
+    }
+
+    /// A sequence of chunks, sent as they come and read no faster than they are sent.
+    ///
+    /// It can be read once, so the upload is never retried.
+    ///
+    /// - Parameters:
+    ///   - chunks: The bytes.
+    ///   - length: The exact number of bytes, or `nil` when nobody knows: the body is then sent chunked
+    ///     (RFC 9112 section 7.1), which some servers refuse with 411.
+    ///   - contentType: The value of `Content-Type`, or `nil` to send none.
+    public static func stream<Chunks: AsyncSequence & Sendable>(
+        _ chunks: Chunks, length: Int64? = nil, contentType: String? = nil
+    ) -> UploadContent where Chunks.Element == [UInt8] {
+        UploadContent(kind: .body(SequenceBody(chunks, length: length, contentType: contentType)))
+    }
+
+    /// A body of your own, or a `MultipartBody` that was prepared earlier.
+    public static func body(_ body: any UploadBody) -> UploadContent { UploadContent(kind: .body(body)) }
+}
+
+extension UploadContent: CustomStringConvertible {
+    /// What it is and how large, without a byte of it.
+    public var description: String {
+        switch kind {
+        case .empty: "empty"
+        case .form(let form): "form of \(form.parts.count) parts"
+        case .file(let path, _): "file \(Redaction.escaped(path))"
+        case .body(let body): body.length.map { "body of \($0) bytes" } ?? "body of unknown length"
+        case .notAFile: "not a file URL"
+        }
+    }
+}

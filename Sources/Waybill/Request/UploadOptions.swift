@@ -1,0 +1,55 @@
+public import HTTPTypes
+public import WaybillCore
+
+/// How an upload is to be run: limits of the transfer, retries, and which answers count as a yes.
+///
+/// ```swift
+/// var options = UploadOptions()
+/// options.transfer.rateLimit = .kibibytes(200)
+/// options.retry = .none
+/// ```
+public struct UploadOptions: Sendable, Hashable {
+    /// Limits in time and size, rate, TLS, proxy: what the transport is told.
+    public var transfer: TransferOptions
+    /// When a failed attempt is followed by another one.
+    public var retry: RetryPolicy
+    /// Which statuses make the upload a success.
+    public var accepts: StatusPolicy
+
+    /// Three retries, 2xx is success, and the limits of `TransferLimits`.
+    public init(
+        transfer: TransferOptions = TransferOptions(), retry: RetryPolicy = .standard,
+        accepts: StatusPolicy = .successful
+    ) {
+        self.transfer = transfer
+        self.retry = retry
+        self.accepts = accepts
+    }
+}
+
+/// Which final statuses make an upload a success. Every other one throws ``UploadError`` with the code
+/// ``UploadError/Code/rejected`` and the response inside.
+public struct StatusPolicy: Sendable, Hashable {
+    private enum Rule: Sendable, Hashable {
+        case any
+        case range(ClosedRange<Int>)
+        case only(Set<Int>)
+    }
+    private let rule: Rule
+
+    /// 200 to 299 (RFC 9110 section 15.3).
+    public static let successful = StatusPolicy(rule: .range(200...299))
+    /// Every status: the caller looks at ``UploadResponse/status``. Nothing is retried for its status then.
+    public static let any = StatusPolicy(rule: .any)
+    /// Exactly these status codes.
+    public static func only(_ codes: Set<Int>) -> StatusPolicy { StatusPolicy(rule: .only(codes)) }
+
+    /// Whether a status is a yes.
+    public func accepts(_ status: HTTPResponse.Status) -> Bool {
+        switch rule {
+        case .any: true
+        case .range(let range): range.contains(status.code)
+        case .only(let codes): codes.contains(status.code)
+        }
+    }
+}

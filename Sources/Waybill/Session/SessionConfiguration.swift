@@ -1,0 +1,40 @@
+public import HTTPTypes
+public import Logging
+
+extension UploadSession {
+    /// What all uploads of a session have in common.
+    ///
+    /// ```swift
+    /// var configuration = UploadSession.Configuration()
+    /// configuration.slots = 16
+    /// configuration.headers[.authorization] = "Bearer \(token)"
+    /// let session = UploadSession(configuration: configuration)
+    /// ```
+    public struct Configuration: Sendable {
+        // Dependencies.
+
+        /// Where to log, or `nil` to be silent. Messages are static, the facts are metadata, every line has the
+        /// upload's id; levels are debug and trace.
+        public var logger: Logger?
+        /// What the waits between attempts and the rate are measured with. A test hands in a `ManualClock`.
+        public var clock: any Clock<Duration> = ContinuousClock()
+        /// The random numbers in 0...1 of the waits between attempts.
+        package var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
+
+        // Options.
+
+        /// The most transfers at once, 1 or more. More of them rarely send faster: they share one line. 8 by default.
+        public var slots = 8
+        /// The most transfers at once to one host and port, 1 or more. 5 by default.
+        public var slotsPerHost = 5
+        /// What uploads use that bring no options of their own.
+        public var options = UploadOptions()
+        /// Header fields of every request. An upload's own fields of the same name take their place.
+        public var headers: HTTPFields = [:]
+        /// The value of `User-Agent`, or `nil` to send none. A header field of that name wins.
+        public var userAgent: String? = "Waybill"
+
+        /// The defaults.
+        public init() {}
+    }
+}

@@ -1,0 +1,234 @@
+import HTTPTypes
+import Logging
+import WaybillCore
+import WaybillMultipart
+
+/// One upload at work: a mailbox before the state machine, and hands that do what it says.
+///
+/// Events are put in the mailbox by anyone, from any thread. Whoever finds nobody emptying it empties it: hands each
+/// event to the machine and performs the actions, in order and with no lock held. So an event that comes up while actions
+/// are performed, from inside them too, waits its turn and is never lost.
+final class UploadRun: Sendable {
+    private struct State {
+        var machine: UploadStateMachine
+        var mailbox: [UploadStateMachine.Event] = []
+        var isEmptying = false
+        var held = Held()
+        var core: SessionCore?
+        var result: Result<UploadResponse, UploadError>?
+        var waiters: [CheckedContinuation<Result<UploadResponse, UploadError>, Never>] = []
+    }
+
+    /// What has to be let go at the end.
+    private struct Held {
+        var body: (any UploadBody)?
+        var headers: HTTPFields = [:]
+        var preparation: Task<Void, Never>?
+        var control: (any TransferControl)?
+        var timer: Task<Void, Never>?
+    }
+
+    let id = UploadID()
+    let request: UploadRequest
+    let callbacks = CallbackPumps()
+    private let plan: Result<RequestPlan, UploadError>
+    private let clock: any Clock<Duration>
+    private let jitter: @Sendable () -> Double
+    private let log: UploadLog
+    private let broadcast: ProgressBroadcast
+    private let state: Locked<State>
+
+    init(_ request: UploadRequest, _ plan: Result<RequestPlan, UploadError>, core: SessionCore) {
+        let configuration = core.configuration
+        let options = request.options ?? configuration.options
+        self.request = request
+        self.plan = plan
+        clock = configuration.clock
+        jitter = configuration.jitter
+        log = UploadLog(configuration.logger, id: id)
+        broadcast = ProgressBroadcast(clock: configuration.clock)
+        let machine = UploadStateMachine(retry: options.retry, accepts: options.accepts)
+        state = Locked(State(machine: machine, core: core))
+    }
+
+    var snapshot: UploadSnapshot { broadcast.snapshot }
+    var wantsProgress: Bool { broadcast.hasListeners }
+    func currentProgress() -> UploadProgress { broadcast.current() }
+    func listen() -> AsyncStream<UploadProgress> { broadcast.listen() }
+
+    /// The end, when it has come.
+    func result() async -> Result<UploadResponse, UploadError> {
+        await withCheckedContinuation { continuation in
+            let result = state.withLock { state in
+                if state.result == nil { state.waiters.append(continuation) }
+                return state.result
+            }
+            if let result { continuation.resume(returning: result) }
+        }
+    }
+}
+
+// MARK: - The mailbox
+
+extension UploadRun {
+    func post(_ event: UploadStateMachine.Event) {
+        let mustEmpty = state.withLock { state -> Bool in
+            state.mailbox.append(event)
+            defer { state.isEmptying = true }
+            return !state.isEmptying
+        }
+        guard mustEmpty else { return }
+        while let (actions, core) = nextActions() {
+            for action in actions { perform(action, core) }
+        }
+    }
+
+    private func nextActions() -> (actions: [UploadStateMachine.Action], core: SessionCore?)? {
+        state.withLock { state in
+            guard !state.mailbox.isEmpty else {
+                state.isEmptying = false
+                return nil
+            }
+            return (state.machine.handle(state.mailbox.removeFirst()), state.core)
+        }
+    }
+
+    private func perform(_ action: UploadStateMachine.Action, _ core: SessionCore?) {
+        switch action {
+        case .publish(let snapshot):
+            log.phase(snapshot)
+            broadcast.publish(snapshot)
+        case .prepare: prepare()
+        case .stopPreparing: hold { $0.preparation.take() }?.cancel()
+        case .startTransfer(let attempt): startTransfer(attempt, core)
+        case .cancelTransfer: hold { $0.control }?.cancel()
+        case .scheduleRetry(let delay, let attempt): scheduleRetry(after: delay, attempt)
+        case .unscheduleRetry: hold { $0.timer.take() }?.cancel()
+        case .join: core?.join(id, host: host)
+        case .awaitSlot: core?.ready(id)
+        case .requeue: core?.requeue(id, host: host)
+        case .withdraw, .releaseSlot: core?.leave(id)
+        case .finish(let result): finish(result, core)
+        }
+    }
+
+    private var host: String { (try? plan.get())?.target.hostAndPort ?? "" }
+
+    private func hold<Value: Sendable>(_ body: (inout Held) -> Value) -> Value {
+        state.withLock { body(&$0.held) }
+    }
+}
+
+// MARK: - Preparing
+
+extension UploadRun {
+    private func prepare() {
+        switch request.content.kind {
+        case .empty, .notAFile: prepared(nil)
+        case .body(let body): prepared(body)
+        case .form(let form): prepareLater { try await form.prepared() }
+        case .file(let path, let type): prepareLater { try FileBody(path: path, contentType: type) }
+        }
+    }
+
+    private func prepareLater(_ make: @escaping @Sendable () async throws -> any UploadBody) {
+        let task = Task { [weak self] in
+            do {
+                let body = try await make()
+                self?.prepared(body)
+            } catch {
+                self?.post(.preparationFailed(UploadError(preparing: error)))
+            }
+        }
+        hold { $0.preparation = task }
+    }
+
+    private func prepared(_ body: (any UploadBody)?) {
+        do {
+            let headers = try plan.get().headers(for: body)
+            let isWanted = state.withLock { state -> Bool in
+                guard state.result == nil else { return false }
+                state.held.body = body
+                state.held.headers = headers
+                return true
+            }
+            guard isWanted else { return }
+            broadcast.describe(body?.parts ?? [])
+            post(.prepared(total: body.map(\.length) ?? 0, isReplayable: body?.isReplayable ?? true))
+        } catch {
+            post(.preparationFailed(error))
+        }
+    }
+}
+
+// MARK: - Sending
+
+extension UploadRun {
+    private func startTransfer(_ attempt: Int, _ core: SessionCore?) {
+        guard let core, let plan = try? plan.get() else { return }
+        let (body, headers) = hold { ($0.body, $0.headers) }
+        let transfer = TransferRequest(
+            id: id, method: plan.method, url: plan.url, headers: headers, body: body, options: plan.options.transfer)
+        let control = core.transport.start(transfer, sink: AttemptSink(run: self, attempt: attempt))
+        hold { $0.control = control }
+    }
+
+    /// An event of the transport, on its thread.
+    func transfer(_ event: TransferEvent, attempt: Int) {
+        guard case .ended(var end) = event else { return post(.transfer(event, attempt: attempt, jitter: 0)) }
+        if case .failure(var error) = end.result {
+            // libcurl's messages quote what they are about; a proxy's or a URL's credentials could be in them.
+            let secrets = Redaction.secrets(url: request.url, headers: hold { $0.headers })
+            error.message = Redaction.scrub(error.message, of: secrets)
+            end.result = .failure(error)
+        }
+        log.ended(end, attempt: attempt)
+        post(.transfer(.ended(end), attempt: attempt, jitter: jitter()))
+    }
+
+    private func scheduleRetry(after delay: Duration, _ attempt: Int) {
+        let timer = Task { [weak self, clock] in
+            do {
+                try await clock.sleep(for: delay)
+                self?.post(.retryDue(attempt: attempt))
+            } catch {
+                // Unscheduled.
+            }
+        }
+        hold { held in
+            held.control = nil
+            held.timer = timer
+        }
+    }
+
+    private func finish(_ result: Result<UploadResponse, UploadError>, _ core: SessionCore?) {
+        log.finished(result)
+        core?.forget(id)
+        let (waiters, held) = state.withLock { state in
+            state.result = result
+            state.core = nil
+            defer {
+                state.waiters = []
+                state.held = Held()
+            }
+            return (state.waiters, state.held)
+        }
+        for waiter in waiters { waiter.resume(returning: result) }
+        // Bodies close files and run code that is not ours when they go: not under the lock.
+        _ = consume held
+    }
+}
+
+/// Tells the run which attempt an event is of, so that a late one is known as late.
+private final class AttemptSink: TransferSink {
+    private let run: UploadRun
+    private let attempt: Int
+
+    init(run: UploadRun, attempt: Int) {
+        self.run = run
+        self.attempt = attempt
+    }
+
+    func transfer(_ event: TransferEvent) { run.transfer(event, attempt: attempt) }
+    var wantsProgress: Bool { run.wantsProgress }
+}

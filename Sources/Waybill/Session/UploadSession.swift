@@ -1,0 +1,128 @@
+public import HTTPTypes
+public import WaybillCore
+import WaybillCurl
+public import WaybillMultipart
+
+/// Sends uploads: one line for one, bounded concurrency for thousands.
+///
+/// ```swift
+/// let form: MultipartForm = [
+///     .text("TOKEN", .secret(token)),
+///     .image("FILE", path: "front.jpg", .maxBytes(.kibibytes(100))),
+/// ]
+/// let response = try await UploadSession.shared.upload(form, to: "https://backend.example/upload") { progress in
+///     print(progress.phase, progress.fraction ?? 0)
+/// }
+/// ```
+///
+/// A session owns a queue: at most ``Configuration/slots`` transfers run at once, at most
+/// ``Configuration/slotsPerHost`` of them to one host, first come, first served; the next few are prepared meanwhile.
+/// It may be used from any thread. A session that is let go lets its running uploads end; ``close(_:)`` waits for them.
+public final class UploadSession: Sendable {
+    /// A session with the defaults, for programs that need no other. Closing it ends its uploads but leaves it open.
+    public static let shared = UploadSession(core: SessionCore(
+        configuration: Configuration(), transport: nil, isShared: true))
+
+    let core: SessionCore
+
+    /// A session that sends with libcurl. Nothing is started before the first upload.
+    public convenience init(configuration: Configuration = Configuration()) {
+        self.init(core: SessionCore(configuration: configuration, transport: nil))
+    }
+
+    /// A session over a transport of your own, or over the `ScriptedTransport` of WaybillTesting.
+    public convenience init(configuration: Configuration = Configuration(), transport: any UploadTransport) {
+        self.init(core: SessionCore(configuration: configuration, transport: transport))
+    }
+
+    private init(core: SessionCore) {
+        self.core = core
+    }
+
+    /// Sends a form and waits for the answer.
+    ///
+    /// Cancelling the surrounding task cancels the upload, in whatever phase it is.
+    ///
+    /// - Parameters:
+    ///   - form: The form.
+    ///   - location: An absolute `http` or `https` URL, as `String` or `URL`.
+    ///   - method: The method.
+    ///   - headers: Header fields, on top of the session's.
+    ///   - options: Options for this upload, or `nil` for the session's.
+    ///   - onProgress: Called with snapshots, at most about twenty a second, one after the other; a slow one misses
+    ///     some, never the last. It runs where the caller runs, and is never called after this method returned.
+    /// - Returns: The answer, with a status that the options accept (2xx unless told otherwise).
+    /// - Throws: ``UploadError``.
+    public func upload(
+        _ form: MultipartForm, to location: some UploadLocation, method: HTTPRequest.Method = .post,
+        headers: HTTPFields = [:], options: UploadOptions? = nil,
+        onProgress: (@Sendable (UploadProgress) -> Void)? = nil
+    ) async throws(UploadError) -> UploadResponse {
+        let request = UploadRequest(method, location, headers: headers, content: .form(form), options: options)
+        return try await start(request).outcome(onProgress: onProgress)
+    }
+
+    /// Sends a file, bytes or a stream and waits for the answer; `PUT` unless told otherwise.
+    ///
+    /// See ``upload(_:to:method:headers:options:onProgress:)-(MultipartForm,_,_,_,_,_)`` for the parameters.
+    public func upload(
+        _ content: UploadContent, to location: some UploadLocation, method: HTTPRequest.Method = .put,
+        headers: HTTPFields = [:], options: UploadOptions? = nil,
+        onProgress: (@Sendable (UploadProgress) -> Void)? = nil
+    ) async throws(UploadError) -> UploadResponse {
+        let request = UploadRequest(method, location, headers: headers, content: content, options: options)
+        return try await start(request).outcome(onProgress: onProgress)
+    }
+
+    /// Sends a small request, with or without a body, and waits for the answer.
+    ///
+    /// - Throws: ``UploadError``.
+    public func send(_ request: UploadRequest) async throws(UploadError) -> UploadResponse {
+        try await start(request).response
+    }
+}
+
+extension UploadSession {
+    /// Starts an upload and returns its handle at once.
+    ///
+    /// The upload goes on when the handle is let go. What is wrong with the request shows as the error of
+    /// ``UploadTask/response``.
+    @discardableResult
+    public func start(_ request: UploadRequest) -> UploadTask {
+        core.start(request)
+    }
+
+    /// Starts sending a form and returns the handle at once.
+    @discardableResult
+    public func start(
+        _ form: MultipartForm, to location: some UploadLocation, method: HTTPRequest.Method = .post,
+        headers: HTTPFields = [:], options: UploadOptions? = nil
+    ) -> UploadTask {
+        start(UploadRequest(method, location, headers: headers, content: .form(form), options: options))
+    }
+
+    /// Starts sending a file, bytes or a stream and returns the handle at once; `PUT` unless told otherwise.
+    @discardableResult
+    public func start(
+        _ content: UploadContent, to location: some UploadLocation, method: HTTPRequest.Method = .put,
+        headers: HTTPFields = [:], options: UploadOptions? = nil
+    ) -> UploadTask {
+        start(UploadRequest(method, location, headers: headers, content: content, options: options))
+    }
+
+    /// Closes the session and returns when its last upload has ended. From now on ``start(_:)`` gives uploads that fail
+    /// with ``UploadError/Code/sessionClosed``. Calling it again is harmless.
+    ///
+    /// A task that is cancelled while it drains cancels what still runs.
+    public func close(_ mode: CloseMode = .drain) async {
+        await core.close(mode)
+    }
+
+    /// What ``close(_:)`` does with uploads that have not ended.
+    public enum CloseMode: Sendable, Hashable {
+        /// Lets all of them end, the ones that wait and retry too.
+        case drain
+        /// Cancels them.
+        case cancel
+    }
+}
