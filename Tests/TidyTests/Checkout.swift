@@ -5,6 +5,14 @@ struct TextFile {
     /// The path from the root of the checkout, with slashes.
     var path: String
     var text: String
+    /// The code alone (``CodeText``); empty for what is neither Swift nor C.
+    let code: String
+
+    init(path: String, text: String) {
+        self.path = path
+        self.text = text
+        code = path.hasSuffix(".swift") ? CodeText.of(text, .swift) : Self.isC(path) ? CodeText.of(text, .c) : ""
+    }
 
     var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
 
@@ -16,8 +24,10 @@ struct TextFile {
     }
 
     var isSwift: Bool { path.hasSuffix(".swift") }
-    var isC: Bool { path.hasSuffix(".c") || path.hasSuffix(".h") }
+    var isC: Bool { Self.isC(path) }
     var isMarkdown: Bool { path.hasSuffix(".md") }
+
+    private static func isC(_ path: String) -> Bool { path.hasSuffix(".c") || path.hasSuffix(".h") }
 }
 
 /// Something that breaks a rule of the house.

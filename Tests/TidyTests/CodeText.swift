@@ -24,9 +24,9 @@ struct CodeText {
     }
 
     private mutating func step() {
-        if starts(with: "//") {
+        if source[at] == slash, starts(with: lineComment) {
             while at < source.count, source[at] != newline { blank() }
-        } else if starts(with: "/*") {
+        } else if source[at] == slash, starts(with: commentStart) {
             blockComment()
         } else if language == .c, source[at] == quote || source[at] == apostrophe {
             delimited(by: source[at])
@@ -42,10 +42,10 @@ struct CodeText {
     private mutating func blockComment() {
         var depth = 0
         repeat {
-            if starts(with: "/*") {
+            if starts(with: commentStart) {
                 depth += language == .swift ? 1 : 1 - depth
                 blank(2)
-            } else if starts(with: "*/") {
+            } else if starts(with: commentEnd) {
                 depth -= 1
                 blank(2)
             } else {
@@ -73,6 +73,7 @@ struct CodeText {
     }
 
     private func hashesBeforeQuote() -> Int? {
+        guard source[at] == hash || source[at] == quote else { return nil }
         var end = at
         while end < source.count, source[end] == hash { end += 1 }
         return end < source.count && source[end] == quote ? end - at : nil
@@ -80,7 +81,7 @@ struct CodeText {
 
     private mutating func swiftString(hashes: Int) {
         for _ in 0..<hashes { keep() }
-        let isMultiline = starts(with: "\"\"\"")
+        let isMultiline = starts(with: [quote, quote, quote])
         let fence = Array(repeating: quote, count: isMultiline ? 3 : 1) + Array(repeating: hash, count: hashes)
         let escape = [backslash] + Array(repeating: hash, count: hashes)
         for _ in 0..<(isMultiline ? 3 : 1) { keep() }
@@ -113,8 +114,11 @@ struct CodeText {
         for index in start..<output.count where output[index] != newline { output[index] = space }
     }
 
-    private func starts(with bytes: some Collection<UInt8>) -> Bool { source[at...].starts(with: bytes) }
-    private func starts(with text: StaticString) -> Bool { starts(with: Array("\(text)".utf8)) }
+    private func starts(with bytes: [UInt8]) -> Bool {
+        guard at + bytes.count <= source.count, source[at] == bytes[0] else { return false }
+        for index in bytes.indices where source[at + index] != bytes[index] { return false }
+        return true
+    }
 
     private mutating func keep() {
         guard at < source.count else { return }
@@ -130,6 +134,10 @@ struct CodeText {
     }
 }
 
+private let lineComment = Array("//".utf8)
+private let commentStart = Array("/*".utf8)
+private let commentEnd = Array("*/".utf8)
+private let slash = UInt8(ascii: "/")
 private let newline = UInt8(ascii: "\n")
 private let space = UInt8(ascii: " ")
 private let quote = UInt8(ascii: "\"")

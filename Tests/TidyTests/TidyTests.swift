@@ -25,7 +25,7 @@ struct TidyTests {
         for (module, owner) in House.ownerOfC {
             let importers = checkout.files.filter { file in
                 file.isSwift && file.target != nil
-                    && ImportRule.imports(of: CodeText.of(file.text, .swift)).contains { $0.module == module }
+                    && ImportRule.imports(of: file.code).contains { $0.module == module }
             }
             #expect(Set(importers.compactMap(\.target)) == [owner], "\(module)")
         }

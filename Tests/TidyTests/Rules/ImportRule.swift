@@ -22,7 +22,7 @@ enum ImportRule {
         guard let allowed = House.arrows[target] else {
             return [Finding(file.path, nil, "target \(target) is not in the plan of the house (House.swift)")]
         }
-        return imports(of: CodeText.of(file.text, .swift)).flatMap { found -> [Finding] in
+        return imports(of: file.code).flatMap { found -> [Finding] in
             complaints(about: found, target: target, allowed: allowed, path: file.path)
                 .map { Finding(file.path, found.line, $0) }
         }

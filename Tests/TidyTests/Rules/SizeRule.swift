@@ -24,7 +24,7 @@ enum SizeRule {
 
     static func functions(in file: TextFile) -> [Function] {
         file.isSwift
-            ? swiftFunctions(in: CodeText.of(file.text, .swift)) : cFunctions(in: CodeText.of(file.text, .c))
+            ? swiftFunctions(in: file.code) : cFunctions(in: file.code)
     }
 
     private static func swiftFunctions(in code: String) -> [Function] {

@@ -4,8 +4,7 @@ enum WordRule {
     static func findings(in file: TextFile) -> [Finding] {
         var findings = lineFindings(in: file, lines: file.lines, patterns: notes)
         if file.isSwift {
-            let code = CodeText.of(file.text, .swift)
-            let lines = code.split(separator: "\n", omittingEmptySubsequences: false)
+            let lines = file.code.split(separator: "\n", omittingEmptySubsequences: false)
             if file.target != nil { findings += lineFindings(in: file, lines: lines, patterns: crashes) }
             if file.path.contains("Tests/") { findings += lineFindings(in: file, lines: lines, patterns: idleTests) }
         }
