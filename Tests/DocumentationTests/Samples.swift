@@ -58,9 +58,12 @@ enum Samples {
 
     /// The modules that a sample says it imports.
     static func imports(of text: String) -> Set<String> {
-        Set(
-            lines(of: text).map { $0.split(separator: " ") }.filter { $0.count == 2 && $0[0] == "import" }
-                .map { String($0[1]) })
+        var modules = Set<String>()
+        for line in lines(of: text) {
+            let words = line.split(separator: " ")
+            if words.count == 2, words[0] == "import" { modules.insert(String(words[1])) }
+        }
+        return modules
     }
 
     private static func lines(of text: String) -> [Substring] {

@@ -31,7 +31,7 @@ private func answer(_ response: UploadResponse) throws {
     // end
 }
 
-private func progress(session: UploadSession, form: MultipartForm, url: String, bar: Bar) async throws {
+private func progress(session: UploadSession, form: MultipartForm, url: String, bar: any Bar) async throws {
     // snippet: progress
     let task = session.start(form, to: url)
     for await progress in task.progress {
@@ -46,7 +46,7 @@ private func progress(session: UploadSession, form: MultipartForm, url: String, 
     report(response.text)
 }
 
-private func callbacks(session: UploadSession, form: MultipartForm, url: String, bar: Bar) {
+private func callbacks(session: UploadSession, form: MultipartForm, url: String, bar: any Bar) {
     // snippet: callbacks
     session.start(form, to: url)
         .onProgress { progress in bar.show(progress.fraction ?? 0, rate: progress.bytesPerSecond) }
