@@ -1,0 +1,137 @@
+import Glibc
+
+/// A server that takes uploads as fast as the kernel can, so that the client is what is measured.
+///
+/// Bodies are thrown away inside the kernel (`recv` with `MSG_TRUNC`, tcp(7)): no byte is copied to us. Each answer
+/// says how many bytes of body came, which is how a run proves that it did the work.
+final class Sink: Sendable {
+    let port: UInt16
+    private let listener: Int32
+
+    /// Listens on a free port of 127.0.0.1 and serves each connection on a thread of its own, for as long as the
+    /// process lives.
+    init() throws(BenchError) {
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let fd = listener
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(fd, $0, length) == 0 && listen(fd, 64) == 0 && getsockname(fd, $0, &length) == 0
+            }
+        }
+        guard isBound else { throw BenchError("The sink can't listen on 127.0.0.1 (errno \(errno)).") }
+        port = UInt16(bigEndian: address.sin_port)
+        Self.detach { Self.acceptAll(from: fd) }
+    }
+
+    private static func acceptAll(from listener: Int32) {
+        while true {
+            let connection = accept(listener, nil, nil)
+            guard connection >= 0 else { continue }
+            var one: Int32 = 1
+            setsockopt(connection, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
+            detach {
+                serve(connection)
+                close(connection)
+            }
+        }
+    }
+
+    /// One request after the other until the client leaves.
+    private static func serve(_ connection: Int32) {
+        var buffer = HeadBuffer()
+        while let head = buffer.readHead(from: connection) {
+            if head.expectsContinue, !send("HTTP/1.1 100 Continue\r\n\r\n", to: connection) { return }
+            let early = buffer.takeBody(atMost: head.contentLength)
+            guard discard(head.contentLength - early, from: connection) else { return }
+            let count = String(head.contentLength)
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: \(count.utf8.count)\r\n\r\n\(count)"
+            guard send(answer, to: connection) else { return }
+        }
+    }
+
+    private static func discard(_ count: Int, from connection: Int32) -> Bool {
+        let room = 1 << 20
+        // Never touched, so it never becomes resident.
+        let nowhere = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 16)
+        defer { nowhere.deallocate() }
+        var left = count
+        while left > 0 {
+            let taken = recv(connection, nowhere, min(left, room), Int32(MSG_TRUNC))
+            guard taken > 0 else { return false }
+            left -= taken
+        }
+        return true
+    }
+
+    private static func send(_ text: String, to connection: Int32) -> Bool {
+        let bytes = Array(text.utf8)
+        return bytes.withUnsafeBytes { Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            == bytes.count
+    }
+
+    private static func detach(_ work: @escaping @Sendable () -> Void) {
+        let box = Unmanaged.passRetained(Work(work)).toOpaque()
+        var thread = pthread_t()
+        pthread_create(
+            &thread, nil,
+            { box in
+                Unmanaged<Work>.fromOpaque(box!).takeRetainedValue().run()
+                return nil
+            }, box)
+        pthread_detach(thread)
+    }
+
+    private final class Work: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+}
+
+/// The head of a request: what the sink needs of it.
+struct RequestHead {
+    var contentLength = 0
+    var expectsContinue = false
+
+    init(_ text: String) {
+        for line in text.split(separator: "\r\n") {
+            let halves = line.split(separator: ":", maxSplits: 1)
+            guard halves.count == 2 else { continue }
+            let value = halves[1].drop { $0 == " " }
+            switch halves[0].lowercased() {
+            case "content-length": contentLength = Int(value) ?? 0
+            case "expect": expectsContinue = value.lowercased() == "100-continue"
+            default: break
+            }
+        }
+    }
+}
+
+/// What came with a head beyond its end is the beginning of the body.
+struct HeadBuffer {
+    private var bytes: [UInt8] = []
+
+    mutating func readHead(from connection: Int32) -> RequestHead? {
+        let end = Array("\r\n\r\n".utf8)
+        while true {
+            if let start = bytes.indices.first(where: { bytes[$0...].starts(with: end) }) {
+                let head = RequestHead(String(decoding: bytes[..<start], as: UTF8.self))
+                bytes.removeFirst(start + end.count)
+                return head
+            }
+            var chunk = [UInt8](repeating: 0, count: 16_384)
+            let count = recv(connection, &chunk, chunk.count, 0)
+            guard count > 0 else { return nil }
+            bytes += chunk[..<count]
+        }
+    }
+
+    mutating func takeBody(atMost limit: Int) -> Int {
+        let count = min(limit, bytes.count)
+        bytes.removeFirst(count)
+        return count
+    }
+}

@@ -1,0 +1,66 @@
+import CBench
+import Glibc
+import Waybill
+
+/// Measures Waybill on this machine, beside curl.
+///
+///     waybill-bench [--rounds 5] [--size 1GiB] [form|memory]
+@main
+struct WaybillBench {
+    static func main() async {
+        do {
+            let arguments = Array(CommandLine.arguments.dropFirst())
+            if arguments.count == 3, arguments[0] == "send" {
+                try await Form.send(arguments[2], to: arguments[1])
+            } else {
+                try measure(Options(arguments))
+            }
+        } catch {
+            let complaint = Array("waybill-bench: \(error)\n".utf8)
+            write(STDERR_FILENO, complaint, complaint.count)
+            exit(1)
+        }
+    }
+
+    private static func measure(_ options: Options) throws(BenchError) {
+        var isMoved: Int32 = 0
+        let code = bench_move_to_private_network(&isMoved)
+        guard isMoved == 0 else { throw BenchError("The private network has no loopback device (errno \(code)).") }
+        if code != 0 {
+            print(
+                "Note: no private network with Reno here (errno \(code)); the machine's congestion control may pace.\n")
+        }
+        let workloads = Workloads(sink: try Sink(), rounds: options.rounds, size: options.size)
+        if options.names.contains("form") { print(try workloads.form(), terminator: "\n\n") }
+        if options.names.contains("memory") { print(try workloads.memory(), terminator: "\n\n") }
+    }
+}
+
+/// What was asked for on the command line.
+struct Options {
+    var rounds = 5
+    var size: ByteCount = .gibibytes(1)
+    var names: Set<String> = ["form", "memory"]
+
+    init(_ arguments: [String]) throws(BenchError) {
+        var rest = arguments[...]
+        var chosen: Set<String> = []
+        while let word = rest.popFirst() {
+            switch word {
+            case "--rounds":
+                guard let value = rest.popFirst().flatMap({ Int($0) }), value > 0 else {
+                    throw BenchError("--rounds takes a number above 0.")
+                }
+                rounds = value
+            case "--size":
+                guard let value = rest.popFirst().flatMap({ ByteCount($0) }), value.bytes > 0 else {
+                    throw BenchError("--size takes a size, such as 1GiB.")
+                }
+                size = value
+            case "form", "memory": chosen.insert(word)
+            default: throw BenchError("\(word)? Known are: --rounds N, --size SIZE, form, memory.")
+            }
+        }
+        if !chosen.isEmpty { names = chosen }
+    }
+}

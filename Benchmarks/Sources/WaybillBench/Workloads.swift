@@ -1,0 +1,94 @@
+import Glibc
+import Waybill
+
+/// What is measured. Every figure comes from processes of its own, started in turn (A B A B …), so that a noisy minute
+/// hits both sides, and is the median of the rounds.
+struct Workloads {
+    var sink: Sink
+    var rounds: Int
+    var size: ByteCount
+
+    private var url: String { "http://127.0.0.1:\(sink.port)/" }
+
+    /// A form with three fields and one large file: time and memory, next to `curl -F`.
+    func form() throws(BenchError) -> String {
+        let file = try TemporaryFile(byteCount: Int(size.bytes), isWarm: true)
+        var ours: [Run] = []
+        var theirs: [Run] = []
+        for _ in 0..<rounds {
+            ours.append(try post(file.path, atLeast: size))
+            theirs.append(try postWithCurl(file.path, atLeast: size))
+        }
+        var table = Table(["Form with a file of \(size), \(rounds) rounds", "waybill", "curl -F", "ratio", "target"])
+        table.add(compare("wall", "s", ours, theirs, target: 0.60) { $0.wall.seconds })
+        table.add(compare("CPU, user and system", "s", ours, theirs, target: 0.60) { $0.cpu.seconds })
+        table.add(compare("peak memory", "MB", ours, theirs, target: nil) { Double($0.peakMemory) / 1e6 })
+        return table.text
+    }
+
+    /// The same command with a file of 1 KiB and one of 2 GiB: memory must not follow the size.
+    func memory() throws(BenchError) -> String {
+        let small = try TemporaryFile(byteCount: 1_024, isWarm: true)
+        let large = try TemporaryFile(byteCount: 2 << 30, isWarm: false)
+        var little: [Run] = []
+        var much: [Run] = []
+        for _ in 0..<rounds {
+            little.append(try post(small.path, atLeast: .kibibytes(1)))
+            much.append(try post(large.path, atLeast: .gibibytes(2)))
+        }
+        let before = little.map { Double($0.peakMemory) / 1e6 }.median
+        let after = much.map { Double($0.peakMemory) / 1e6 }.median
+        var table = Table(["Memory by size of the file, \(rounds) rounds", "1 KiB", "2 GiB", "growth", "target"])
+        table.add([
+            "peak memory", before.fixed(1) + " MB", after.fixed(1) + " MB", (after - before).fixed(1) + " MB",
+            "<= 4.0" + (after - before > 4 ? " missed" : ""),
+        ])
+        return table.text
+    }
+
+    private func post(_ path: String, atLeast size: ByteCount) throws(BenchError) -> Run {
+        try checked(Child.run(Child.ownPath, ["send", url, path]), by: "waybill", atLeast: size)
+    }
+
+    private func postWithCurl(_ path: String, atLeast size: ByteCount) throws(BenchError) -> Run {
+        let fields = Form.fields.flatMap { ["-F", "\($0.name)=\($0.value)"] }
+        return try checked(
+            Child.run("curl", ["-q", "-sS", "--noproxy", "*"] + fields + ["-F", "FILE=@\(path)", url]), by: "curl",
+            atLeast: size)
+    }
+
+    /// The sink answers how many bytes came: a run that sent less than the file has measured nothing.
+    private func checked(_ run: Run, by name: String, atLeast size: ByteCount) throws(BenchError) -> Run {
+        guard let count = Int64(run.output.filter(\.isNumber)), count > size.bytes, count < size.bytes + 10_000 else {
+            throw BenchError("\(name) sent \(run.output) bytes where a form with \(size.bytes) was expected.")
+        }
+        return run
+    }
+
+    private func compare(
+        _ name: String, _ unit: String, _ ours: [Run], _ theirs: [Run], target: Double?, _ figure: (Run) -> Double
+    ) -> [String] {
+        let a = ours.map(figure).median
+        let b = theirs.map(figure).median
+        let digits = unit == "s" ? 3 : 1
+        let verdict = target.map { "<= " + $0.fixed(2) + (a / b > $0 ? " missed" : "") } ?? ""
+        return [name, a.fixed(digits) + " " + unit, b.fixed(digits) + " " + unit, (a / b).fixed(2), verdict]
+    }
+}
+
+/// The form that both sides send.
+enum Form {
+    static let fields = [
+        (name: "TOKEN", value: "0123456789abcdef0123456789abcdef"), (name: "BUSINESSNO", value: "20260101-000042"),
+        (name: "DOCTYPE", value: "IDCARD"),
+    ]
+
+    /// Sends it with Waybill and prints the answer. Runs in a process of its own.
+    static func send(_ path: String, to url: String) async throws {
+        var form = MultipartForm()
+        for field in fields { form.append(.text(field.name, field.value)) }
+        form.append(.file("FILE", path: path))
+        let response = try await UploadSession.shared.upload(form, to: url)
+        print(response.text)
+    }
+}

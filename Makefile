@@ -1,0 +1,113 @@
+# Waybill: everything you can ask for, in one place.
+#
+#   make setup      install what the build needs (Debian packages), or say that nothing is missing
+#   make demo       post both sides of a specimen ID card to a backend on this machine, and watch
+#   make test       strict build, lint, all tests: what CI runs
+#   make check      make test, then thread and address sanitizer and a short fuzz
+#   make lint       layout and documentation rules, without changing a file
+#   make format     put the layout right
+#   make bench      measure against curl on this machine
+#   make fuzz       feed the parsers random bytes for FUZZ_SECONDS (60) each
+#   make docs       build the documentation; a broken link is an error
+#   make clean      remove everything that was built
+#
+# Numbers you may set: FUZZ_SECONDS=60  THREAD_ROUNDS=5  BENCH_ROUNDS=5
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# Two builds side by side would wait for each other's lock or fight for memory: one thing at a time, whatever -j says.
+.NOTPARALLEL:
+.PHONY: help setup build demo test samples-test check thread address lint format bench fuzz fuzz-short docs clean
+
+FUZZ_SECONDS ?= 60
+THREAD_ROUNDS ?= 5
+BENCH_ROUNDS ?= 5
+
+# Warnings of our own targets are errors; the C kernels are optimised in debug builds too, where they are 10 times slower.
+STRICT := WAYBILL_CI=1 swift
+KERNELS := -Xcc -O2
+# A crashing test must not leave a backtrace program behind that holds our pipe open.
+QUIET_CRASH := SWIFT_BACKTRACE=enable=no
+
+# Nested packages, where there are some.
+NESTED := $(wildcard Samples Benchmarks Fuzz)
+SWIFT_CODE := Package.swift Sources Tests \
+	$(wildcard $(foreach folder,$(NESTED),$(folder)/Package.swift $(folder)/Sources $(folder)/Tests))
+
+# Suites in which threads meet. One clean run proves little, so they are run THREAD_ROUNDS times.
+THREADING := ^(WaybillCurlTests|WaybillTests|IntegrationTests)\.
+
+say = @printf '\n==> %s\n' "$(1)"
+
+help: ## list the targets
+	@sed -n '2,/^$$/ s/^# \{0,1\}//p' Makefile
+
+setup: ## install what the build needs
+	@Scripts/setup
+
+build: setup ## strict build of everything, tests included
+	$(call say,Strict build: warnings are errors)
+	@$(STRICT) build --build-tests $(KERNELS)
+
+demo: setup ## the main job, end to end
+	$(call say,Building the sample (the first time takes a few minutes))
+	@swift build -c release --package-path Samples --product IDCardFlow
+	@Samples/.build/release/IDCardFlow
+
+test: build lint ## strict build, lint, all tests
+	$(call say,Tests)
+	@$(QUIET_CRASH) $(STRICT) test --skip-build
+	@$(MAKE) --no-print-directory samples-test
+
+samples-test: ## the tests of the samples
+ifneq ($(wildcard Samples/Tests),)
+	$(call say,Tests of the samples)
+	@$(QUIET_CRASH) swift test --package-path Samples $(KERNELS)
+endif
+
+check: test thread address fuzz-short ## everything that can be proven without a second machine
+
+thread: setup ## all tests once under the thread sanitizer, those with threads several times
+	$(call say,Thread sanitizer)
+	@swift build --build-tests --sanitize=thread --scratch-path .build-thread $(KERNELS)
+	@$(QUIET_CRASH) TSAN_OPTIONS=halt_on_error=1 \
+		swift test --skip-build --sanitize=thread --scratch-path .build-thread
+	@for round in $$(seq $(THREAD_ROUNDS)); do \
+		printf '\n==> Thread sanitizer, round %s of %s\n' $$round $(THREAD_ROUNDS); \
+		$(QUIET_CRASH) TSAN_OPTIONS=halt_on_error=1 swift test --skip-build --sanitize=thread \
+			--scratch-path .build-thread --filter '$(THREADING)'; \
+	done
+
+address: setup ## all tests under the address and leak sanitizers
+	$(call say,Address sanitizer)
+	@swift build --build-tests --sanitize=address --scratch-path .build-address $(KERNELS)
+	@$(QUIET_CRASH) LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.supp \
+		swift test --skip-build --sanitize=address --scratch-path .build-address
+
+lint: ## layout and documentation rules
+	$(call say,Lint)
+	@swift format lint --strict --parallel --recursive $(SWIFT_CODE)
+
+format: ## put the layout right
+	$(call say,Format)
+	@swift format --in-place --parallel --recursive $(SWIFT_CODE)
+
+bench: setup ## measure against curl
+	$(call say,Building the benchmarks)
+	@swift build -c release --package-path Benchmarks
+	@Benchmarks/.build/release/waybill-bench --rounds $(BENCH_ROUNDS)
+
+fuzz: setup ## random bytes for the parsers
+	@Scripts/fuzz $(FUZZ_SECONDS)
+
+fuzz-short: setup
+	@Scripts/fuzz 15
+
+docs: ## the documentation, as a folder that any web server can serve
+	@Scripts/docs
+
+clean: ## remove everything that was built
+	$(call say,Removing what was built)
+	@rm -rf .build .build-* $(addsuffix /.build,$(NESTED))

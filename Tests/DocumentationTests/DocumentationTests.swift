@@ -1,0 +1,68 @@
+import Foundation
+import Testing
+
+/// What a reader copies from the documentation compiles: each `swift` block of a Markdown file stands, line for line, in
+/// a region of a file of `Snippets`, which the compiler has just accepted.
+struct DocumentationTests {
+    @Test func `every sample is compiled`() throws {
+        let snippets = try files(under: "Tests/DocumentationTests/Snippets", endingIn: ".swift")
+        let regions = snippets.flatMap { file in
+            Samples.regions(in: file.text).map {
+                (name: $0.key, text: $0.value, imports: Samples.imports(of: file.text))
+            }
+        }
+        #expect(!regions.isEmpty)
+        var used = Set<String>()
+        var count = 0
+        for page in try pages() {
+            for block in Samples.blocks("swift", in: page.text) {
+                count += 1
+                let twin = regions.first { Samples.normalised($0.text) == Samples.normalised(block.text) }
+                guard let twin else {
+                    Issue.record("\(page.path):\(block.line): stands in no region of Snippets:\n\(block.text)")
+                    continue
+                }
+                used.insert(twin.name)
+                #expect(Samples.imports(of: block.text).isSubset(of: twin.imports), "\(page.path):\(block.line)")
+            }
+        }
+        #expect(count > 5)
+        #expect(Set(regions.map(\.name)).subtracting(used).isEmpty, "snippets that no page shows")
+    }
+
+    @Test func `a sample that differs in one word is told apart`() {
+        let markdown = "Text\n```swift\nimport Waybill\n\nlet a = 1   \n    call(a)\n```\n```sh\nmake\n```\n"
+        let blocks = Samples.blocks("swift", in: markdown)
+        #expect(blocks.map(\.line) == [2])
+        let same = Samples.regions(in: "func f() {\n    // snippet: x\n    let a =  1\n      call(a)\n    // end\n}")[
+            "x"]
+        #expect(Samples.normalised(blocks[0].text) == Samples.normalised(same ?? ""))
+        #expect(Samples.normalised(blocks[0].text) != Samples.normalised("let a = 2\ncall(a)"))
+        #expect(Samples.imports(of: blocks[0].text) == ["Waybill"])
+        #expect(Samples.blocks("sh", in: markdown).map(\.text) == ["make"])
+    }
+
+    // MARK: The checkout
+
+    private struct File {
+        var path: String
+        var text: String
+    }
+
+    private let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    private func pages() throws -> [File] {
+        try ["README.md", "CONTRIBUTING.md"].map(file) + files(under: "Docs", endingIn: ".md")
+            + files(under: "Sources/Waybill/Waybill.docc", endingIn: ".md")
+    }
+
+    private func files(under folder: String, endingIn ending: String) throws -> [File] {
+        try FileManager.default.subpathsOfDirectory(atPath: root.appending(path: folder).path)
+            .filter { $0.hasSuffix(ending) }.sorted().map { try file("\(folder)/\($0)") }
+    }
+
+    private func file(_ path: String) throws -> File {
+        File(path: path, text: try String(contentsOf: root.appending(path: path), encoding: .utf8))
+    }
+}

@@ -1,0 +1,41 @@
+import Waybill
+
+private func firstScreen(token: String) async throws {
+    // snippet: first screen
+    let form: MultipartForm = [
+        .text("TOKEN", .secret(token)),
+        .text("BUSINESSNO", "20260117-0042"),
+        .image("FILE", path: "front.jpg", fileName: "IDFrontImage.jpg", .maxBytes(.kibibytes(100))),
+    ]
+    let response = try await UploadSession.shared.upload(form, to: "https://backend.example/upload") { progress in
+        print(progress.phase, progress.acknowledged, "of", progress.total ?? 0)
+    }
+    // end
+    print(response)
+}
+
+private func outcomes(session: UploadSession, form: MultipartForm, url: String) async {
+    // snippet: outcomes
+    do {
+        let response = try await session.upload(form, to: url)
+        print(response.status, response.text)
+    } catch {
+        switch error.outcome {
+        case .notSent, .incomplete: queueForLater(form)  // the server cannot have acted on it
+        case .rejected: showToUser(error.message)  // it answered, and the answer was no
+        case .unknown: askServerFirst(error.response)  // it may have stored it: look before you send again
+        }
+    }
+    // end
+}
+
+private func details(_ error: UploadError) {
+    // snippet: error details
+    if error.isTimeout { print("gave up after \(error.attempts.count) attempts") }
+    if error.code == .sourceChanged { print("\(error.part ?? "the file") was written while it was sent") }
+    // end
+}
+
+private func queueForLater(_ form: MultipartForm) {}
+private func showToUser(_ message: String) {}
+private func askServerFirst(_ response: UploadResponse?) {}

@@ -1,0 +1,131 @@
+// The samples of README.md and of the guides, compiled. Between `// snippet:` and `// end` stands what is printed
+// there; what stands around it is what a sample takes for granted.
+import Waybill
+
+private func form(token: String, signature: [UInt8], url: String) async throws {
+    // snippet: post a form
+    var form = MultipartForm()
+    form.append(.text("USERNO", "10086"))
+    form.append(.text("TOKEN", .secret(token)))  // sent, never printed
+    form.append(.file("FILE", path: "contract.pdf"))  // streamed
+    form.append(.json("META", ["side": "front", "page": "1"]))
+    form.append(.data("SIGNATURE", signature, fileName: "signature.png", contentType: "image/png"))
+
+    let response = try await UploadSession.shared.upload(form, to: url)
+    print(response.status.code, response.text)
+    // end
+    // snippet: image
+    form.append(.image("FILE", path: "front.jpg", fileName: "IDFrontImage.jpg", .maxBytes(.kibibytes(100))))
+    // end
+}
+
+private func answer(_ response: UploadResponse) throws {
+    // snippet: read the answer
+    struct Receipt: Decodable {
+        var RETCODE: String
+        var RETMSG: String
+    }
+
+    let receipt = try response.decode(Receipt.self)
+    guard receipt.RETCODE == "000000" else { return report(receipt.RETMSG) }
+    // end
+}
+
+private func progress(session: UploadSession, form: MultipartForm, url: String, bar: any Bar) async throws {
+    // snippet: progress
+    let task = session.start(form, to: url)
+    for await progress in task.progress {
+        switch progress.phase {
+        case .sending: bar.show(progress.fraction ?? 0, rate: progress.bytesPerSecond)
+        case .awaitingResponse: bar.showWaiting()  // everything is acknowledged; no answer yet
+        default: break
+        }
+    }
+    let response = try await task.response
+    // end
+    report(response.text)
+}
+
+private func callbacks(session: UploadSession, form: MultipartForm, url: String, bar: any Bar) {
+    // snippet: callbacks
+    session.start(form, to: url)
+        .onProgress { progress in bar.show(progress.fraction ?? 0, rate: progress.bytesPerSecond) }
+        .onCompletion { result in
+            switch result {
+            case .success(let response): report(response.text)
+            case .failure(let error): report(error.message)
+            }
+        }
+    // end
+}
+
+private func put(session: UploadSession, presignedURL: String) async throws {
+    // snippet: put a file
+    let content = UploadContent.file(path: "front.jpg", contentType: "image/jpeg")
+    let response = try await session.upload(content, to: presignedURL)
+    // end
+    report(response.text)
+}
+
+private func stream(
+    session: UploadSession, chunks: AsyncStream<[UInt8]>, byteCount: Int64, url: String
+) async throws {
+    // snippet: stream
+    let response = try await session.upload(.stream(chunks, length: byteCount), to: url)
+    // end
+    report(response.text)
+}
+
+private func cancel(session: UploadSession, form: MultipartForm, url: String) {
+    // snippet: cancel
+    let task = session.start(form, to: url)
+    task.cancel()
+    // end
+}
+
+private func limits() -> UploadSession {
+    // snippet: limits
+    var configuration = UploadSession.Configuration()
+    configuration.slots = 4  // transfers at once
+    configuration.options.transfer.rateLimit = .kibibytes(200)  // bytes a second, each
+    configuration.options.transfer.limits.response = .seconds(300)  // a server that thinks for long
+    configuration.options.retry = .none
+    let session = UploadSession(configuration: configuration)
+    // end
+    return session
+}
+
+private func many(session: UploadSession, cards: [String], url: String) async throws {
+    // snippet: many
+    let tasks = cards.map { card in
+        session.start([.image("FILE", path: card, .maxBytes(.kibibytes(100)))], to: url)
+    }
+    for task in tasks { report(try await task.response.text) }
+    await session.close()
+    // end
+}
+
+private func read(contentType: String, requestBody: AsyncStream<[UInt8]>) async throws {
+    // snippet: read a form
+    struct FileNames: MultipartHandler {
+        var names: [String] = []
+        var byteCount = 0
+        mutating func partBegan(_ head: MultipartPartHead) throws { names.append(head.fileName ?? head.name) }
+        mutating func partData(_ bytes: Span<UInt8>) throws { byteCount += bytes.count }
+        mutating func partEnded() throws {}
+    }
+
+    var parser = try MultipartParser(contentType: contentType)
+    var files = FileNames()
+    for try await chunk in requestBody { try parser.feed(chunk.span, to: &files) }
+    try parser.finish()
+    // end
+    report("\(files.names): \(files.byteCount)")
+}
+
+private protocol Bar: Sendable {
+    func show(_ fraction: Double, rate: Double)
+    func showWaiting()
+}
+
+private func report(_ text: String) {}

@@ -1,0 +1,93 @@
+import Foundation
+
+/// A text file of the checkout.
+struct TextFile {
+    /// The path from the root of the checkout, with slashes.
+    var path: String
+    var text: String
+    /// The code alone (``CodeText``); empty for what is neither Swift nor C.
+    let code: String
+
+    init(path: String, text: String) {
+        self.path = path
+        self.text = text
+        code = path.hasSuffix(".swift") ? CodeText.of(text, .swift) : Self.isC(path) ? CodeText.of(text, .c) : ""
+    }
+
+    var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
+
+    /// The folder right below `Sources`, or `nil` outside of it.
+    var target: String? {
+        let steps = path.split(separator: "/")
+        guard steps.count > 2, steps[0] == "Sources" else { return nil }
+        return String(steps[1])
+    }
+
+    var isSwift: Bool { path.hasSuffix(".swift") }
+    var isC: Bool { Self.isC(path) }
+    var isMarkdown: Bool { path.hasSuffix(".md") }
+
+    private static func isC(_ path: String) -> Bool { path.hasSuffix(".c") || path.hasSuffix(".h") }
+}
+
+/// Something that breaks a rule of the house.
+struct Finding: CustomStringConvertible, Equatable {
+    var path: String
+    var line: Int?
+    var message: String
+
+    init(_ path: String, _ line: Int? = nil, _ message: String) {
+        self.path = path
+        self.line = line
+        self.message = message
+    }
+
+    var description: String { path + (line.map { ":\($0)" } ?? "") + ": " + message }
+}
+
+/// The files of the checkout that these tests were compiled from.
+struct Checkout {
+    var files: [TextFile]
+    /// Every path, of folders too, whether text or not.
+    var paths: Set<String>
+
+    /// Reads the tree once for all rules. Folders that tools make (`.build`, `.git`) are left out; those whose name
+    /// begins with a dot are, apart from `.ci`.
+    static let here = Checkout(root: URL(filePath: #filePath).deletingLastPathComponent() / ".." / "..")
+
+    init(root: URL) {
+        files = []
+        paths = []
+        read(root.standardizedFileURL, as: "")
+    }
+
+    private mutating func read(_ folder: URL, as prefix: String) {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        for name in names.sorted() where !Self.isMade(name) {
+            let path = prefix + name
+            let url = folder / name
+            paths.insert(path)
+            guard let values = try? url.resourceValues(forKeys: [.isDirectoryKey]) else { continue }
+            if values.isDirectory == true {
+                read(url, as: path + "/")
+            } else if Self.isText(path), let text = try? String(contentsOf: url, encoding: .utf8) {
+                files.append(TextFile(path: path, text: text))
+            }
+        }
+    }
+
+    private static func isMade(_ name: String) -> Bool {
+        name == "Package.resolved" || (name.hasPrefix(".") && ![".ci", ".gitignore", ".swift-format"].contains(name))
+    }
+
+    private static func isText(_ path: String) -> Bool {
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return true }
+        let binary = ["jpg", "jpeg", "png", "gif", "ico", "bin", "gz", "zip", "icc", "pdf", "ttf"]
+        return !path.contains("/Corpus/") && !binary.contains(name[name.index(after: dot)...].lowercased())
+    }
+}
+
+extension URL {
+    fileprivate static func / (folder: URL, name: String) -> URL { folder.appending(path: name) }
+}

@@ -1,0 +1,241 @@
+import Testing
+
+/// Each rule is shown what it must find and what it must leave alone.
+struct RuleTests {
+    private func messages(_ findings: [Finding]) -> [String] { findings.map(\.message) }
+
+    // MARK: Imports
+
+    private func imported(_ line: String, in path: String) -> [String] {
+        messages(ImportRule.findings(in: TextFile(path: path, text: "// why\n\(line)\n")))
+    }
+
+    @Test func `a room that imports the room beside it is found`() {
+        #expect(
+            imported("import WaybillJPEG", in: "Sources/WaybillMultipart/A.swift") == [
+                "WaybillMultipart must not import WaybillJPEG"
+            ])
+        #expect(
+            imported("import Waybill", in: "Sources/WaybillCurl/A.swift") == ["WaybillCurl must not import Waybill"])
+        #expect(imported("package import WaybillCore", in: "Sources/WaybillMultipart/A.swift").isEmpty)
+        #expect(imported("@testable import WaybillJPEG", in: "Tests/WaybillMultipartTests/A.swift").isEmpty)
+    }
+
+    @Test func `a C module out of its room is found`() {
+        #expect(
+            imported("import CWaybillCurl", in: "Sources/Waybill/A.swift").contains(
+                "only WaybillCurl imports CWaybillCurl"))
+        #expect(
+            imported("public import CWaybillCurl", in: "Sources/WaybillCurl/A.swift") == [
+                "C types stay inside the module that imports them"
+            ])
+        #expect(imported("private import CWaybillCurl", in: "Sources/WaybillCurl/A.swift").isEmpty)
+    }
+
+    @Test func `Foundation out of its place is found`() {
+        #expect(!imported("import Foundation", in: "Sources/WaybillCore/A.swift").isEmpty)
+        #expect(!imported("public import struct Foundation.URL", in: "Sources/Waybill/A.swift").isEmpty)
+        #expect(imported("import Foundation", in: "Sources/Waybill/Porting/A.swift").isEmpty)
+        #expect(imported("import FoundationEssentials", in: "Sources/WaybillCore/A.swift").isEmpty)
+    }
+
+    @Test func `the blinding mutex and stray re-exports are found`() {
+        #expect(!imported("import Synchronization", in: "Sources/WaybillCurl/A.swift").isEmpty)
+        #expect(!imported("@_exported public import WaybillCore", in: "Sources/Waybill/A.swift").isEmpty)
+        #expect(imported("@_exported public import WaybillCore", in: "Sources/Waybill/Exports.swift").isEmpty)
+    }
+
+    @Test func `a target nobody planned is found`() {
+        #expect(imported("import WaybillCore", in: "Sources/WaybillAttic/A.swift").count == 1)
+    }
+
+    @Test func `prose is not taken for an import`() {
+        #expect(
+            imported("/* import WaybillJPEG */ let text = \"import WaybillCurl\"", in: "Sources/Waybill/A.swift")
+                .isEmpty)
+        let text = "let sample = \"\"\"\n    import CWaybillCurl\n    \"\"\"\n"
+        #expect(ImportRule.findings(in: TextFile(path: "Sources/Waybill/A.swift", text: text)).isEmpty)
+    }
+
+    // MARK: Manifest
+
+    private let manifest = """
+        let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+        // .target(name: "Ghost", dependencies: [])
+        .target(name: "CThing", cSettings: c, linkerSettings: [.linkedLibrary("thing")]),
+        .target(
+            name: "Thing",
+            dependencies: ["CThing", logging, .product(name: "Crypto", package: "swift-crypto"),
+                .target(name: "Clibpq", condition: .when(traits: ["PostgreSQL"]))],
+            swiftSettings: swift),
+        .target(name: "TestSupport", dependencies: ["Thing"], path: "Tests/TestSupport"),
+        .testTarget(name: "ThingTests", dependencies: ["Thing"]),
+        """
+
+    @Test func `arrows are read from a manifest`() {
+        #expect(
+            ManifestRule.arrows(in: manifest) == ["CThing": [], "Thing": ["CThing", "Logging", "Crypto", "Clibpq"]])
+    }
+
+    @Test func `an arrow that is not planned is found, and one that is missing`() {
+        let wrong =
+            #".target(name: "WaybillMultipart", dependencies: ["WaybillCore", "WaybillJPEG"], swiftSettings: s)"#
+        let found = messages(ManifestRule.findings(inManifest: wrong))
+        #expect(found.contains("WaybillMultipart -> WaybillJPEG is not in the plan"))
+        #expect(found.contains("WaybillMultipart -> CWaybillFiles is in the plan only"))
+        #expect(found.contains("the plan has a target WaybillCore, the manifest has not"))
+        #expect(
+            messages(ManifestRule.findings(inManifest: manifest)).contains(
+                "target Thing is not in the plan (House.swift)"))
+    }
+
+    @Test func `a table that tells another plan is found`() {
+        func rows(_ change: (String, String)?) -> String {
+            House.arrows.map { target, imports in
+                let list =
+                    change?.0 == target ? change!.1 : imports.isEmpty ? "nothing" : imports.joined(separator: ", ")
+                return "| `\(target)` | \(list) | something |"
+            }.joined(separator: "\n")
+        }
+        func findings(_ text: String) -> [String] {
+            messages(PlanTableRule.findings(in: TextFile(path: "Docs/Architecture.md", text: text)))
+        }
+        #expect(findings(rows(nil)).isEmpty)
+        #expect(findings(rows(("WaybillCore", "nothing"))).count == 1)
+        #expect(findings(rows(nil) + "\n| `WaybillAttic` | nothing | dust |") == ["WaybillAttic is not in the plan"])
+        #expect(findings("no table").contains("says nothing of Waybill"))
+    }
+
+    // MARK: Size
+
+    private func swiftFile(_ text: String) -> TextFile { TextFile(path: "Sources/Waybill/A.swift", text: text) }
+
+    @Test func `a file of 401 lines is found, one of 400 is not`() {
+        let lines = { String(repeating: "//\n", count: $0) }
+        #expect(messages(SizeRule.findings(in: swiftFile(lines(401)))) == ["401 lines; at most 400"])
+        #expect(SizeRule.findings(in: swiftFile(lines(400))).isEmpty)
+    }
+
+    @Test(arguments: ["func long(", "init(", "public init?(", "deinit {}; func long(", "subscript("])
+    func `a function of 71 lines is found, one of 70 is not`(start: String) {
+        let function = { (count: Int) in
+            "struct A {\n    \(start)x: Int) {\n" + String(repeating: "        f()\n", count: count - 2) + "    }\n}\n"
+        }
+        #expect(SizeRule.findings(in: swiftFile(function(71))).map(\.line) == [2])
+        #expect(SizeRule.findings(in: swiftFile(function(70))).isEmpty)
+    }
+
+    @Test func `braces in strings, comments and names are not counted`() {
+        let text = #"""
+            func `a } in a name`() {
+                let a = "}}} \(call("}") ?? "{") }"   // }
+                let b = """
+                    } \(a.map { "\($0) {" }) {
+                    """
+                /* } /* } */ } */
+                let c = ##"} "# {"##
+            }
+            func next() async throws(Never)
+                -> Int
+            {
+                1
+            }
+            """#
+        #expect(SizeRule.functions(in: swiftFile(text)).map(\.length) == [8, 5])
+    }
+
+    @Test func `requirements of a protocol have no body`() {
+        let text = """
+            protocol P {
+                func one(_ closure: () -> Void) -> Int
+                init(x: Int)
+                /// And so on.
+                func two() throws
+            }
+            struct S {
+                let a = S.init(x: 1)
+                func three() { self.init() }
+            }
+            """
+        #expect(SizeRule.functions(in: swiftFile(text)) == [.init(name: "three", line: 9, length: 1)])
+    }
+
+    @Test func `a C function of 71 lines is found, a table is not`() {
+        let body = String(repeating: "  f('{', \"}\"); // }\n", count: 69)
+        let text =
+            "static const int table[] = {\n" + String(repeating: " 1,\n", count: 90) + "};\nint f(void) {\n\(body)}\n"
+        let findings = SizeRule.findings(in: TextFile(path: "Sources/CWaybillJPEG/a.c", text: text))
+        #expect(findings == [Finding("Sources/CWaybillJPEG/a.c", 93, "function has 71 lines; at most 70")])
+    }
+
+    // MARK: Words
+
+    private func found(_ text: String, in path: String = "Sources/Waybill/A.swift") -> Int {
+        WordRule.findings(in: TextFile(path: path, text: text)).count
+    }
+
+    @Test func `notes to oneself are found in any file`() {
+        for word in ["TO" + "DO", "FIX" + "ME", "XX" + "X"] {
+            #expect(found("// \(word): later") == 1)
+            #expect(found("- \(word)", in: "Docs/A.md") == 1)
+        }
+        #expect(found("let template = \"/tmp/waybill.XX" + "XXXX\"") == 0)
+        #expect(found("fatal" + "Error(\"not written yet\")") == 1)
+        #expect(found("", in: "Sources/Waybill/Placeholder.swift") == 1)
+    }
+
+    @Test func `paths of a machine are found, addresses are not`() {
+        #expect(found("see /wo" + "rk/shared", in: "README.md") == 1)
+        #expect(found("\"/ho" + "me/anna\"") == 1)
+        #expect(found("https://example.com/ho" + "me/anna and Docs/wo" + "rk/it and ~/ro" + "ot/x") == 0)
+    }
+
+    @Test func `crashes on input are found in the product only`() {
+        #expect(found("let a = try! read()") == 1)
+        #expect(found("let a = b as! Int") == 1)
+        #expect(found("let a = Int(text)! + URL(string: text)!.port!") == 1)
+        #expect(found("let a = try? read() as? Int // try! as! Int(text)!") == 0)
+        #expect(found("let a = try! read()", in: "Tests/WaybillTests/A.swift") == 0)
+    }
+
+    @Test func `idle tests are found`() {
+        #expect(found("@Test(.disabled(\"slow\"))", in: "Tests/WaybillTests/A.swift") == 1)
+        #expect(found("#expect(true)", in: "Samples/Tests/A.swift") == 1)
+    }
+
+    // MARK: Layout and links
+
+    @Test func `a target without tests is found`() {
+        var paths = Set(House.arrows.keys.map { "Sources/\($0)/A.swift" })
+        for target in House.arrows.keys {
+            paths.insert("Tests/\(House.testFolders[target] ?? target + "Tests")/ATests.swift")
+        }
+        #expect(LayoutRule.findings(paths: paths).isEmpty)
+        #expect(
+            messages(LayoutRule.findings(paths: paths.subtracting(["Tests/CLITests/ATests.swift"]))) == [
+                "has no tests in Tests/CLITests"
+            ])
+        #expect(
+            messages(LayoutRule.findings(paths: paths.subtracting(["Sources/Waybill/A.swift"]))) == [
+                "is in the plan but has no folder"
+            ])
+    }
+
+    private func links(_ text: String) -> [String] {
+        let other = "# The title\n## `Code` & signs, here\n## Twice\n## Twice\n```\n# no heading\n```\n"
+        let file = TextFile(path: "Docs/A.md", text: text)
+        return messages(
+            LinkRule.findings(
+                in: file, checkout: (["Docs", "Docs/A.md", "Docs/B.md"], { $0 == "Docs/B.md" ? other : text })))
+    }
+
+    @Test func `dead links are found`() {
+        #expect(links("[a](B.md) [b](../Docs/B.md#the-title) [c](/Docs/A.md) [d](https://example.com/x)").isEmpty)
+        #expect(links("[a](B.md#code--signs-here) [b](B.md#twice-1)").isEmpty)
+        #expect(links("[a](C.md)") == ["C.md: no such file"])
+        #expect(links("[a](B.md#no-heading)") == ["B.md#no-heading: no such heading"])
+        #expect(links("[a](#nowhere)") == ["#nowhere: no such heading"])
+        #expect(links("[a](../../outside.md)") == ["../../outside.md: no such file"])
+        #expect(links("`[a](C.md)`\n```\n[a](C.md)\n```").isEmpty)
+    }
+}

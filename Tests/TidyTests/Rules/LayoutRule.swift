@@ -1,0 +1,21 @@
+/// Every target has its tests, every target of the plan its folder.
+enum LayoutRule {
+    static func findings(paths: Set<String>) -> [Finding] {
+        let targets = Set(
+            paths.compactMap { path -> String? in
+                let steps = path.split(separator: "/")
+                return steps.count > 2 && steps[0] == "Sources" ? String(steps[1]) : nil
+            })
+        var findings: [Finding] = []
+        for target in targets.sorted() {
+            let folder = "Tests/" + (House.testFolders[target] ?? target + "Tests")
+            if !paths.contains(where: { $0.hasPrefix(folder + "/") && $0.hasSuffix("Tests.swift") }) {
+                findings.append(Finding("Sources/\(target)", nil, "has no tests in \(folder)"))
+            }
+        }
+        for target in House.arrows.keys.sorted() where !targets.contains(target) {
+            findings.append(Finding("Sources/\(target)", nil, "is in the plan but has no folder"))
+        }
+        return findings
+    }
+}

@@ -1,0 +1,74 @@
+/// A link in a Markdown file leads somewhere: to a file of the checkout, and to a heading that is there.
+/// Links to the web are not followed, for tests need no network; DocC checks its own `doc:` links.
+enum LinkRule {
+    static func findings(in file: TextFile, checkout: (paths: Set<String>, text: (String) -> String?)) -> [Finding] {
+        guard file.isMarkdown else { return [] }
+        return prose(file.text).enumerated().flatMap { index, line in
+            line.matches(of: /\]\(\s*<?([^)\s>]+)>?[^)]*\)/).compactMap { match -> Finding? in
+                complaint(about: String(match.1), from: file, checkout: checkout)
+                    .map { Finding(file.path, index + 1, $0) }
+            }
+        }
+    }
+
+    private static func complaint(
+        about link: String, from file: TextFile, checkout: (paths: Set<String>, text: (String) -> String?)
+    ) -> String? {
+        if link.contains(/^[a-z][a-z0-9+.-]*:/) { return nil }
+        let halves = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let path = halves[0].isEmpty ? file.path : resolve(halves[0], from: file.path)
+        guard let path, path.isEmpty || checkout.paths.contains(path) else { return "\(link): no such file" }
+        guard halves.count == 2, path.hasSuffix(".md"), let text = checkout.text(path) else { return nil }
+        return anchors(of: text).contains(halves[1]) ? nil : "\(link): no such heading"
+    }
+
+    /// The path from the root of the checkout, or `nil` when the link leaves it.
+    static func resolve(_ link: String, from path: String) -> String? {
+        var steps = link.hasPrefix("/") ? [] : Array(path.split(separator: "/").dropLast())
+        for step in link.split(separator: "/") where step != "." {
+            if step == ".." {
+                guard !steps.isEmpty else { return nil }
+                steps.removeLast()
+            } else {
+                steps.append(step)
+            }
+        }
+        return steps.joined(separator: "/")
+    }
+
+    /// The anchors that GitHub makes of the headings: lower case, signs dropped, blanks as hyphens, repeats numbered.
+    static func anchors(of text: String) -> Set<String> {
+        var anchors = Set<String>()
+        for line in prose(text, keepingCode: true) {
+            guard let heading = line.wholeMatch(of: /#{1,6}\s+(.+?)\s*#*\s*/)?.1 else { continue }
+            let plain = heading.lowercased().replacing(/\[([^\]]*)\]\([^)]*\)/) { $0.1 }
+            let slug = String(plain.filter { $0.isLetter || $0.isNumber || "-_ ".contains($0) }).replacing(
+                " ", with: "-")
+            var name = slug
+            var count = 0
+            while !anchors.insert(name).inserted {
+                count += 1
+                name = "\(slug)-\(count)"
+            }
+        }
+        return anchors
+    }
+
+    /// The lines outside fenced blocks, with inline code blanked unless it is to be kept; fenced ones are empty, so
+    /// that numbers stay right.
+    static func prose(_ text: String, keepingCode: Bool = false) -> [String] {
+        var fence: Substring?
+        return text.split(separator: "\n", omittingEmptySubsequences: false).map { (line: Substring) -> String in
+            let start = line.drop { $0 == " " }
+            if let open = fence {
+                if start.hasPrefix(open) { fence = nil }
+                return ""
+            }
+            if let mark = start.firstMatch(of: /^(?:`{3,}|~{3,})/) {
+                fence = mark.0
+                return ""
+            }
+            return keepingCode ? String(line) : String(line).replacing(/`[^`]*`/, with: "")
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Testing
+
+/// The rules of the house, held against the checkout itself. That each rule can fail is shown in `RuleTests`.
+@Suite(.timeLimit(.minutes(2)))
+struct TidyTests {
+    let checkout = Checkout.here
+
+    private func expectNone(_ findings: [Finding], _ rule: String) {
+        guard !findings.isEmpty else { return }
+        Issue.record("\(rule)\n\(findings.map { "  \($0)" }.joined(separator: "\n"))")
+    }
+
+    @Test func `the whole checkout is read`() {
+        #expect(checkout.files.contains { $0.path == "Package.swift" })
+        #expect(checkout.files.contains { $0.path == ".ci/run" })
+        #expect(checkout.files.count(where: { $0.target != nil }) > 10)
+        #expect(!checkout.paths.contains { $0.contains(".build") })
+    }
+
+    @Test func `imports run down only`() {
+        expectNone(checkout.files.flatMap(ImportRule.findings), "see House.swift for the arrows")
+    }
+
+    @Test func `each C module is imported by its owner`() {
+        for (module, owner) in House.ownerOfC {
+            let importers = checkout.files.filter { file in
+                file.isSwift && file.target != nil
+                    && ImportRule.imports(of: file.code).contains { $0.module == module }
+            }
+            #expect(Set(importers.compactMap(\.target)) == [owner], "\(module)")
+        }
+    }
+
+    @Test func `the manifest draws the arrows of the plan`() throws {
+        let manifest = try #require(checkout.files.first { $0.path == "Package.swift" })
+        expectNone(ManifestRule.findings(inManifest: manifest.text), "see House.swift for the plan")
+    }
+
+    @Test func `the architecture page tells the same plan`() throws {
+        let page = try #require(checkout.files.first { $0.path == "Docs/Architecture.md" })
+        expectNone(PlanTableRule.findings(in: page), "see House.swift for the plan")
+    }
+
+    @Test func `files fit a sitting and functions a screen`() {
+        let measured = checkout.files.filter { $0.path.contains("Sources/") }
+        expectNone(measured.flatMap(SizeRule.findings), "split what is too long")
+    }
+
+    @Test func `nothing unfinished is left behind`() {
+        expectNone(checkout.files.flatMap(WordRule.findings), "finish it")
+    }
+
+    @Test func `every target has tests`() {
+        expectNone(LayoutRule.findings(paths: checkout.paths), "see House.swift for exceptions")
+    }
+
+    @Test func `links lead somewhere`() {
+        let texts = Dictionary(uniqueKeysWithValues: checkout.files.map { ($0.path, $0.text) })
+        let findings = checkout.files.flatMap { file in
+            LinkRule.findings(in: file, checkout: (checkout.paths, { texts[$0] }))
+        }
+        expectNone(findings, "mend the link or the file")
+    }
+}
