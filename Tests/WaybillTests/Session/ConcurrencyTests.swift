@@ -59,7 +59,7 @@ import WaybillTesting
 
     @Test func `a transport that ends at once does not pile up calls`() async throws {
         let session = UploadSession(transport: InstantTransport())
-        let tasks = (0..<20_000).map { _ in session.start(.data([1]), to: SessionWorld.url) }
+        let tasks = (0..<5_000).map { _ in session.start(.data([1]), to: SessionWorld.url) }
         for task in tasks { #expect(try await task.response.status == .ok) }
     }
 
