@@ -23,6 +23,7 @@ final class ProgressBar {
         } else if percent / 25 > quartersShown, progress.phase != .connecting {
             quartersShown = percent / 25
             print("  \(label) \(percent) %  \(amount(progress))")
+            fflush(nil)  // a pipe is watched too
         }
     }
 
