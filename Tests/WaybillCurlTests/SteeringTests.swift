@@ -29,7 +29,7 @@ import WaybillCurl
     }
 
     @Test func `a cancel during the name look-up ends at once`() async throws {
-        try await expectPromptly {
+        try await expectPromptly { () async throws -> Duration in
             let name = HangingName()
             let (recorder, control) = start(.post("http://\(name.host):80/", PatternBody(10)))
             await name.waitUntilLookedUp()
@@ -40,7 +40,7 @@ import WaybillCurl
     }
 
     @Test func `a cancel while connecting ends at once`() async throws {
-        try await expectPromptly {
+        try await expectPromptly { () async throws -> Duration in
             let hole = try BlackHole()
             let (recorder, control) = start(.post(hole.url(), PatternBody(10)))
             let asked = ContinuousClock.now
@@ -50,7 +50,7 @@ import WaybillCurl
     }
 
     @Test func `a cancel while sending closes the socket at once`() async throws {
-        try await expectPromptly {
+        try await expectPromptly { () async throws -> Duration in
             let server = try LoopbackServer(.stall(afterBodyBytes: 100_000), receiveBuffer: .kibibytes(64))
             let (recorder, control) = start(.post(server.url(), PatternBody(32 << 20)))
             try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 100_000 }
@@ -62,7 +62,7 @@ import WaybillCurl
     }
 
     @Test func `a cancel while waiting for the answer closes the socket and leaves the outcome unknown`() async throws {
-        try await expectPromptly {
+        try await expectPromptly { () async throws -> Duration in
             let server = try LoopbackServer(.neverAnswer)
             let (recorder, control) = start(.post(server.url(), PatternBody(1_000)))
             await recorder.waitUntil { $0.contains { $0.isBodyAcknowledged } }
@@ -73,7 +73,7 @@ import WaybillCurl
     }
 
     @Test func `a cancel while the body has nothing to give ends at once`() async throws {
-        try await expectPromptly {
+        try await expectPromptly { () async throws -> Duration in
             let server = try LoopbackServer(.neverAnswer)
             let body = GatedBody(first: [1, 2, 3], then: [4])
             let (recorder, control) = start(.post(server.url(), body))

@@ -1,1 +1,142 @@
+// The C side of WaybillJPEG: libjpeg behind functions that return errors as data, and the loops that a debug build
+// of Swift would run hundreds of times slower.
+//
+// libjpeg reports errors by longjmp. Every jump starts and lands inside one call of this header, so no Swift frame is
+// ever jumped over.
 #pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma clang assume_nonnull begin
+
+// MARK: A flag that one thread raises and another looks at.
+
+typedef struct wb_jpeg_flag wb_jpeg_flag;
+
+wb_jpeg_flag *_Nullable wb_jpeg_flag_create(void);
+void wb_jpeg_flag_raise(wb_jpeg_flag *flag);
+int32_t wb_jpeg_flag_is_raised(const wb_jpeg_flag *flag);
+void wb_jpeg_flag_destroy(wb_jpeg_flag *flag);
+
+// MARK: What went wrong.
+
+enum {
+    wb_jpeg_fine = 0,
+    wb_jpeg_failed = 1,          // libjpeg's error_exit; `code` and `message` are its own
+    wb_jpeg_stopped = 2,         // the flag was raised
+    wb_jpeg_scans_exceeded = 3,  // more scans than allowed
+    wb_jpeg_memory_exceeded = 4, // libjpeg would need more memory than allowed, or malloc failed
+};
+
+typedef struct {
+    int32_t outcome;
+    int32_t code;
+    int32_t damage_warnings; // warnings that say the picture may be damaged
+    int32_t is_cut_short;    // the data ended before the picture did
+    char message[200];       // the error, or else the first warning
+} wb_jpeg_trouble;
+
+// MARK: Decoding, pulled row group by row group.
+
+typedef struct wb_jpeg_decoder wb_jpeg_decoder;
+
+typedef struct {
+    int32_t width, height;   // samples of this plane that belong to the picture
+    double pitch_x, pitch_y; // distance of two samples, in pixels of the full-size picture
+} wb_jpeg_plane_shape;
+
+// Reads the header and starts. `bytes` must stay where they are until close. `eighths` is 8 (full size) or 4.
+// Planes are Y or Y, Cb, Cr whatever the file stores: RGB and CMYK are converted row by row.
+wb_jpeg_decoder *_Nullable wb_jpeg_decoder_open(const uint8_t *bytes, size_t count, int32_t eighths, int32_t max_scans,
+                                                size_t max_memory, const wb_jpeg_flag *flag, wb_jpeg_trouble *trouble);
+int32_t wb_jpeg_decoder_plane_count(const wb_jpeg_decoder *decoder);
+wb_jpeg_plane_shape wb_jpeg_decoder_shape(const wb_jpeg_decoder *decoder, int32_t plane);
+// 1: rows are there. 0: all rows were given and the file was read to its end. -1: see `trouble`.
+int32_t wb_jpeg_decoder_read(wb_jpeg_decoder *decoder, wb_jpeg_trouble *trouble);
+int32_t wb_jpeg_decoder_row_count(const wb_jpeg_decoder *decoder, int32_t plane);
+const uint8_t *wb_jpeg_decoder_row(const wb_jpeg_decoder *decoder, int32_t plane, int32_t row);
+void wb_jpeg_decoder_close(wb_jpeg_decoder *decoder);
+
+// MARK: Writing.
+
+typedef struct {
+    uint8_t *_Nullable start; // to be given back with wb_jpeg_bytes_free
+    size_t count;
+} wb_jpeg_bytes;
+
+void wb_jpeg_bytes_free(wb_jpeg_bytes bytes);
+
+// How the coefficients are spread over progressive scans.
+enum {
+    wb_jpeg_script_split = 0,   // luma 1-8 and 9-63 with two refinements, whole chroma
+    wb_jpeg_script_plain = 1,   // luma 1-8 and 9-63 without refinement
+    wb_jpeg_script_wide = 2,    // luma 1-12 and 13-63 with one refinement
+    wb_jpeg_script_library = 3, // jpeg_simple_progression
+};
+
+typedef struct {
+    const int16_t *levels; // quantised, 64 a block, zigzag order, block rows top to bottom
+    int32_t blocks_across, blocks_down;
+    int32_t horizontal, vertical; // sampling factors
+} wb_jpeg_component;
+
+// Writes a progressive JFIF file with optimised Huffman tables and nothing else in it. One component is grey, three
+// are Y, Cb, Cr. `table` is in natural order and serves all components.
+int32_t wb_jpeg_write(int32_t width, int32_t height, const wb_jpeg_component *components, int32_t component_count,
+                      const uint16_t *table, int32_t script, const wb_jpeg_flag *flag, wb_jpeg_bytes *bytes,
+                      wb_jpeg_trouble *trouble);
+
+// Re-writes a grey or YCbCr file with the same coefficients: progressive, no metadata, turned as the Exif orientation
+// (1 to 8) says. The caller has checked that turning is exact (mirrored sides are whole MCUs).
+int32_t wb_jpeg_transcode(const uint8_t *input, size_t count, int32_t orientation, int32_t script, int32_t max_scans,
+                          size_t max_memory, const wb_jpeg_flag *flag, wb_jpeg_bytes *bytes, wb_jpeg_trouble *trouble);
+
+// MARK: Kernels. Plain loops over plain memory; each has a Swift twin in the tests.
+
+// out[x] = sum of weights[t] * rows[t][x]. 8-bit rows take weights of 14 fractional bits, 16-bit rows floats.
+void wb_jpeg_vertical_u8(const uint8_t *const _Nonnull *_Nonnull rows, const int16_t *weights, int32_t taps,
+                         int32_t width, int32_t *sums, float *out);
+void wb_jpeg_vertical_u16(const uint16_t *const _Nonnull *_Nonnull rows, const float *weights, int32_t taps,
+                          int32_t width, float *out);
+// out[x] = sum of weights[x * taps + t] * row[starts[x] + t]; taps is a multiple of 4.
+void wb_jpeg_horizontal(const float *row, const int32_t *starts, const float *weights, int32_t taps, int32_t width,
+                        float *out);
+void wb_jpeg_widen_u8(const uint8_t *row, int32_t width, float *out);
+void wb_jpeg_widen_u16(const uint16_t *row, int32_t width, float *out);  // 256ths to units
+void wb_jpeg_square_u8(const uint8_t *row, int32_t width, uint16_t *out);
+void wb_jpeg_square_u16(const uint16_t *row, int32_t width, uint16_t *out); // 256ths to squared units
+void wb_jpeg_root(float *row, int32_t width);                             // squared units back to units
+void wb_jpeg_store_u8(const float *row, int32_t width, uint8_t *out);     // clamped and rounded
+void wb_jpeg_store_u16(const float *row, int32_t width, uint16_t *out);   // in 256ths
+// Clamps a row to 0...255 and repeats its last sample up to `padded`.
+void wb_jpeg_pad(const float *row, int32_t width, int32_t padded, float *out);
+// Turns a plane of 1- or 2-byte samples as the Exif orientation (1 to 8) says.
+void wb_jpeg_orient(const void *source, int32_t width, int32_t height, int32_t sample_bytes, int32_t orientation,
+                    void *out);
+void wb_jpeg_halve_u8(const uint8_t *source, int32_t width, int32_t height, uint8_t *out); // 2 x 2 boxes
+// The largest distance from 128, in 256ths.
+int32_t wb_jpeg_spread_u8(const uint8_t *samples, size_t count);
+int32_t wb_jpeg_spread_u16(const uint16_t *samples, size_t count);
+
+// Eight rows of samples (0 to 255) to coefficients times 8 in zigzag order, and the mean of their squares without DC.
+void wb_jpeg_forward(const float *rows, int32_t stride, int32_t blocks, int16_t *coefficients, float *norms);
+// One row of blocks back to eight rows of samples. `table` is in zigzag order.
+void wb_jpeg_inverse(const int16_t *levels, const uint16_t *table, int32_t blocks, uint8_t *rows, int32_t stride);
+
+// level = trunc(|coefficient| * reciprocal + rounding), DC always rounded to nearest.
+void wb_jpeg_quantise(const int16_t *coefficients, size_t blocks, const float *reciprocals, float rounding,
+                      int16_t *levels);
+// Adds the Huffman symbols of the blocks to `dc` (16) and `ac` (256); answers the bits that follow the symbols.
+uint64_t wb_jpeg_count(const int16_t *levels, size_t blocks, int32_t *last_dc, uint32_t *dc, uint32_t *ac);
+// The same for blocks that are quantised on the way and not kept.
+uint64_t wb_jpeg_count_quantised(const int16_t *coefficients, size_t blocks, const float *reciprocals, float rounding,
+                                 int32_t *last_dc, uint32_t *dc, uint32_t *ac);
+// Quantises for the least rate + strength * distortion. `table` in zigzag order, `bits` the length of each AC symbol.
+void wb_jpeg_trellis(const int16_t *coefficients, const float *norms, size_t blocks, const uint16_t *table,
+                     const float *bits, float strength, int16_t *levels);
+
+// Standard deviation of the gradient similarity map of two planes, and of nothing when they are under 3 x 3.
+double wb_jpeg_gradient_deviation(const uint8_t *one, const uint8_t *other, int32_t width, int32_t height);
+
+#pragma clang assume_nonnull end

@@ -32,6 +32,8 @@ extension UploadError.Code {
     public static let connectionLost = Self("connectionLost")
     /// The peer closed without an answer, or in the middle of it.
     public static let responseIncomplete = Self("responseIncomplete")
+    /// The server said yes before it had taken the whole body.
+    public static let bodyNotTaken = Self("bodyNotTaken")
     /// The answer is not HTTP, or breaks its rules.
     public static let malformedResponse = Self("malformedResponse")
     /// The answer is larger than allowed.

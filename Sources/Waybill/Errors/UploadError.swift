@@ -70,12 +70,15 @@ public struct UploadError: Error, Sendable {
 
 extension UploadError {
     /// Whether the same upload may be tried again later without risk: the server can't have acted on it, or said
-    /// "not now". It says nothing about whether the body can be read a second time.
+    /// "not now". `false` for everything that the next try would meet again, such as a file that isn't there.
     public var isRetryable: Bool {
+        guard phase != .waiting, phase != .preparing, (cause as? TransferError)?.code != .bodyFailed else {
+            return false
+        }
         let question = RetryPolicy.Question(
             attempt: 1, code: code, outcome: outcome, isReplayable: true,
             response: response.map { HTTPResponse(status: $0.status) })
-        return !Self.permanent.contains(code) && RetryPolicy.standard.delay(after: question, jitter: 0) != nil
+        return RetryPolicy.standard.delay(after: question, jitter: 0) != nil
     }
 
     /// Whether a limit in time ran out.
@@ -111,7 +114,4 @@ extension UploadError: CustomStringConvertible, CustomDebugStringConvertible {
         case .unknown: "outcome unknown"
         }
     }
-
-    /// Errors of what is to be sent: found before the first byte, and there again at every try.
-    private static let permanent: Set<Code> = [.invalidURL, .invalidRequest, .sessionClosed]
 }

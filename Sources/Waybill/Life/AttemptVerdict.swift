@@ -5,6 +5,8 @@ import WaybillCore
 struct AttemptVerdict: Sendable {
     struct Failure: Sendable {
         var code: UploadError.Code
+        /// The code that the retry policy looks at: what failed the transfer, not why.
+        var transferCode: UploadError.Code
         var message: String
         var outcome: UploadOutcome
         var cause: (any Error)?
@@ -22,15 +24,15 @@ struct AttemptVerdict: Sendable {
         case .success(let response):
             let status = response.head.status
             self.response = response
-            reason = "\(status.code) \(status.reasonPhrase)"
+            reason = Redaction.escaped("\(status.code) \(status.reasonPhrase)")
             guard !accepts.accepts(status) else {
                 // An answer that overtakes a cancel is still the truth about the server.
                 failure = nil
                 return
             }
             failure = Failure(
-                code: cancelMessage == nil ? .rejected : .cancelled,
-                message: cancelMessage ?? "the server answered \(status.code) \(status.reasonPhrase)",
+                code: cancelMessage == nil ? .rejected : .cancelled, transferCode: .rejected,
+                message: cancelMessage ?? "the server answered \(reason)\(Self.hint(for: status))",
                 outcome: .rejected)
         case .failure(let error):
             let outcome = record.outcome(claimed: error.outcome, status: error.status)
@@ -38,8 +40,21 @@ struct AttemptVerdict: Sendable {
             reason = cancelMessage ?? Redaction.escaped(error.message)
             failure = Failure(
                 code: cancelMessage == nil ? UploadError.code(of: error) : .cancelled,
+                transferCode: UploadError.Code(error.code.description),
                 message: cancelMessage ?? Redaction.escaped(UploadError.message(of: error)),
                 outcome: outcome, cause: error)
+        }
+    }
+
+    /// What to do about a refusal, where the status alone tells.
+    private static func hint(for status: HTTPResponse.Status) -> String {
+        switch status.code {
+        case 300..<400: ": redirects are not followed, so send to the address in its Location field"
+        case 401: ": it wants credentials"
+        case 411: ": it wants to know the length beforehand, so give the stream one"
+        case 413: ": the body is larger than it takes"
+        case 415: ": it does not take this content type"
+        default: ""
         }
     }
 }

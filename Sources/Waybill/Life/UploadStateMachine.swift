@@ -133,7 +133,7 @@ extension UploadStateMachine {
             return succeed(record, ending, verdict)
         }
         let question = RetryPolicy.Question(
-            attempt: record.number, code: failure.code, outcome: failure.outcome, isReplayable: isReplayable,
+            attempt: record.number, code: failure.transferCode, outcome: failure.outcome, isReplayable: isReplayable,
             response: verdict.response?.head)
         let delay = cancelMessage == nil ? retry.delay(after: question, jitter: jitter) : nil
         history.add(record, ending, verdict, retryDelay: delay)

@@ -13,13 +13,7 @@ extension MultipartPart {
     /// The work is done in the phase ``UploadPhase/preparing``, before the upload takes a slot. File name and content
     /// type follow the bytes: the type is `image/jpeg`, and a name with another ending gets `.jpg`. Metadata is gone,
     /// the orientation is right. An image that can't be read or made to fit fails the upload with the JPEG error's code
-    /// and the part's name, and nothing is sent.
-    ///
-    /// - Parameters:
-    ///   - name: The field name.
-    ///   - path: A JPEG file.
-    ///   - fileName: The name the server sees; the file's own when `nil`.
-    ///   - options: The limit in bytes, or the quality.
+    /// and the part's name, and nothing is sent. Without a file name, the last component of the path is sent.
     public static func image(
         _ name: String, path: String, fileName: String? = nil, _ options: JPEGOptions
     ) -> MultipartPart {

@@ -41,7 +41,7 @@ enum Redaction {
     }
 
     /// What must not appear in a text about this request: user, password, query, and the values of its headers.
-    static func secrets(url: String, headers: HTTPFields) -> [String] {
+    static func secrets(url: String, proxy: String?, headers: HTTPFields) -> [String] {
         var found = headers.filter { !harmless.contains($0.name) }.map(\.value)
         // A scheme word such as "Bearer" before a credential is no secret; the credential alone is.
         found += found.compactMap { $0.split(separator: " ", maxSplits: 1).dropFirst().first.map(String.init) }
@@ -53,8 +53,11 @@ enum Redaction {
                 pair.firstIndex(of: "=").map { String(pair[pair.index(after: $0)...]) }
             }
         }
-        if let authority = authorityRange(in: whole), let at = whole[authority].lastIndex(of: "@") {
-            let user = whole[authority.lowerBound..<at]
+        for text in [whole, proxy?[...] ?? ""] {
+            guard let authority = authorityRange(in: text), let at = text[authority].lastIndex(of: "@") else {
+                continue
+            }
+            let user = text[authority.lowerBound..<at]
             found.append(String(user))
             found += user.split(separator: ":", maxSplits: 1).dropFirst().map(String.init)
         }

@@ -55,7 +55,7 @@ extension RetryPolicy {
     package struct Question: Sendable {
         /// The attempt that failed, from 1.
         package var attempt: Int
-        /// Why, if it was no answer that was refused.
+        /// Why; a body that failed on the way is `bodyFailed` here, whatever its own reason was.
         package var code: UploadError.Code
         /// What may be believed of it.
         package var outcome: UploadOutcome
@@ -76,9 +76,8 @@ extension RetryPolicy {
         }
     }
 
-    /// The wait before the next attempt, or `nil` when there must be none.
-    ///
-    /// - Parameter jitter: A random number in 0...1; the same one gives the same answer.
+    /// The wait before the next attempt, or `nil` when there must be none. The same random number in 0...1 gives the
+    /// same answer.
     package func delay(after question: Question, jitter: Double) -> Duration? {
         guard question.attempt <= maxRetries, question.isReplayable, isWorthwhile(question) else { return nil }
         let doublings = min(question.attempt - 1, 30)
@@ -101,7 +100,7 @@ extension RetryPolicy {
     /// Failures that the next attempt would meet again, or that must not be tried around.
     static let neverRetried: Set<UploadError.Code> = [
         .cancelled, .sessionClosed, .certificateNotTrusted, .bodyFailed, .invalidURL, .invalidRequest,
-        .responseTooLarge,
+        .responseTooLarge, .decodingFailed,
     ]
 
     /// The seconds of `Retry-After` (RFC 9110 section 10.2.3). Its date form depends on two clocks agreeing and is not

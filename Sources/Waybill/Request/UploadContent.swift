@@ -29,9 +29,8 @@ public struct UploadContent: Sendable {
 
     /// The bytes of a regular file, streamed. Sendable again as often as needed.
     ///
-    /// - Parameters:
-    ///   - path: The file. It must stay as it is until the upload ends; a change is noticed and is an error.
-    ///   - contentType: The value of `Content-Type`, or `nil` to send none.
+    /// The file must stay as it is until the upload ends; a change is noticed and is an error. Without a content type,
+    /// none is sent.
     public static func file(path: String, contentType: String? = nil) -> UploadContent {
         UploadContent(kind: .file(path: path, contentType: contentType))
     }
@@ -49,13 +48,8 @@ public struct UploadContent: Sendable {
 
     /// A sequence of chunks, sent as they come and read no faster than they are sent.
     ///
-    /// It can be read once, so the upload is never retried.
-    ///
-    /// - Parameters:
-    ///   - chunks: The bytes.
-    ///   - length: The exact number of bytes, or `nil` when nobody knows: the body is then sent chunked
-    ///     (RFC 9112 section 7.1), which some servers refuse with 411.
-    ///   - contentType: The value of `Content-Type`, or `nil` to send none.
+    /// It can be read once, so the upload is never retried. The length is the exact number of bytes, or `nil` when
+    /// nobody knows: the body is then sent chunked (RFC 9112 section 7.1), which some servers refuse with 411.
     public static func stream<Chunks: AsyncSequence & Sendable>(
         _ chunks: Chunks, length: Int64? = nil, contentType: String? = nil
     ) -> UploadContent where Chunks.Element == [UInt8] {

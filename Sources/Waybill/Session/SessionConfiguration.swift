@@ -38,3 +38,13 @@ extension UploadSession {
         public init() {}
     }
 }
+
+extension UploadSession.Configuration: CustomReflectable {
+    /// The options; header values only where they are known to be harmless.
+    public var customMirror: Mirror {
+        let fields = headers.map { "\($0.name): \(Redaction.value(of: $0))" }
+        return Mirror(
+            self, children: ["slots": slots, "slotsPerHost": slotsPerHost, "options": options, "headers": fields],
+            displayStyle: .struct)
+    }
+}

@@ -37,11 +37,14 @@ final class SessionCore: Sendable {
         }
     }
 
-    func start(_ request: UploadRequest) -> UploadTask {
+    /// Starts an upload, unless the caller's task was cancelled before it came here: then nothing is opened.
+    func start(_ request: UploadRequest, isCancelled: Bool = false) -> UploadTask {
         let plan = Result { () throws(UploadError) in try RequestPlan(request, configuration) }
         let run = UploadRun(request, plan, core: self)
         if case .failure(let error) = plan {
             run.post(.refused(error))
+        } else if isCancelled {
+            run.post(.cancel)
         } else if admit(run) {
             run.post(.started)
         } else {

@@ -178,7 +178,8 @@ extension UploadRun {
         guard case .ended(var end) = event else { return post(.transfer(event, attempt: attempt, jitter: 0)) }
         if case .failure(var error) = end.result {
             // libcurl's messages quote what they are about; a proxy's or a URL's credentials could be in them.
-            let secrets = Redaction.secrets(url: request.url, headers: hold { $0.headers })
+            let proxy = (try? plan.get())?.options.transfer.proxy
+            let secrets = Redaction.secrets(url: request.url, proxy: proxy, headers: hold { $0.headers })
             error.message = Redaction.scrub(error.message, of: secrets)
             end.result = .failure(error)
         }

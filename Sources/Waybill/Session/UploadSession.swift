@@ -20,8 +20,8 @@ public import WaybillMultipart
 /// It may be used from any thread. A session that is let go lets its running uploads end; ``close(_:)`` waits for them.
 public final class UploadSession: Sendable {
     /// A session with the defaults, for programs that need no other. Closing it ends its uploads but leaves it open.
-    public static let shared = UploadSession(core: SessionCore(
-        configuration: Configuration(), transport: nil, isShared: true))
+    public static let shared = UploadSession(
+        core: SessionCore(configuration: Configuration(), transport: nil, isShared: true))
 
     let core: SessionCore
 
@@ -59,7 +59,7 @@ public final class UploadSession: Sendable {
         onProgress: (@Sendable (UploadProgress) -> Void)? = nil
     ) async throws(UploadError) -> UploadResponse {
         let request = UploadRequest(method, location, headers: headers, content: .form(form), options: options)
-        return try await start(request).outcome(onProgress: onProgress)
+        return try await core.start(request, isCancelled: Task.isCancelled).outcome(onProgress: onProgress)
     }
 
     /// Sends a file, bytes or a stream and waits for the answer; `PUT` unless told otherwise.
@@ -71,14 +71,14 @@ public final class UploadSession: Sendable {
         onProgress: (@Sendable (UploadProgress) -> Void)? = nil
     ) async throws(UploadError) -> UploadResponse {
         let request = UploadRequest(method, location, headers: headers, content: content, options: options)
-        return try await start(request).outcome(onProgress: onProgress)
+        return try await core.start(request, isCancelled: Task.isCancelled).outcome(onProgress: onProgress)
     }
 
     /// Sends a small request, with or without a body, and waits for the answer.
     ///
     /// - Throws: ``UploadError``.
     public func send(_ request: UploadRequest) async throws(UploadError) -> UploadResponse {
-        try await start(request).response
+        try await core.start(request, isCancelled: Task.isCancelled).outcome(onProgress: nil)
     }
 }
 

@@ -1,0 +1,90 @@
+#include "guard.h"
+
+#include <jerror.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct wb_jpeg_flag {
+    atomic_int raised;
+};
+
+wb_jpeg_flag *wb_jpeg_flag_create(void) {
+    wb_jpeg_flag *flag = malloc(sizeof *flag);
+    if (flag) atomic_init(&flag->raised, 0);
+    return flag;
+}
+
+void wb_jpeg_flag_raise(wb_jpeg_flag *flag) { atomic_store_explicit(&flag->raised, 1, memory_order_release); }
+
+int32_t wb_jpeg_flag_is_raised(const wb_jpeg_flag *flag) {
+    return atomic_load_explicit(&((wb_jpeg_flag *)flag)->raised, memory_order_acquire);
+}
+
+void wb_jpeg_flag_destroy(wb_jpeg_flag *flag) { free(flag); }
+
+void wb_jpeg_bytes_free(wb_jpeg_bytes bytes) { free(bytes.start); }
+
+static void keep_message(j_common_ptr info) {
+    struct wb_guard *guard = (struct wb_guard *)info->err;
+    char text[JMSG_LENGTH_MAX];
+    guard->base.format_message(info, text);
+    strncpy(guard->trouble.message, text, sizeof guard->trouble.message - 1);
+}
+
+static void error_exit(j_common_ptr info) {
+    struct wb_guard *guard = (struct wb_guard *)info->err;
+    int code = guard->base.msg_code;
+    guard->trouble.code = code;
+    keep_message(info);
+    // The memory manager's two ways to say no: over max_memory_to_use, and malloc's refusal.
+    int memory = code == JERR_NO_BACKING_STORE || code == JERR_OUT_OF_MEMORY || code == JERR_WIDTH_OVERFLOW;
+    if (code == JERR_INPUT_EOF || code == JERR_INPUT_EMPTY) guard->trouble.is_cut_short = 1;
+    guard->trouble.outcome = memory ? wb_jpeg_memory_exceeded : wb_jpeg_failed;
+    longjmp(guard->jump, 1);
+}
+
+static void emit_message(j_common_ptr info, int level) {
+    if (level >= 0) return;
+    struct wb_guard *guard = (struct wb_guard *)info->err;
+    int code = guard->base.msg_code;
+    // These two speak of header values that do not change a pixel.
+    if (code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM) return;
+    if (code == JWRN_JPEG_EOF) guard->trouble.is_cut_short = 1;
+    if (guard->trouble.damage_warnings++ == 0) {
+        guard->trouble.code = code;
+        keep_message(info);
+    }
+}
+
+static void output_message(j_common_ptr info) { (void)info; }
+
+struct jpeg_error_mgr *wb_guard_prepare(struct wb_guard *guard) {
+    memset(guard, 0, sizeof *guard);
+    struct jpeg_error_mgr *manager = jpeg_std_error(&guard->base);
+    manager->error_exit = error_exit;
+    manager->emit_message = emit_message;
+    manager->output_message = output_message;
+    return manager;
+}
+
+_Noreturn void wb_guard_leave(j_common_ptr info, int outcome) {
+    struct wb_guard *guard = (struct wb_guard *)info->err;
+    guard->trouble.outcome = outcome;
+    longjmp(guard->jump, 1);
+}
+
+static void watch(j_common_ptr info) {
+    struct wb_watch *watch = (struct wb_watch *)info->progress;
+    if (wb_jpeg_flag_is_raised(watch->flag)) wb_guard_leave(info, wb_jpeg_stopped);
+    if (info->is_decompressor && ((j_decompress_ptr)info)->input_scan_number > watch->max_scans)
+        wb_guard_leave(info, wb_jpeg_scans_exceeded);
+}
+
+void wb_watch_install(j_common_ptr info, struct wb_watch *monitor, const wb_jpeg_flag *flag, int max_scans) {
+    memset(monitor, 0, sizeof *monitor);
+    monitor->base.progress_monitor = watch;
+    monitor->flag = flag;
+    monitor->max_scans = max_scans;
+    info->progress = &monitor->base;
+}

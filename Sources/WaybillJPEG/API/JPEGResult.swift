@@ -1,0 +1,47 @@
+/// A finished picture.
+public struct JPEGResult: Sendable {
+    /// The file: JFIF, progressive, without metadata.
+    public let bytes: [UInt8]
+    /// What was done.
+    public let report: JPEGReport
+}
+
+/// What was done to a picture, in figures.
+public struct JPEGReport: Sendable, Hashable {
+    /// Bytes that came in.
+    public var originalBytes: Int
+    /// Bytes that go out.
+    public var bytes: Int
+    /// Pixels across that came in, upright.
+    public var originalWidth: Int
+    /// Pixels down that came in, upright.
+    public var originalHeight: Int
+    /// Pixels across that go out.
+    public var width: Int
+    /// Pixels down that go out.
+    public var height: Int
+    /// The Exif orientation that came in, 1 to 8. What goes out is upright and says nothing.
+    public var orientation: Int
+    /// The coarseness: every entry of the quantisation table is the base table's times this. 1 is about quality 50 and
+    /// less is finer. `nil` when the picture was not quantised anew.
+    public var quantiserFactor: Double?
+    /// CPU time of the work, without waiting.
+    public var cpuTime: Duration
+    /// Segments that came in and don't go out: `Exif`, `XMP`, `ICC profile`, `comment`, …, each once.
+    public var stripped: [String]
+    /// The name of an embedded colour profile that is not sRGB, such as `Display P3`. Colours are not converted in this
+    /// version, so such a picture looks paler afterwards.
+    public var droppedProfile: String?
+    /// Whether the coefficients are the input's own: nothing was lost but metadata.
+    public var isPassedThrough: Bool
+
+    /// Width that goes out over width that came in; at most 1.
+    public var scale: Double { Double(width) / Double(originalWidth) }
+
+    /// The ``quantiserFactor`` on libjpeg's scale of 1 to 100, rounded.
+    public var quality: Int? {
+        guard let factor = quantiserFactor else { return nil }
+        let quality = factor > 1 ? 50 / factor : 100 - 50 * factor
+        return max(1, min(100, Int(quality.rounded())))
+    }
+}

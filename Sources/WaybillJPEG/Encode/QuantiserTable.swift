@@ -1,0 +1,65 @@
+import Glibc
+
+/// A quantisation table: one base, scaled by a factor, for luma and chroma alike.
+///
+/// The base is Nicolas Robidoux's, flattened a little. Entries are rounded each at its own threshold, so that a small
+/// change of the factor changes few of them: with common rounding dozens step at once and the size jumps.
+struct QuantiserTable {
+    let factor: Double
+    /// The entries, row by row as libjpeg takes them.
+    let natural: [UInt16]
+    /// The entries in the order in which coefficients are kept.
+    let zigzag: [UInt16]
+    /// 1 over eight times each entry, in zigzag order: coefficients are kept times 8.
+    let reciprocals: [Float]
+
+    /// The coarsest factor: beyond it most entries are at 255 and nothing changes any more.
+    static let coarsest = 40.0
+    /// The finest factor: nearly all entries are 1.
+    static let finest = 0.01
+
+    init(factor: Double) {
+        self.factor = factor
+        natural = (0..<64).map { index in
+            let golden = 0.618_034 * Double(index)
+            let threshold = 0.3 + 0.4 * (golden - golden.rounded(.down))
+            let entry = (Self.base[index] * factor + threshold).rounded(.down)
+            return UInt16(max(1, min(255, entry)))
+        }
+        zigzag = Self.naturalOfZigzag.map { [natural] in natural[$0] }
+        reciprocals = zigzag.map { 1 / (8 * Float($0)) }
+    }
+
+    /// The factor of a quality from 1 to 100, as libjpeg scales its own tables (`jpeg_quality_scaling`).
+    static func factor(quality: Int) -> Double {
+        let factor = quality >= 50 ? Double(200 - 2 * quality) / 100 : 50 / Double(quality)
+        return max(finest, factor)
+    }
+
+    private static let upperTriangle: [[Double]] = [
+        [16, 16, 16, 18, 25, 37, 56, 85],
+        [17, 20, 27, 34, 40, 53, 75],
+        [24, 31, 43, 62, 91, 135],
+        [40, 53, 74, 106, 156],
+        [69, 94, 131, 189],
+        [124, 169, 238],
+        [226, 311],
+        [418],
+    ]
+
+    private static let base: [Double] = (0..<64).map { index in
+        let (row, column) = (min(index / 8, index % 8), max(index / 8, index % 8))
+        return 16 * pow(upperTriangle[row][column - row] / 16, 0.94)
+    }
+
+    static let naturalOfZigzag: [Int] = {
+        // Diagonals, up and down in turn (ISO/IEC 10918-1 figure A.6).
+        let cells = (0..<64).map { (row: $0 / 8, column: $0 % 8) }
+        let sorted = cells.sorted { one, other in
+            let (first, second) = (one.row + one.column, other.row + other.column)
+            if first != second { return first < second }
+            return first % 2 == 0 ? one.row > other.row : one.row < other.row
+        }
+        return sorted.map { $0.row * 8 + $0.column }
+    }()
+}

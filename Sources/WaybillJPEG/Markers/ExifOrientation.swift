@@ -1,0 +1,49 @@
+/// Finds the orientation in an Exif segment: tag 0x0112 of the first directory (Exif 2.32, 4.6.4 A).
+enum ExifOrientation {
+    /// - Parameter tiff: The segment behind `Exif\0\0`: a TIFF header in either byte order.
+    /// - Returns: 1 to 8, or `nil` when it is missing or makes no sense.
+    static func find(in tiff: ArraySlice<UInt8>) -> Int? {
+        guard let reader = TIFFReader(tiff), let directory = reader.long(4), let count = reader.short(directory) else {
+            return nil
+        }
+        for index in 0..<count {
+            let entry = directory + 2 + 12 * index
+            // An entry that lies behind the end ends the search too.
+            guard let tag = reader.short(entry) else { return nil }
+            guard tag == 0x0112 else { continue }
+            guard reader.short(entry + 2) == 3, let value = reader.short(entry + 8), (1...8).contains(value) else {
+                return nil
+            }
+            return value
+        }
+        return nil
+    }
+}
+
+private struct TIFFReader {
+    private let bytes: ArraySlice<UInt8>
+    private let isLittleEndian: Bool
+
+    init?(_ bytes: ArraySlice<UInt8>) {
+        self.bytes = bytes
+        if bytes.starts(with: [0x49, 0x49, 0x2A, 0x00]) {
+            isLittleEndian = true
+        } else if bytes.starts(with: [0x4D, 0x4D, 0x00, 0x2A]) {
+            isLittleEndian = false
+        } else {
+            return nil
+        }
+    }
+
+    func short(_ offset: Int) -> Int? {
+        guard offset >= 0, offset + 2 <= bytes.count else { return nil }
+        let at = bytes.startIndex + offset
+        let (first, second) = (Int(bytes[at]), Int(bytes[at + 1]))
+        return isLittleEndian ? second << 8 | first : first << 8 | second
+    }
+
+    func long(_ offset: Int) -> Int? {
+        guard let first = short(offset), let second = short(offset + 2) else { return nil }
+        return isLittleEndian ? second << 16 | first : first << 16 | second
+    }
+}

@@ -1,0 +1,155 @@
+/// Walks the segments from SOI to the first SOS (ISO/IEC 10918-1 annex B). Every read is checked against the end.
+struct HeaderParser {
+    private let bytes: [UInt8]
+    private var position = 0
+    private var header: JPEGHeader?
+    private var segments: [JPEGHeader.Segment] = []
+    private var orientation: Int?
+    private var profile: ICCProfile?
+    private var adobeTransform: Int?
+    private var isJFIF = false
+
+    private static let mostSegments = 1_000
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    mutating func parse() throws(JPEGError) -> JPEGHeader {
+        guard !bytes.isEmpty else {
+            throw JPEGError(.empty, "There are no bytes; the file or the read before it is empty.")
+        }
+        guard bytes.count >= 2, bytes[0] == 0xFF, bytes[1] == 0xD8 else {
+            throw JPEGError(
+                .notAJPEG, "The bytes don't begin with FF D8, so this is not a JPEG file\(Self.guess(bytes)).")
+        }
+        position = 2
+        while true {
+            let marker = try nextMarker()
+            if marker == 0xDA { return try finish() }
+            try readSegment(marker)
+        }
+    }
+
+    private mutating func nextMarker() throws(JPEGError) -> UInt8 {
+        guard try byte() == 0xFF else {
+            throw JPEGError(.corrupt, "Byte \(position - 1) should begin a marker and does not; the header is damaged.")
+        }
+        // Any number of fill bytes may come before the code (B.1.1.2).
+        var code = try byte()
+        while code == 0xFF { code = try byte() }
+        switch code {
+        case 0x00, 0xD8:
+            throw JPEGError(.corrupt, "The header has an impossible marker FF \(code == 0 ? "00" : "D8").")
+        case 0xD9:
+            throw JPEGError(.corrupt, "The file ends without picture data.")
+        default: return code
+        }
+    }
+
+    private mutating func readSegment(_ marker: UInt8) throws(JPEGError) {
+        // TEM and RSTn stand alone.
+        if marker == 0x01 || (0xD0...0xD7).contains(marker) { return }
+        let start = position
+        let length = try word()
+        guard length >= 2 else {
+            throw JPEGError(.corrupt, "A segment gives its length as \(length); the header is damaged.")
+        }
+        let end = start + length
+        guard end <= bytes.count else { throw Self.cutShort }
+        let body = bytes[position..<end]
+        switch marker {
+        case 0xC4, 0xC8, 0xCC: break
+        case 0xC0...0xCF: try readFrame(marker, body)
+        case 0xE0...0xEF, 0xFE: try note(marker, body)
+        default: break
+        }
+        position = end
+    }
+
+    private mutating func readFrame(_ marker: UInt8, _ body: ArraySlice<UInt8>) throws(JPEGError) {
+        guard header == nil else { throw JPEGError(.corrupt, "The file has two frame headers.") }
+        let at = body.startIndex
+        guard body.count >= 6, body.count == 6 + 3 * Int(body[at + 5]) else {
+            throw JPEGError(.corrupt, "The frame header's length doesn't match its number of components.")
+        }
+        let components = (0..<Int(body[at + 5])).map { index in
+            let entry = at + 6 + 3 * index
+            return JPEGHeader.Component(
+                identifier: body[entry], horizontalSampling: Int(body[entry + 1] >> 4),
+                verticalSampling: Int(body[entry + 1] & 15))
+        }
+        let factors = components.flatMap { [$0.horizontalSampling, $0.verticalSampling] }
+        guard factors.allSatisfy((1...4).contains) else {
+            throw JPEGError(.corrupt, "A component's sampling factor is outside 1 to 4.")
+        }
+        header = JPEGHeader(
+            width: Int(body[at + 3]) << 8 | Int(body[at + 4]), height: Int(body[at + 1]) << 8 | Int(body[at + 2]),
+            precision: Int(body[at]), process: Self.process(of: marker), isArithmetic: marker >= 0xC9,
+            components: components)
+    }
+
+    private static func process(of marker: UInt8) -> JPEGHeader.Process {
+        switch marker {
+        case 0xC0: .baseline
+        case 0xC1, 0xC9: .extended
+        case 0xC2, 0xCA: .progressive
+        case 0xC3, 0xCB: .lossless
+        default: .hierarchical
+        }
+    }
+
+    private mutating func note(_ marker: UInt8, _ body: ArraySlice<UInt8>) throws(JPEGError) {
+        guard segments.count < Self.mostSegments else {
+            throw JPEGError(.corrupt, "The header has more than \(Self.mostSegments) application segments.")
+        }
+        let name = SegmentName.of(marker, body)
+        segments.append(.init(marker: marker, name: name, byteCount: body.count + 4))
+        switch name {
+        case "JFIF": isJFIF = true
+        case "Exif": orientation = orientation ?? ExifOrientation.find(in: body.dropFirst(6))
+        case "ICC profile": profile = profile ?? ICCProfile(firstSegment: body.dropFirst(14))
+        case "Adobe" where body.count >= 12: adobeTransform = Int(body[body.startIndex + 11])
+        default: break
+        }
+    }
+
+    private mutating func finish() throws(JPEGError) -> JPEGHeader {
+        guard var header else { throw JPEGError(.corrupt, "Picture data comes before a frame header.") }
+        let start = position
+        let length = try word()
+        guard length >= 6 else { throw JPEGError(.corrupt, "The scan header is too short.") }
+        guard start + length <= bytes.count else { throw Self.cutShort }
+        header.scanOffset = start + length
+        header.segments = segments
+        header.orientation = orientation ?? 1
+        header.profileName = profile?.name
+        header.adobeTransform = adobeTransform
+        header.isJFIF = isJFIF
+        return header
+    }
+
+    private mutating func byte() throws(JPEGError) -> UInt8 {
+        guard position < bytes.count else { throw Self.cutShort }
+        defer { position += 1 }
+        return bytes[position]
+    }
+
+    private mutating func word() throws(JPEGError) -> Int {
+        let high = try byte()
+        return Int(high) << 8 | Int(try byte())
+    }
+
+    private static let cutShort = JPEGError(
+        .truncated, "The file ends inside its header; it was not copied or sent whole.")
+
+    /// What it is instead, when that is easy to see.
+    private static func guess(_ bytes: [UInt8]) -> String {
+        if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return " but a PNG" }
+        if bytes.starts(with: Array("GIF8".utf8)) { return " but a GIF" }
+        if bytes.starts(with: Array("%PDF".utf8)) { return " but a PDF" }
+        if bytes.dropFirst(4).starts(with: Array("ftyp".utf8)) { return " but a HEIF picture or a film" }
+        if bytes.starts(with: Array("RIFF".utf8)) { return " but perhaps a WebP" }
+        return ""
+    }
+}

@@ -1,0 +1,70 @@
+import CWaybillJPEG
+
+/// One component of a picture in memory. Samples that were computed keep 8 fractional bits; those that came from the
+/// decoder as they are keep none.
+struct Plane {
+    enum Storage {
+        case bytes(Samples<UInt8>)
+        case words(Samples<UInt16>)
+    }
+
+    let width: Int
+    let height: Int
+    let storage: Storage
+
+    /// An empty plane to be filled.
+    init(width: Int, height: Int, isFine: Bool) {
+        self.width = width
+        self.height = height
+        storage = isFine ? .words(Samples(count: width * height)) : .bytes(Samples(count: width * height))
+    }
+
+    private init(width: Int, height: Int, storage: Storage) {
+        self.width = width
+        self.height = height
+        self.storage = storage
+    }
+
+    /// Stores a row of values from 0 to 255, clamped and rounded.
+    func store(_ row: UnsafePointer<Float>, at index: Int) {
+        switch storage {
+        case .bytes(let samples): unsafe wb_jpeg_store_u8(row, Int32(width), samples.start + index * width)
+        case .words(let samples): unsafe wb_jpeg_store_u16(row, Int32(width), samples.start + index * width)
+        }
+    }
+
+    /// The plane turned as an Exif orientation says.
+    func turned(_ orientation: Int) -> Plane {
+        guard orientation != 1 else { return self }
+        let (across, down) = orientation >= 5 ? (height, width) : (width, height)
+        let result: Storage
+        switch storage {
+        case .bytes(let samples):
+            let turned = Samples<UInt8>(count: samples.count)
+            unsafe wb_jpeg_orient(samples.start, Int32(width), Int32(height), 1, Int32(orientation), turned.start)
+            result = .bytes(turned)
+        case .words(let samples):
+            let turned = Samples<UInt16>(count: samples.count)
+            unsafe wb_jpeg_orient(samples.start, Int32(width), Int32(height), 2, Int32(orientation), turned.start)
+            result = .words(turned)
+        }
+        return Plane(width: across, height: down, storage: result)
+    }
+
+    /// Whether all samples lie within two units of 128: colour that nobody sees.
+    var isNeutral: Bool {
+        switch storage {
+        case .bytes(let samples): unsafe wb_jpeg_spread_u8(samples.start, samples.count) <= 512
+        case .words(let samples): unsafe wb_jpeg_spread_u16(samples.start, samples.count) <= 512
+        }
+    }
+}
+
+/// A decoded picture, upright: luma and, unless it is grey, two planes of half its width and height.
+struct Picture {
+    let luma: Plane
+    let chroma: [Plane]
+
+    var width: Int { luma.width }
+    var height: Int { luma.height }
+}

@@ -1,0 +1,127 @@
+import Glibc
+
+/// Finds the best picture within a number of bytes: which size, which quantiser, then the last bytes.
+struct LimitSearch {
+    private let rules: SearchRules
+    private let largest: PictureSize
+    private let isLinear: Bool
+    private let flag: StopFlag
+    private let loadPicture: () throws(JPEGError) -> Picture
+
+    /// A picture is not shrunk below this to fit: nobody could tell what it shows.
+    private static let leastSide = 32
+
+    /// - Parameters:
+    ///   - largest: The largest size that is allowed, upright.
+    ///   - loadPicture: Decodes the picture, at that size or at an intermediate one.
+    init(
+        rules: SearchRules, largest: PictureSize, isLinear: Bool, flag: StopFlag,
+        loadPicture: @escaping () throws(JPEGError) -> Picture
+    ) {
+        self.rules = rules
+        self.largest = largest
+        self.isLinear = isLinear
+        self.flag = flag
+        self.loadPicture = loadPicture
+    }
+
+    func run() throws(JPEGError) -> Encoded {
+        var prepared = try choose()
+        while true {
+            let size = PictureSize(width: prepared.image.width, height: prepared.image.height)
+            let isSmallest = size.longSide <= min(Self.leastSide, largest.longSide)
+            // A size that misses the limit by far even at the coarsest is not worth writing.
+            let isHopeless = prepared.predictedBytes > 1.3 * Double(rules.limit)
+            var smallest = Int(prepared.predictedBytes)
+            if !isHopeless || isSmallest {
+                var fill = FillSearch(prepared, rules: rules, flag: flag)
+                if let encoded = try fill.run() { return encoded }
+                smallest = fill.smallest
+            }
+            guard !isSmallest else {
+                throw JPEGError(
+                    .cannotReachLimit,
+                    "The picture can't be made to fit \(rules.limit) bytes: \(size.width) x \(size.height) pixels at the "
+                        + "coarsest still take \(smallest). Allow more bytes.")
+            }
+            let share = max(0.2, min(0.8, 0.9 * Double(rules.limit) / Double(smallest)))
+            let least = Double(Self.leastSide) / Double(size.longSide)
+            let next = size.shrunk(toPixels: size.pixels * max(share, least * least))
+            prepared = try prepare(loadPicture(), next, factor: 4, ratio: rules.startRatio)
+        }
+    }
+
+    /// Tries sizes and gives the most faithful one, ready to be written. The picture is gone when it returns.
+    private func choose() throws(JPEGError) -> Prepared {
+        let picture = try loadPicture()
+        let (pixels, factor) = try trial(picture)
+        let sizes = candidates(around: pixels)
+        var start = (factor: factor, ratio: rules.startRatio)
+        guard sizes.count > 1 else { return try prepare(picture, sizes[0], factor: factor, ratio: start.ratio) }
+        let judge = SimilarityJudge(picture, rules: rules)
+        var winner: (size: PictureSize, factor: Double, ratio: Double, distance: Double)?
+        for (index, size) in sizes.enumerated() {
+            let prepared = try prepare(picture, size, factor: start.factor, ratio: start.ratio)
+            start = (prepared.factor, prepared.ratio)
+            let distance = judge.distance(of: prepared.levels, prepared.image)
+            guard distance < winner?.distance ?? .infinity else { continue }
+            if index == sizes.count - 1 { return prepared }
+            winner = (size, prepared.factor, prepared.ratio, distance)
+        }
+        // Only one size is held at a time, so the winner is made again: a hundredth of a second for half the memory.
+        let (size, factorFound, ratio) = winner.map { ($0.size, $0.factor, $0.ratio) } ?? (sizes[0], factor, 0.88)
+        return try prepare(picture, size, factor: factorFound, ratio: ratio)
+    }
+
+    private func prepare(
+        _ picture: Picture, _ size: PictureSize, factor: Double, ratio: Double
+    ) throws(JPEGError) -> Prepared {
+        let image = try FrequencyImage(
+            picture, width: size.width, height: size.height, isLinear: isLinear, flag: flag)
+        return try Prepared(image, rules: rules, startFactor: factor, startRatio: ratio, flag: flag)
+    }
+
+    /// The number of pixels at which the limit asks for about the ideal factor.
+    private func trial(_ picture: Picture) throws(JPEGError) -> (pixels: Double, factor: Double) {
+        var pixels = min(rules.trialPixels, largest.pixels)
+        var factor = rules.idealFactor
+        for _ in 0..<3 {
+            let size = largest.shrunk(toPixels: pixels)
+            let image = try FrequencyImage(
+                picture, width: size.width, height: size.height, isLinear: isLinear, flag: flag)
+            let everyPair = image.components[0].blocksDown >= 32 ? 2 : 1
+            let share = everyPair == 1 ? 1 : 0.5
+            let solution = FactorSolver.solve(
+                target: Double(rules.limit) / rules.startRatio, from: factor,
+                within: QuantiserTable.finest...QuantiserTable.coarsest, tolerance: 0.02
+            ) { factor in
+                let table = QuantiserTable(factor: factor)
+                return SymbolCounts(image, table, rounding: rules.quantiser.plainRounding, everyPair: everyPair)
+                    .bytes(share: share)
+            }
+            factor = solution.factor
+            // Bytes at a fixed factor grow with pixels to the power 1.15, and the factor follows.
+            let wanted = pixels * pow(rules.idealFactor / factor, 1 / 1.15)
+            let next = min(largest.pixels, max(rules.floorPixels, min(rules.capPixels, wanted)))
+            if abs(next / pixels - 1) < rules.trialTolerance { return (next, rules.idealFactor) }
+            pixels = next
+        }
+        return (pixels, factor)
+    }
+
+    private func candidates(around pixels: Double) -> [PictureSize] {
+        let isSmall = largest.pixels <= rules.nativePixels
+        var wanted = [pixels]
+        if rules.triesSizes || isSmall { wanted = [pixels / 1.5, pixels, pixels * 1.5] }
+        wanted = wanted.map { max(rules.floorPixels, min(rules.capPixels, $0)) }
+        if isSmall { wanted.append(largest.pixels) }
+        var kept: [PictureSize] = []
+        for value in wanted.sorted() {
+            // What is nearly the whole picture had better be the whole picture.
+            let size = value > 0.85 * largest.pixels ? largest : largest.shrunk(toPixels: value)
+            if let last = kept.last, size.pixels / last.pixels < 1.08, size != largest { continue }
+            if kept.last != size { kept.append(size) }
+        }
+        return kept
+    }
+}

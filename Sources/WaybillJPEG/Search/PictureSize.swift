@@ -1,0 +1,28 @@
+/// Width and height in pixels.
+struct PictureSize: Equatable {
+    var width: Int
+    var height: Int
+
+    var pixels: Double { Double(width) * Double(height) }
+    var longSide: Int { max(width, height) }
+
+    /// The size of the same shape with about so many pixels; never larger than this one.
+    func shrunk(toPixels target: Double) -> PictureSize {
+        let scale = (target / pixels).squareRoot()
+        guard scale < 1 else { return self }
+        return PictureSize(
+            width: max(1, Int((Double(width) * scale).rounded())),
+            height: max(1, Int((Double(height) * scale).rounded())))
+    }
+
+    /// The largest size of this shape with at most so many pixels.
+    func capped(atPixels cap: Int?) -> PictureSize {
+        guard let cap, pixels > Double(cap) else { return self }
+        var size = shrunk(toPixels: Double(cap))
+        // Rounding both sides up may pass the cap by a row.
+        while size.pixels > Double(cap) {
+            if size.width > size.height { size.width -= 1 } else { size.height -= 1 }
+        }
+        return size
+    }
+}

@@ -1,0 +1,41 @@
+import Glibc
+
+/// Reads a whole file, or says why not.
+enum SourceFile {
+    static func read(_ path: String, upTo limit: Int) throws(JPEGError) -> [UInt8] {
+        // Without O_NONBLOCK, opening a pipe would wait for a writer that may never come.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw failure(path, errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw failure(path, errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw JPEGError(.notARegularFile, "\(path) is not a regular file; name a JPEG file.")
+        }
+        guard status.st_size <= limit else {
+            throw JPEGError(.tooManyBytes, "\(path) has \(status.st_size) bytes; at most \(limit) are read.")
+        }
+        return try contents(of: descriptor, path, size: Int(status.st_size))
+    }
+
+    private static func contents(of descriptor: Int32, _ path: String, size: Int) throws(JPEGError) -> [UInt8] {
+        var problem: Int32 = 0
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+            while count < buffer.count {
+                let got = unsafe Glibc.read(descriptor, buffer.baseAddress! + count, buffer.count - count)
+                if got < 0, errno == EINTR { continue }
+                if got < 0 { problem = errno }
+                guard got > 0 else { return }
+                count += got
+            }
+        }
+        guard problem == 0 else { throw failure(path, problem) }
+        return bytes
+    }
+
+    private static func failure(_ path: String, _ number: Int32) -> JPEGError {
+        let reason = unsafe String(cString: strerror(number))
+        let code: JPEGError.Code = number == ENOENT || number == ENOTDIR ? .fileNotFound : .fileNotReadable
+        return JPEGError(code, "\(path) can't be read: \(reason).")
+    }
+}

@@ -1,0 +1,26 @@
+import CWaybillJPEG
+
+/// A flag that the caller raises and the work looks at, here between rows and in libjpeg between MCU rows.
+@safe final class StopFlag: @unchecked Sendable {
+    /// For calls into C; valid as long as this object lives.
+    let raw: OpaquePointer
+
+    init() {
+        guard let flag = unsafe wb_jpeg_flag_create() else { fatalError("out of memory: 4 bytes") }
+        unsafe raw = flag
+    }
+
+    deinit { unsafe wb_jpeg_flag_destroy(raw) }
+
+    func raise() { unsafe wb_jpeg_flag_raise(raw) }
+
+    var isRaised: Bool { unsafe wb_jpeg_flag_is_raised(raw) != 0 }
+
+    func check() throws(JPEGError) {
+        if isRaised { throw .stopped }
+    }
+}
+
+extension JPEGError {
+    static var stopped: JPEGError { JPEGError(.cancelled, "The work was cancelled; nothing was made.") }
+}

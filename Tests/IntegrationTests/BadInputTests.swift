@@ -1,0 +1,227 @@
+import Glibc
+import TestSupport
+import Testing
+import Waybill
+
+/// Everything that people really hand over, or that servers really do: each has one clear error, and nothing that could
+/// be taken for the whole ever leaves.
+@Suite(.timeLimit(.minutes(1))) struct BadInputTests {
+    private let folder: TemporaryDirectory
+    private let server: LoopbackServer
+    private let session = UploadSession()
+
+    init() throws {
+        folder = try TemporaryDirectory()
+        server = try LoopbackServer()
+    }
+
+    private var once: UploadOptions {
+        var options = UploadOptions()
+        options.retry = .none
+        return options
+    }
+
+    /// Uploads and hands back the error that has to come.
+    private func failure(_ form: MultipartForm, to url: String? = nil) async throws -> UploadError {
+        do {
+            let response = try await session.upload(form, to: url ?? server.url(), options: once)
+            Issue.record("expected an error, got \(response.status)")
+            throw Missing()
+        } catch let error as UploadError {
+            return error
+        }
+    }
+
+    private struct Missing: Error {}
+
+    /// Nobody connected, so nothing can have been half-sent.
+    private func expectNothingSent(_ error: UploadError) {
+        #expect(error.outcome == .notSent)
+        #expect(error.sent == 0)
+        #expect(server.state.connections.isEmpty)
+    }
+
+    // MARK: Files
+
+    @Test func `a missing file`() async throws {
+        let error = try await failure([.file("FILE", path: folder.path("absent.jpg"))])
+        #expect(error.code == .fileNotFound)
+        #expect(error.part == "FILE")
+        #expect(error.phase == .preparing)
+        expectNothingSent(error)
+    }
+
+    @Test func `a directory`() async throws {
+        let error = try await failure([.file("FILE", path: folder.path)])
+        #expect(error.code == .notARegularFile)
+        expectNothingSent(error)
+    }
+
+    @Test func `a FIFO that nobody writes to`() async throws {
+        let path = folder.path("pipe")
+        try #require(mkfifo(path, 0o600) == 0)
+        let error = try await failure([.file("FILE", path: path)])
+        #expect(error.code == .notARegularFile)
+        expectNothingSent(error)
+    }
+
+    @Test(arguments: ["/dev/null", "/dev/zero"]) func `a device`(path: String) async throws {
+        let error = try await failure([.file("FILE", path: path)])
+        #expect(error.code == .notARegularFile)
+        expectNothingSent(error)
+    }
+
+    @Test(.enabled(if: getuid() != 0 || canDropPrivileges, "root reads everything"))
+    func `an unreadable file`() async throws {
+        // Root reads everything, except what the kernel refuses to anybody: a file that only writing is allowed for.
+        let path = getuid() == 0 ? "/proc/sysrq-trigger" : try folder.write("secret.jpg", "x")
+        if getuid() != 0 { try #require(chmod(path, 0) == 0) }
+        let error = try await failure([.file("FILE", path: path)])
+        #expect(error.code == .fileNotReadable || error.code == .readFailed)
+        #expect(error.part == "FILE")
+        #expect(server.requests.allSatisfy { !$0.isComplete })
+    }
+
+    /// What is done to a file while it is sent.
+    enum Change: String, CaseIterable {
+        case shrink, grow, rewrite, replace, remove
+    }
+
+    @Test(arguments: Change.allCases, [false, true])
+    func `a file that changes while it is sent`(change: Change, isRaw: Bool) async throws {
+        let gate = Gate()
+        let server = try LoopbackServer(
+            Behaviour.respond(200).paused(afterBodyBytes: 200_000, until: gate), receiveBuffer: .kibibytes(64))
+        let size = 24 << 20
+        let path = try folder.writeSparse("card.jpg", size: size)
+        let content: UploadContent =
+            isRaw ? .file(path: path, contentType: nil) : .form([.file("FILE", path: path)])
+        let task = session.start(content, to: server.url(), method: .post, options: once)
+        try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 200_000 }
+
+        switch change {
+        case .shrink: try #require(truncate(path, 1_000_000) == 0)
+        case .grow: try #require(truncate(path, off_t(size + 1)) == 0)
+        case .rewrite: try overwriteLastByte(of: path, size: size)
+        case .replace: try #require(rename(try folder.writeSparse("other", size: size), path) == 0)
+        case .remove: try #require(unlink(path) == 0)
+        }
+        gate.open()
+
+        let error = await #expect(throws: UploadError.self) { try await task.response }
+        #expect(error?.code == .sourceChanged)
+        guard case .incomplete? = error?.outcome else {
+            Issue.record("outcome \(String(describing: error?.outcome))")
+            return
+        }
+        _ = try await server.peerEnd()
+        let request = server.requests[0]
+        #expect(!request.isComplete)
+        let announced = Int(request.value(of: "Content-Length") ?? "") ?? 0
+        #expect(request.bodyBytesRead < announced)
+        if !isRaw { #expect(!String(decoding: request.body.suffix(200), as: UTF8.self).contains("--\r\n")) }
+    }
+
+    private func overwriteLastByte(of path: String, size: Int) throws {
+        let descriptor = open(path, O_WRONLY)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        let byte: [UInt8] = [1]
+        try #require(unsafe byte.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, 1, off_t(size - 1)) } == 1)
+    }
+
+    // MARK: What a form says
+
+    @Test func `an empty field name`() async throws {
+        let error = try await failure([.text("a", "b"), .text("", "value")])
+        #expect(error.code == .emptyFieldName)
+        #expect(error.message.contains("2") || error.message.contains("1"))
+        expectNothingSent(error)
+    }
+
+    @Test(arguments: ["image/jpeg\r\nX-Evil: 1", "image/jpeg\n", "image/\rjpeg", "image/jpeg\0", "image/\u{7f}jpeg"])
+    func `a control character in a content type`(type: String) async throws {
+        let error = try await failure([.data("FILE", [1], fileName: "a.jpg", contentType: type)])
+        #expect(error.code == .invalidContentType)
+        #expect(error.part == "FILE")
+        expectNothingSent(error)
+    }
+
+    // MARK: Where it is sent
+
+    @Test(arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "/card", "", "http://", "not a url"])
+    func `a URL that is not for uploads`(url: String) async throws {
+        let error = try await failure([.text("a", "b")], to: url)
+        #expect(error.code == .invalidURL)
+        expectNothingSent(error)
+    }
+
+    @Test func `an unknown host`() async throws {
+        let error = try await failure([.text("a", "b")], to: "http://\(TestHost.absent("bad-input"))/")
+        #expect(error.code == .hostNotFound)
+        expectNothingSent(error)
+    }
+
+    @Test func `a resolver that never answers`() async throws {
+        let name = HangingName()
+        var options = once
+        options.transfer.limits.connect = .milliseconds(300)
+        let url = "http://\(name.host)/"
+        let error = await #expect(throws: UploadError.self) { [session] in
+            try await session.upload([.text("a", "b")], to: url, options: options)
+        }
+        #expect(error?.code == .connectTimeout)
+        #expect(error?.isTimeout == true)
+        #expect(error?.outcome == .notSent)
+    }
+
+    @Test func `a refused port`() async throws {
+        let port = try ClosedPort()
+        let error = try await failure([.text("a", "b")], to: port.url())
+        #expect(error.code == .cannotConnect)
+        expectNothingSent(error)
+    }
+
+    // MARK: What servers do
+
+    @Test func `a server that closes half way`() async throws {
+        let server = try LoopbackServer(.close(afterBodyBytes: 500_000, .abandon))
+        let path = try folder.writeSparse("large.bin", size: 32 << 20)
+        let error = try await failure([.file("FILE", path: path)], to: server.url())
+        #expect(error.code == .connectionLost)
+        guard case .incomplete = error.outcome else {
+            Issue.record("outcome \(error.outcome)")
+            return
+        }
+    }
+
+    @Test func `an early 413`() async throws {
+        let answer = Answer(413, headers: [("Connection", "close")], text: "too large")
+        let server = try LoopbackServer(.early(answer, then: .close(.finish)))
+        let path = try folder.writeSparse("large.bin", size: 32 << 20)
+        let error = try await failure([.file("FILE", path: path)], to: server.url())
+        #expect(error.code == .rejected)
+        #expect(error.outcome == .rejected)
+        #expect(error.response?.status.code == 413)
+        #expect(error.response?.text == "too large")
+        #expect(error.sent < 32 << 20)
+    }
+
+    @Test func `an answer cut inside its head`() async throws {
+        let server = try LoopbackServer(.answerCut("HTTP/1.1 200 OK\r\nConte"))
+        let error = try await failure([.text("a", "b")], to: server.url())
+        #expect(error.code == .responseIncomplete)
+        #expect(error.outcome == .unknown)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func `an answer without end`() async throws {
+        let server = try LoopbackServer(.endlessBody)
+        let error = try await failure([.text("a", "b")], to: server.url())
+        #expect(error.code == .responseTooLarge)
+        #expect(error.outcome == .unknown)
+    }
+}
+
+/// `/proc/sysrq-trigger` can be opened for writing only, even by root.
+private let canDropPrivileges = access("/proc/sysrq-trigger", F_OK) == 0

@@ -1,0 +1,57 @@
+import TestSupport
+import Testing
+import Waybill
+
+/// The same form, said to `curl -F` and to us.
+@Suite(.timeLimit(.minutes(1))) struct CurlComparisonTests {
+    @Test func `for ordinary names our bytes are curl's, apart from the boundary`() async throws {
+        let folder = try TemporaryDirectory()
+        let front = try folder.write("front.jpg", (0..<5_000).map { UInt8(truncatingIfNeeded: $0) })
+        let note = try folder.write("note.txt", "line\nline\r\n")
+        let server = try LoopbackServer()
+        let form: MultipartForm = [
+            .text("TOKEN", "abc def"), .text("BUSINESSNO", "号码"), .file("FILE", path: front),
+            .file("FILE", path: front, fileName: "身份证 正面.jpg", contentType: "image/pjpeg"), .file("note", path: note),
+            .text("last", ""),
+        ]
+        _ = try await UploadSession().upload(form, to: server.url("/ours"))
+        let curl = try await ChildProcess.run(
+            "curl",
+            [
+                "-sS", "-F", "TOKEN=abc def", "-F", "BUSINESSNO=号码", "-F", "FILE=@\(front)",
+                "-F", "FILE=@\(front);filename=身份证 正面.jpg;type=image/pjpeg", "-F", "note=@\(note)", "-F", "last=",
+                server.url("/curl"),
+            ])
+        #expect(curl.exit == .status(0), "\(curl.errorText)")
+
+        let ours = try #require(server.requests.first { $0.path == "/ours" })
+        let theirs = try #require(server.requests.first { $0.path == "/curl" })
+        #expect(try withoutBoundary(ours) == withoutBoundary(theirs))
+        #expect(try Received.parts(of: ours) == Received.parts(of: theirs))
+    }
+
+    @Test func `hostile names are escaped as curl escapes them`() async throws {
+        let server = try LoopbackServer()
+        let name = #"a"b\c;d%41"#
+        let form: MultipartForm = [.data(name, [1], fileName: name, contentType: "image/png")]
+        _ = try await UploadSession().upload(form, to: server.url("/ours"))
+        let folder = try TemporaryDirectory()
+        let file = try folder.write("x", [1])
+        // In curl's -F, quotes and backslashes inside a quoted value are escaped by a backslash.
+        let quoted = #""a\"b\\c;d%41""#
+        let curl = try await ChildProcess.run(
+            "curl", ["-sS", "-F", "\(name)=@\(file);filename=\(quoted);type=image/png", server.url("/curl")])
+        #expect(curl.exit == .status(0), "\(curl.errorText)")
+        let ours = try #require(server.requests.first { $0.path == "/ours" })
+        let theirs = try #require(server.requests.first { $0.path == "/curl" })
+        #expect(try withoutBoundary(ours) == withoutBoundary(theirs))
+    }
+
+    /// The body as text, each boundary replaced by one word.
+    private func withoutBoundary(_ request: RecordedRequest) throws -> String {
+        let type = try #require(request.value(of: "Content-Type"))
+        let boundary = try #require(type.split(separator: "boundary=").last)
+        return String(decoding: request.body, as: UTF8.self).split(separator: boundary, omittingEmptySubsequences: false)
+            .joined(separator: "BOUNDARY")
+    }
+}

@@ -1,0 +1,35 @@
+import TestSupport
+import WaybillMultipart
+
+/// A part as the server's parser read it.
+struct Received: Equatable {
+    var name: String
+    var fileName: String?
+    var contentType: String?
+    var bytes: [UInt8] = []
+
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// The parts of a request, read by our parser.
+    static func parts(of request: RecordedRequest) throws -> [Received] {
+        var parser = try MultipartParser(contentType: request.value(of: "Content-Type") ?? "")
+        var collector = Collector()
+        try parser.feed(request.body.span, to: &collector)
+        try parser.finish(to: &collector)
+        return collector.parts
+    }
+
+    private struct Collector: MultipartHandler {
+        var parts: [Received] = []
+
+        mutating func partBegan(_ head: MultipartPartHead) {
+            parts.append(Received(name: head.name, fileName: head.fileName, contentType: head.contentType))
+        }
+
+        mutating func partData(_ bytes: Span<UInt8>) {
+            for index in bytes.indices { parts[parts.count - 1].bytes.append(bytes[index]) }
+        }
+
+        mutating func partEnded() {}
+    }
+}
