@@ -51,7 +51,9 @@ import Waybill
     private func withoutBoundary(_ request: RecordedRequest) throws -> String {
         let type = try #require(request.value(of: "Content-Type"))
         let boundary = try #require(type.split(separator: "boundary=").last)
-        return String(decoding: request.body, as: UTF8.self).split(separator: boundary, omittingEmptySubsequences: false)
-            .joined(separator: "BOUNDARY")
+        return String(decoding: request.body, as: UTF8.self).split(
+            separator: boundary, omittingEmptySubsequences: false
+        )
+        .joined(separator: "BOUNDARY")
     }
 }

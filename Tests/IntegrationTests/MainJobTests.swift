@@ -19,7 +19,8 @@ import Waybill
         let server = try LoopbackServer(.respond(200, body: #"{"RETCODE":"000000"}"#))
         let path = try card(100_000)
         let form: MultipartForm = [
-            .text("TOKEN", .secret("s3cr3t")), .text("BUSINESSNO", "号码 7"), .file("FILE", path: path, fileName: "身份证.jpg"),
+            .text("TOKEN", .secret("s3cr3t")), .text("BUSINESSNO", "号码 7"),
+            .file("FILE", path: path, fileName: "身份证.jpg"),
         ]
         let response = try await session.upload(form, to: server.url("/card"))
 

@@ -15,7 +15,7 @@ struct Received: Equatable {
         var parser = try MultipartParser(contentType: request.value(of: "Content-Type") ?? "")
         var collector = Collector()
         try parser.feed(request.body.span, to: &collector)
-        try parser.finish(to: &collector)
+        try parser.finish()
         return collector.parts
     }
 
