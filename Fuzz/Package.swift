@@ -1,0 +1,16 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// libFuzzer brings its own `main`; without this flag the compiler would ask for one here.
+let fuzzer: [SwiftSetting] = [.unsafeFlags(["-parse-as-library"])]
+
+let package = Package(
+    name: "waybill-fuzz",
+    dependencies: [.package(name: "waybill", path: "..")],
+    targets: [
+        .executableTarget(
+            name: "FuzzParser", dependencies: [.product(name: "WaybillMultipart", package: "waybill")],
+            swiftSettings: fuzzer)
+    ],
+    swiftLanguageModes: [.v6]
+)
