@@ -23,7 +23,7 @@ extension MultipartPart {
     }
 
     /// A photo in memory that is made to fit before it is sent; see
-    /// ``WaybillMultipart/MultipartPart/image(_:path:fileName:_:)``. Without a file name it is called `image.jpg`.
+    /// ``image(_:path:fileName:_:)``. Without a file name it is called `image.jpg`.
     public static func image(
         _ name: String, data: [UInt8], fileName: String? = nil, _ options: JPEGOptions
     ) -> MultipartPart {
@@ -32,7 +32,7 @@ extension MultipartPart {
     }
 
     /// A photo named by a `file:` URL that is made to fit before it is sent; see
-    /// ``WaybillMultipart/MultipartPart/image(_:path:fileName:_:)``.
+    /// ``image(_:path:fileName:_:)``.
     public static func image(
         _ name: String, url: URL, fileName: String? = nil, _ options: JPEGOptions
     ) -> MultipartPart {

@@ -29,7 +29,7 @@ struct SimilarityJudge {
     private let sizeBias: Double
     private let pixelUnit: Double
 
-    /// - Parameter picture: What every encoding is compared with.
+    /// Makes a judge that compares every encoding with this picture.
     init(_ picture: Picture, rules: SearchRules) {
         weights = rules.comparesFinely ? [0.1, 0.1, 1] : [0.3, 1]
         sizeBias = rules.sizeBias

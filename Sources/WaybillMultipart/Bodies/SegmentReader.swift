@@ -57,9 +57,7 @@ final class SegmentReader: BodyReader {
                 break steps
             }
         }
-        if isWaiting, holdsBack, case .verification = list.segments[index] {
-            holdBack(output.byteCount - before, of: &output)
-        }
+        if isWaiting, holdsBack, isOnlyCheckMissing { holdBack(output.byteCount - before, of: &output) }
         let appended = output.byteCount - before
         if appended > 0 { return .bytes(appended) }
         return index == list.segments.count ? .end : .later
@@ -206,6 +204,15 @@ final class SegmentReader: BodyReader {
     }
 
     // MARK: Holding back
+
+    /// Whether every byte was read, and only the looks at the files are missing.
+    private var isOnlyCheckMissing: Bool {
+        switch list.segments[index] {
+        case .bytes: false
+        case .file(let source): offset == source.stamp.size && index + 2 == list.segments.count
+        case .verification: index + 1 == list.segments.count
+        }
+    }
 
     /// Takes the last bytes back out of the caller's room.
     private func holdBack(_ count: Int, of output: inout OutputRawSpan) {

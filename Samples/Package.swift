@@ -1,0 +1,31 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+    name: "waybill-samples",
+    dependencies: [
+        .package(name: "waybill", path: ".."),
+        .package(url: "https://github.com/swhitty/FlyingFox", exact: "0.27.1"),
+    ],
+    targets: [
+        // A backend that takes forms: streaming parser on a small HTTP server.
+        .target(
+            name: "ReceiverKit",
+            dependencies: [
+                .product(name: "FlyingFox", package: "FlyingFox"),
+                .product(name: "FlyingSocks", package: "FlyingFox"),
+                .product(name: "WaybillMultipart", package: "waybill"),
+            ],
+            path: "Receiver/Kit", swiftSettings: settings),
+        .executableTarget(
+            name: "Receiver", dependencies: ["ReceiverKit"], path: "Receiver/Command", swiftSettings: settings),
+        .testTarget(
+            name: "ReceiverTests", dependencies: ["ReceiverKit"], path: "Receiver/Tests", swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)
