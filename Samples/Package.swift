@@ -26,6 +26,11 @@ let package = Package(
             name: "Receiver", dependencies: ["ReceiverKit"], path: "Receiver/Command", swiftSettings: settings),
         .testTarget(
             name: "ReceiverTests", dependencies: ["ReceiverKit"], path: "Receiver/Tests", swiftSettings: settings),
+
+        // Two sides of a specimen identity card, drawn, photographed, prepared and posted.
+        .target(
+            name: "CCardJPEG", path: "IDCardFlow/CCardJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
+        .target(name: "CardArtist", dependencies: ["CCardJPEG"], path: "IDCardFlow/CardArtist", swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )
