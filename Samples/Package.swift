@@ -30,7 +30,17 @@ let package = Package(
         // Two sides of a specimen identity card, drawn, photographed, prepared and posted.
         .target(
             name: "CCardJPEG", path: "IDCardFlow/CCardJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
-        .target(name: "CardArtist", dependencies: ["CCardJPEG"], path: "IDCardFlow/CardArtist", swiftSettings: settings),
+        .target(
+            name: "CardArtist", dependencies: ["CCardJPEG"], path: "IDCardFlow/CardArtist", swiftSettings: settings),
+        .executableTarget(
+            name: "IDCardFlow",
+            dependencies: ["ReceiverKit", "CardArtist", .product(name: "Waybill", package: "waybill")],
+            path: "IDCardFlow/Command", swiftSettings: settings),
+        .testTarget(
+            name: "IDCardFlowTests",
+            dependencies: ["CardArtist", "IDCardFlow", "ReceiverKit", .product(name: "Waybill", package: "waybill")],
+            path: "IDCardFlow/Tests",
+            swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -29,18 +29,20 @@ public enum CardArtist {
 
     /// Gives both pictures; draws those that are not there yet, which takes some seconds in a release build.
     ///
-    /// - Parameter directory: Where they are kept. It is made if need be.
+    /// - Parameters:
+    ///   - directory: Where they are kept. It is made if need be.
+    ///   - width: The width in pixels as stored; the height is three quarters of it.
     /// - Returns: Where they are.
     /// - Throws: When the directory can't be written.
-    public static func cards(in directory: String) async throws -> Cards {
+    public static func cards(in directory: String, width: Int = 4_032) async throws -> Cards {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         var paths: [Side: String] = [:]
         for side in Side.allCases {
-            let path = "\(directory)/specimen-\(side.rawValue)-\(edition).jpg"
+            let path = "\(directory)/specimen-\(side.rawValue)-\(width)-\(edition).jpg"
             paths[side] = path
             if FileManager.default.fileExists(atPath: path) { continue }
             // Written beside and renamed, so that a file with the right name is a whole one.
-            try Data(await picture(of: side)).write(to: URL(fileURLWithPath: path), options: .atomic)
+            try Data(await picture(of: side, width: width)).write(to: URL(fileURLWithPath: path), options: .atomic)
         }
         return Cards(front: paths[.front]!, back: paths[.back]!)
     }
@@ -82,7 +84,8 @@ public enum CardArtist {
             photograph.pixels, Int32(photograph.width), Int32(photograph.height), 93, exif, exif.count, &bytes, &count,
             &message, message.count)
         guard code == 0, let bytes else {
-            throw ArtError(description: String(decoding: message.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+            throw ArtError(
+                description: String(decoding: message.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
         }
         defer { free(bytes) }
         return Array(UnsafeBufferPointer(start: bytes, count: count))

@@ -24,12 +24,13 @@ enum CardFace {
             [Ornaments.rosette(center: Point(6.4, 4.7), radius: 3.6, petals: 22, turns: 5)], pen: 0.09,
             Color(0.95, 0.83, 0.45))
         write("REPUBLIC OF WAYBILL", at: Point(12, 2), height: 3, pen: 0.5, Color(0.98, 0.98, 0.95), on: &canvas)
-        write("SPECIMEN IDENTITY CARD", at: Point(12, 6.2), height: 1.7, pen: 0.26, Color(0.80, 0.87, 0.97), on: &canvas)
+        write(
+            "SPECIMEN IDENTITY CARD", at: Point(12, 6.2), height: 1.7, pen: 0.26, Color(0.80, 0.87, 0.97), on: &canvas)
         brush("样本", at: Point(70.5, 2), size: 5.4, pen: 0.6, Color(0.95, 0.83, 0.45), on: &canvas)
 
         Portrait(origin: Point(4.6, 13), scale: 1, opacity: 1).draw(on: &canvas)
         frame(Point(4.6, 13), Point(28.6, 45), on: &canvas)
-        write("WB 0000 1815 12", at: Point(5, 47.4), height: 2.2, pen: 0.42, seal, on: &canvas)
+        write("WB 0000 1815 12", at: Point(5, 47.4), height: 2, pen: 0.38, seal, on: &canvas)
         frontFields(on: &canvas)
         Portrait(origin: Point(68.5, 13.4), scale: 0.42, opacity: 0.28).draw(on: &canvas)
         Ornaments.hologram(center: Point(73.6, 41), radius: 8.2, on: &canvas)
@@ -40,7 +41,7 @@ enum CardFace {
     private static func frontFields(on canvas: inout Canvas) {
         let fields: [(character: String, name: String, value: String, place: Point)] = [
             ("名", "SURNAME", "SPECIMEN", Point(32, 13.2)), ("", "GIVEN NAMES", "ADA MARINER", Point(32, 20.3)),
-            ("生", "DATE OF BIRTH", "10 DEC 1990", Point(32, 27.4)), ("", "SEX", "F", Point(58, 27.4)),
+            ("生", "DATE OF BIRTH", "10 DEC 1990", Point(32, 27.4)), ("", "SEX", "F", Point(60, 27.4)),
             ("中", "NATIONALITY", "WAYBILL", Point(32, 34.5)), ("日", "VALID UNTIL", "31 DEC 2035", Point(32, 41.6)),
         ]
         for field in fields {
@@ -99,7 +100,7 @@ enum CardFace {
             // Machines want every letter in a cell of the same width.
             for (column, character) in line.enumerated() {
                 let place = Point(4.4 + Float(column) * 2.58, 39.8 + Float(row) * 4.5)
-                write(String(character), at: place, height: 2.5, pen: 0.38, ink, on: &canvas)
+                canvas.stroke(StrokeFont.cell(character, at: place, height: 2.5), pen: 0.38, ink)
             }
         }
     }
@@ -134,7 +135,7 @@ enum CardFace {
     }
 
     private static func microText(at origin: Point, on canvas: inout Canvas) {
-        let text = String(repeating: "SPECIMEN NO VALUE ", count: 7)
+        let text = String(repeating: "SPECIMEN NO VALUE ", count: 5)
         write(text, at: origin, height: 0.55, pen: 0.09, Color(0.2, 0.36, 0.5), on: &canvas)
     }
 

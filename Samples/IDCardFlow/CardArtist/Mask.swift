@@ -47,9 +47,8 @@ struct Mask {
 
     private mutating func segment(_ from: Point, _ to: Point, _ radius: Float) {
         let reach = radius + 1
-        let columns = max(0, Int(min(from.x, to.x) - reach))...max(0, min(width - 1, Int(max(from.x, to.x) + reach)))
-        let rows = max(0, Int(min(from.y, to.y) - reach))...max(0, min(height - 1, Int(max(from.y, to.y) + reach)))
-        guard columns.lowerBound < width, rows.lowerBound < height else { return }
+        let columns = span(from.x, to.x, reach, within: width)
+        let rows = span(from.y, to.y, reach, within: height)
         let along = to - from
         let square = max((along * along).sum(), 1e-6)
         for row in rows {
@@ -62,6 +61,12 @@ struct Mask {
                 if covered > coverage[index] { coverage[index] = covered }
             }
         }
+    }
+
+    /// The pixels that something between two places may touch; none when it lies outside.
+    private func span(_ from: Float, _ to: Float, _ reach: Float, within size: Int) -> Range<Int> {
+        let low = min(max(Int(min(from, to) - reach), 0), size)
+        return low..<max(low, min(Int(max(from, to) + reach) + 1, size))
     }
 
     private mutating func fillLine(_ row: Int, at y: Float, _ points: [Point]) {

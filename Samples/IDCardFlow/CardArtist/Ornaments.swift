@@ -8,7 +8,8 @@ enum Ornaments {
             return Outline(
                 (0...140).map { step in
                     let x = Float(step) / 140 * Canvas.cardSize.x
-                    let swing = sine(x * 0.19 + phase + share * 2.1) * 1.9 + sine(x * 0.43 - phase * 2 + share * 4) * 0.8
+                    let swing =
+                        sine(x * 0.19 + phase + share * 2.1) * 1.9 + sine(x * 0.43 - phase * 2 + share * 4) * 0.8
                     return Point(x, middle + swing)
                 })
         }
@@ -16,7 +17,7 @@ enum Ornaments {
 
     /// A rosette: one line that runs round and round between two circles.
     static func rosette(center: Point, radius: Float, petals: Int, turns: Int) -> Outline {
-        let steps = 90 * turns
+        let steps = 240 * turns
         return Outline(
             (0..<steps).map { step in
                 let angle = Float(step) / Float(steps) * 2 * .pi * Float(turns)

@@ -95,15 +95,26 @@ private struct Camera: Sendable {
         let edge = outside(onCard)
         let away = (place / uprightSize - view.light) * Point(1, 0.8)
         let falloff = 1.06 - 0.62 * (away * away).sum()
-        guard edge > -1 else {
-            let streak = away.x * 0.8 + away.y - 0.04
-            let gloss = 0.10 * exponential(-streak * streak * 60)
-            return (card.sample(onCard.x, onCard.y) * 0.95 + gloss) * falloff
+        // The print, the cut rim of the plastic, the desk: each goes over into the next within two pixels.
+        let rim = Color(0.90, 0.90, 0.88)
+        if edge < 1 {
+            return (edge < -1 ? print(onCard, away) : print(onCard, away).mixed(with: rim, (edge + 1) / 2)) * falloff
         }
-        if edge < 3 { return Color(0.97, 0.97, 0.95) * falloff * 0.92 }  // the cut edge of the plastic
-        let shadow = outside(onCard - Point(0.010, 0.020) * Float(card.width)) / Float(card.width)
-        let shade = 1 - 0.62 * exponential(-max(shadow, 0) * max(shadow, 0) * 2_400)
-        return desk.color(place) * falloff * shade
+        if edge < 2 { return rim * falloff }
+        let ground = self.ground(place, onCard)
+        return (edge < 4 ? rim.mixed(with: ground, (edge - 2) / 2) : ground) * falloff
+    }
+
+    /// The card with a streak of gloss.
+    private func print(_ onCard: Point, _ away: Point) -> Color {
+        let streak = away.x * 0.8 + away.y - 0.04
+        return card.sample(onCard.x, onCard.y) * 0.95 + 0.10 * exponential(-streak * streak * 60)
+    }
+
+    /// The desk with the shadow of the card.
+    private func ground(_ place: Point, _ onCard: Point) -> Color {
+        let shadow = max(outside(onCard - Point(0.010, 0.020) * Float(card.width)) / Float(card.width), 0)
+        return desk.color(place) * (1 - 0.62 * exponential(-shadow * shadow * 2_400))
     }
 
     /// How far a place lies outside the rounded card, in pixels of the card; negative within.

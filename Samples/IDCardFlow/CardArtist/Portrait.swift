@@ -32,7 +32,10 @@ struct Portrait {
 
     private func clothes(on canvas: inout Canvas) {
         let neck = Outline(
-            [Point(9.4, 17), Point(14.6, 17), Point(14.8, 22.5), Point(16.5, 24), Point(12, 29), Point(7.5, 24), Point(9.2, 22.5)],
+            [
+                Point(9.4, 17), Point(14.6, 17), Point(14.8, 22.5), Point(16.5, 24), Point(12, 29), Point(7.5, 24),
+                Point(9.2, 22.5),
+            ],
             closed: true)
         fill(neck, on: &canvas) { place in
             Self.skin.mixed(with: Color(0.62, 0.44, 0.36), 0.75 - abs(place.y - 24) / 14)
@@ -58,7 +61,8 @@ struct Portrait {
         for x: Float in [8.3, 15.7] {
             for ring in 1...5 {
                 let radius = Float(ring) * 0.42
-                fill(Outline(center: Point(x, 15.4), radii: Point(radius, radius * 0.8)), on: &canvas, share: 0.05) { _ in
+                fill(Outline(center: Point(x, 15.4), radii: Point(radius, radius * 0.8)), on: &canvas, share: 0.05) {
+                    _ in
                     Color(0.86, 0.38, 0.34)
                 }
             }
@@ -75,9 +79,13 @@ struct Portrait {
             let turn = { (line: Outline) in isRight ? line.mirrored(at: 12) : line }
             let x: Float = isRight ? 14.6 : 9.4
             fill(turn(almond), on: &canvas) { _ in Color(0.97, 0.96, 0.94) }
-            fill(Outline(center: Point(x, 12.05), radii: Point(0.62, 0.66)), on: &canvas) { _ in Color(0.29, 0.19, 0.11) }
-            fill(Outline(center: Point(x, 12.05), radii: Point(0.3, 0.32)), on: &canvas) { _ in Color(0.04, 0.03, 0.03) }
-            fill(Outline(center: Point(x - 0.2, 11.8), radii: Point(0.14, 0.14)), on: &canvas) { _ in Color(repeating: 1) }
+            fill(Outline(center: Point(x, 12.05), radii: Point(0.62, 0.66)), on: &canvas) { _ in Color(0.29, 0.19, 0.11)
+            }
+            fill(Outline(center: Point(x, 12.05), radii: Point(0.3, 0.32)), on: &canvas) { _ in Color(0.04, 0.03, 0.03)
+            }
+            fill(Outline(center: Point(x - 0.2, 11.8), radii: Point(0.14, 0.14)), on: &canvas) { _ in
+                Color(repeating: 1)
+            }
             stroke([turn(lid)], pen: 0.26, Color(0.17, 0.10, 0.08), on: &canvas)
             stroke([turn(brow)], pen: 0.5, Self.hair, on: &canvas, share: 0.85)
         }
@@ -93,7 +101,9 @@ struct Portrait {
             ], closed: true
         ).smoothed(2)
         fill(lips, on: &canvas) { place in Color(0.78, 0.36, 0.36).mixed(with: Color(0.86, 0.5, 0.47), place.y - 17.3) }
-        let line = Outline([Point(9.9, 17.3), Point(11.3, 17.4), Point(12, 17.32), Point(12.7, 17.4), Point(14.1, 17.3)])
+        let line = Outline([
+            Point(9.9, 17.3), Point(11.3, 17.4), Point(12, 17.32), Point(12.7, 17.4), Point(14.1, 17.3),
+        ])
         stroke([line.smoothed()], pen: 0.14, Color(0.45, 0.17, 0.18), on: &canvas)
     }
 
@@ -101,13 +111,14 @@ struct Portrait {
         let front = Outline(
             [
                 Point(5.6, 15.5), Point(5.2, 9), Point(7.2, 4.6), Point(12, 3), Point(16.8, 4.6), Point(18.8, 9),
-                Point(18.4, 15.5), Point(17.4, 11.4), Point(15.6, 7.9), Point(12.6, 6.6), Point(9.4, 8.6), Point(6.9, 11),
+                Point(18.4, 15.5), Point(17.4, 11.4), Point(15.6, 7.9), Point(12.6, 6.6), Point(9.4, 8.6),
+                Point(6.9, 11),
             ], closed: true
         ).smoothed()
         fill(front, on: &canvas) { place in Self.hair.mixed(with: Color(0.36, 0.23, 0.15), 1 - abs(place.x - 9) / 5) }
         let strands = (0..<9).map { strand in
             let x = 7.4 + Float(strand) * 1.05
-            return Outline([Point(x + 1.4, 4.4), Point(x, 6.2), Point(x - 1.1, 8.6)]).smoothed()
+            return Outline([Point(x + 1.1, 4.1), Point(x + 0.3, 5.2), Point(x - 0.3, 6.4)]).smoothed()
         }
         stroke(strands, pen: 0.12, Color(0.45, 0.30, 0.2), on: &canvas, share: 0.35)
     }
@@ -123,7 +134,8 @@ struct Portrait {
 
     private static let hairBehind = Outline(
         [
-            Point(12, 2), Point(17.6, 3.4), Point(20, 9), Point(20, 16), Point(20.4, 23.4), Point(16, 24), Point(12, 21),
+            Point(12, 2), Point(17.6, 3.4), Point(20, 9), Point(20, 16), Point(20.4, 23.4), Point(16, 24),
+            Point(12, 21),
             Point(8, 24), Point(3.6, 23.4), Point(4, 16), Point(4, 9), Point(6.4, 3.4),
         ], closed: true
     ).smoothed()

@@ -20,15 +20,27 @@ enum StrokeFont {
         text.reduce(0) { $0 + advance($1, spacing) } * height / 6
     }
 
-    /// Characters of this font that this text has and the font has not.
+    /// The strokes of one character in the middle of a cell, as machines read it.
+    static func cell(_ character: Character, at origin: Point, height: Float) -> [Outline] {
+        let shift = (4 - breadth(character)) / 2 * height / 6
+        return outlines(String(character), at: origin + Point(shift, 0), height: height)
+    }
+
+    /// What of a text can't be written.
     static func missing(in text: String) -> Set<Character> { Set(text.filter { $0 != " " && glyphs[$0] == nil }) }
 
     private static func advance(_ character: Character, _ spacing: Float) -> Float {
         switch character {
         case " ": 3.2 * spacing
-        case "I", ".", ":", "1": 3.4 + spacing
-        case "M", "W": 4.4 + 1.4 * spacing
-        default: 4 + 1.4 * spacing
+        default: breadth(character) + 1.4 * spacing
+        }
+    }
+
+    private static func breadth(_ character: Character) -> Float {
+        switch character {
+        case "I": 2
+        case ".", ":", "'": 0.4
+        default: 4
         }
     }
 
@@ -46,7 +58,7 @@ enum StrokeFont {
         "A": "06 20 46,14 34", "B": "00 06,~00 30 40 42 33 03,~03 33 44 46 36 06",
         "C": "~41 40 20 00 01 05 06 26 46 45", "D": "00 06,~00 20 40 42 44 46 26 06", "E": "40 00 06 46,03 33",
         "F": "40 00 06,03 33", "G": "~41 40 20 00 01 05 06 26 46 45 43,43 23", "H": "00 06,40 46,03 43",
-        "I": "10 30,20 26,16 36", "J": "~40 44 46 16 05", "K": "00 06,40 03 46", "L": "00 06 46",
+        "I": "00 20,10 16,06 26", "J": "~40 44 46 16 05", "K": "00 06,40 03 46", "L": "00 06 46",
         "M": "06 00 23 40 46", "N": "06 00 46 40", "O": "o00 20 40 43 46 26 06 03",
         "P": "00 06,~00 30 40 42 43 33 03", "Q": "o00 20 40 43 46 26 06 03,24 46",
         "R": "00 06,~00 30 40 42 43 33 03,23 46", "S": "~41 40 20 00 01 03 23 43 45 46 26 06 05", "T": "00 40,20 26",
@@ -56,8 +68,8 @@ enum StrokeFont {
         "3": "~01 00 20 40 42 43 23,~23 43 44 46 26 06 05", "4": "36 30 04 44",
         "5": "40 00 03,~03 23 43 44 46 26 06 05", "6": "~41 40 20 00 03 06,o03 23 43 44 46 26 06 04",
         "7": "00 40 16", "8": "o00 20 40 41 43 23 03 01,o03 23 43 45 46 26 06 05",
-        "9": "~05 06 26 46 43 40,o00 20 40 41 43 23 03 02", "<": "41 03 45", "-": "13 33", ".": "26 26", "/": "06 40",
-        ":": "22 22,25 25", "'": "20 21", "#": "10 16,30 36,02 42,04 44",
+        "9": "~05 06 26 46 43 40,o00 20 40 41 43 23 03 02", "<": "41 03 45", "-": "13 33", ".": "06 06", "/": "06 40",
+        ":": "02 02,05 05", "'": "00 01", "#": "10 16,30 36,02 42,04 44",
     ]
 }
 
@@ -91,7 +103,8 @@ enum BrushFont {
             [(0.4, 5), (9.6, 5)], [(3.2, 5), (2.6, 7), (8.2, 7), (7.8, 9.2), (6.6, 9.9), (5.4, 9.2)],
         ],
         "生": [
-            [(2.8, 0.4), (1.8, 2.6), (0.4, 4.4)], [(2, 2.7), (9.2, 2.7)], [(1.6, 5.9), (8.6, 5.9)], [(0.3, 9.6), (9.7, 9.6)],
+            [(2.8, 0.4), (1.8, 2.6), (0.4, 4.4)], [(2, 2.7), (9.2, 2.7)], [(1.6, 5.9), (8.6, 5.9)],
+            [(0.3, 9.6), (9.7, 9.6)],
             [(5.2, 0), (5.2, 9.6)],
         ],
     ]
