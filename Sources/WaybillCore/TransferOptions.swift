@@ -30,8 +30,9 @@ public struct TransferOptions: Sendable, Hashable {
     public enum ExpectContinue: Sendable, Hashable {
         /// Never.
         case never
-        /// With bodies of more than so many bytes, or of unknown length.
-        case above(ByteCount)
+        /// With bodies of more than so many bytes, or of unknown length. A server that does not answer within the wait
+        /// gets the body all the same.
+        case above(ByteCount, wait: Duration = .milliseconds(200))
     }
 
     /// What is asked of TLS. The version is 1.2 or later, always.

@@ -28,6 +28,8 @@ final class CurlTransfer: @unchecked Sendable {
     private var ownFailure: (code: TransferError.Code, message: String, cause: (any Error)?)?
     private var reported: TransferProgress?
     private var hasReportedAcknowledged = false
+    /// The most that was ever handed to the kernel. libcurl sets its own count to zero before it asks to send again.
+    private var mostSent: Int64 = 0
 
     init(_ request: TransferRequest, sink: any TransferSink) {
         self.request = request
@@ -83,7 +85,14 @@ final class CurlTransfer: @unchecked Sendable {
 
     // MARK: - Called by libcurl
 
-    func connectionIsReady(_ ends: ConnectionEnds) {
+    /// The request is about to be written.
+    ///
+    /// - Returns: Whether it may be. libcurl comes here a second time when it wants to send a request again.
+    func connectionIsReady(_ ends: ConnectionEnds) -> Bool {
+        guard connection == nil || maySendAgain else {
+            ownFailure = (.connectionLost, "The connection broke before an answer came.", nil)
+            return false
+        }
         let isReused = easy!.long(CURLINFO_NUM_CONNECTS) == 0
         let connection = TransferConnection(
             isReused: isReused, peerAddress: ends.peerAddress, peerPort: Int(ends.peerPort))
@@ -92,6 +101,14 @@ final class CurlTransfer: @unchecked Sendable {
         // A connection of HTTP/2 is shared; what the kernel counts there is not this transfer's.
         if request.options.httpVersion == .http1 { probe = engine?.sockets.claim(ends, for: self) }
         if isFirst { sink?.transfer(.connected(connection)) }
+        return true
+    }
+
+    /// Whether the server can't have acted on what was sent so far: it asked for the request again without a question
+    /// (417), or no byte of the body was handed over of a request that has one, or no byte of it was acknowledged.
+    private var maySendAgain: Bool {
+        guard (feed?.handedOver ?? 0) == 0 else { return false }
+        return feed != nil || assembler.head?.status.code == 417 || (probe?.sample()?.acknowledged ?? 0) == 0
     }
 
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFeed.Answer {
@@ -106,7 +123,8 @@ final class CurlTransfer: @unchecked Sendable {
     /// libcurl rewinds a body to send it again: for a connection that died under it, among others. Only a body of which
     /// no byte was handed over may go on; sending again is decided above, by what was seen.
     func allowsRewind(to offset: Int) -> Bool {
-        offset == 0 && (feed?.handedOver ?? 0) == 0
+        mostSent = max(mostSent, feed?.handedOver ?? 0)
+        return offset == 0 && mostSent == 0
     }
 
     func takeHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -131,6 +149,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     func socketWillBeLetGo() {
+        if let easy { mostSent = max(mostSent, easy.offset(CURLINFO_SIZE_UPLOAD_T)) }
         probe?.letGo()
     }
 
@@ -225,10 +244,11 @@ final class CurlTransfer: @unchecked Sendable {
             ownFailure = (own, OutcomeTable.message(for: own, limits: request.options.limits), nil)
         }
         let (progress, isAcknowledged) = look()
+        let sent = max(progress.sent, mostSent)
         let evidence = TransferEvidence(
-            announced: request.body?.length, sent: progress.sent, acknowledged: progress.acknowledged,
+            announced: request.body?.length, sent: sent, acknowledged: progress.acknowledged,
             requestAcknowledged: (probe?.sample()?.acknowledged ?? 0) > 0 || assembler.head != nil,
-            isBodyComplete: isHandedOver(progress.sent), sawResponseHead: assembler.head != nil)
+            isBodyComplete: isHandedOver(sent), sawResponseHead: assembler.head != nil)
         let result = result(code: code, evidence: evidence, isAcknowledged: isAcknowledged)
         if case .success = result { report(progress, isAcknowledged: isAcknowledged) }
         closeBody()

@@ -61,7 +61,9 @@ extension EasyHandle {
         // The engine's own watch decides; libcurl's limit stands behind it, because its default is 300 s.
         let connect = request.options.limits.connect + .seconds(5)
         set(CURLOPT_CONNECTTIMEOUT_MS, connect.wholeMilliseconds)
-        set(CURLOPT_EXPECT_100_TIMEOUT_MS, 200)
+        if case .above(_, let wait) = request.options.expectContinue {
+            set(CURLOPT_EXPECT_100_TIMEOUT_MS, max(1, wait.wholeMilliseconds))
+        }
         set(CURLOPT_TCP_KEEPALIVE, true)
         setRateLimit(request.options.rateLimit)
     }
@@ -97,7 +99,9 @@ extension StringList {
     }
 
     private static func asksLeave(_ request: TransferRequest) -> Bool {
-        guard let body = request.body, case .above(let threshold) = request.options.expectContinue else { return false }
+        guard let body = request.body, case .above(let threshold, _) = request.options.expectContinue else {
+            return false
+        }
         return body.length.map { $0 > threshold.bytes } ?? true
     }
 }

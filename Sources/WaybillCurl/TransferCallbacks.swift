@@ -61,8 +61,7 @@ private func beforeRequest(
     }
     let ends = unsafe ConnectionEnds(
         localAddress: text(localAddress), localPort: localPort, peerAddress: text(peerAddress), peerPort: peerPort)
-    unsafe transfer(context).connectionIsReady(ends)
-    return CURL_PREREQFUNC_OK
+    return unsafe transfer(context).connectionIsReady(ends) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
 private func openSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ purpose: curlsocktype) -> Int32

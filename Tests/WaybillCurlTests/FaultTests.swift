@@ -60,7 +60,11 @@ import WaybillCurl
         let server = try LoopbackServer(.respond(200), .closeUnderRequest())
         #expect(try await run(.post(server.url(), PatternBody(10))).response().head.status == .ok)
         let end = await run(.post(server.url(), PatternBody(10))).end()
-        guard case .failure(let error) = end.result else { throw Recorder.Unexpected() }
+        guard case .failure(let error) = end.result else {
+            // The connection died before a byte of the body was handed over, so the request could go out anew.
+            #expect(server.requests.count == 2)
+            return
+        }
         #expect(error.code == .connectionLost || error.code == .resendRefused)
         #expect(server.requests.count == 1)
         // How much the peer's kernel had taken by then is a race; what is believed has to follow from it.
@@ -117,7 +121,8 @@ import WaybillCurl
         let server = try LoopbackServer(.early(Answer(200, text: "ok"), then: .hold), receiveBuffer: .kibibytes(64))
         let error = try await run(.post(server.url(), PatternBody(32 << 20)) { $0.limits.stall = .milliseconds(300) })
             .failure()
-        #expect(error.code == .bodyNotTaken)
+        // libcurl ends the transfer with the answer, or goes on until the peer has stalled; neither is a success.
+        #expect(error.code == .bodyNotTaken || error.code == .stalled)
         #expect(error.status == .ok)
         guard case .incomplete = error.outcome else { throw Recorder.Unexpected() }
     }
@@ -144,6 +149,17 @@ import WaybillCurl
     }
 
     // MARK: All of it left
+
+    @Test(arguments: [nil, 0, 10] as [Int?])
+    func `a request that was taken on a kept-alive connection is never sent again`(count: Int?) async throws {
+        // libcurl by itself repeats a request of which no answer came, when its connection had served before.
+        let server = try LoopbackServer(.respond(200), .closeWithoutAnswer())
+        let body = count.map { PatternBody($0) }
+        #expect(try await run(.post(server.url(), body)).response().head.status == .ok)
+        let error = try await run(.post(server.url(), body)).failure()
+        #expect(error.outcome == .unknown)
+        #expect(server.requests.count == 2)
+    }
 
     @Test(arguments: [Behaviour.Closing.finish, .abandon, .reset])
     func `a server that takes everything and goes leaves the outcome unknown`(closing: Behaviour.Closing) async throws {

@@ -8,6 +8,7 @@ import WaybillCore
 final class Recorder: TransferSink {
     private struct State {
         var events: [TransferEvent] = []
+        var endedAt: ContinuousClock.Instant?
         var waiters: [(isMet: @Sendable ([TransferEvent]) -> Bool, resume: CheckedContinuation<Void, Never>)] = []
     }
 
@@ -21,6 +22,7 @@ final class Recorder: TransferSink {
     func transfer(_ event: TransferEvent) {
         let met = state.withLock { state in
             state.events.append(event)
+            if event.end != nil { state.endedAt = .now }
             let events = state.events
             let met = state.waiters.filter { $0.isMet(events) }.map(\.resume)
             state.waiters.removeAll { $0.isMet(events) }
@@ -30,6 +32,9 @@ final class Recorder: TransferSink {
     }
 
     var events: [TransferEvent] { state.withLock { $0.events } }
+
+    /// When the engine told of the end: its own time, whatever the load does to the test's.
+    var endedAt: ContinuousClock.Instant? { state.withLock { $0.endedAt } }
 
     func waitUntil(_ isMet: @escaping @Sendable ([TransferEvent]) -> Bool) async {
         await withCheckedContinuation { continuation in

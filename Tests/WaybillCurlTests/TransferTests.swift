@@ -116,7 +116,8 @@ import WaybillCurl
     @Test func `a large body asks leave first and then comes whole`() async throws {
         let server = try LoopbackServer(.respond(200))
         let body = PatternBody(100_000)
-        _ = try await run(.post(server.url(), body) { $0.expectContinue = .above(.bytes(50_000)) }).response()
+        let patient = TransferOptions.ExpectContinue.above(.bytes(50_000), wait: .seconds(50))
+        _ = try await run(.post(server.url(), body) { $0.expectContinue = patient }).response()
         let request = try await server.request(0)
         #expect(request.value(of: "Expect") == "100-continue")
         #expect(request.body == body.bytes)
@@ -131,7 +132,8 @@ import WaybillCurl
 
     @Test func `a server that says no to the question gets no body`() async throws {
         let server = try LoopbackServer(.refuse(413))
-        let recorder = run(.post(server.url(), PatternBody(100_000)) { $0.expectContinue = .above(.bytes(0)) })
+        let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
+        let recorder = run(.post(server.url(), PatternBody(100_000)) { $0.expectContinue = patient })
         let end = await recorder.end()
         #expect(try end.result.get().head.status.code == 413)
         #expect(end.evidence.sent == 0)
@@ -141,7 +143,8 @@ import WaybillCurl
     @Test func `a server that does not know the question is asked again without it`() async throws {
         let server = try LoopbackServer(.refuse(417))
         let body = PatternBody(100_000)
-        let response = try await run(.post(server.url(), body) { $0.expectContinue = .above(.bytes(0)) }).response()
+        let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
+        let response = try await run(.post(server.url(), body) { $0.expectContinue = patient }).response()
         #expect(response.head.status == .ok)
         #expect(try await server.request(1).body == body.bytes)
     }
