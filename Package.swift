@@ -62,7 +62,7 @@ let package = Package(
         // Door.
         .executableTarget(
             name: "WaybillCLI",
-            dependencies: ["Waybill", argumentParser, logging, httpTypes],
+            dependencies: ["Waybill", "WaybillCurl", argumentParser, logging, httpTypes],
             swiftSettings: swift),
 
         // Tests.

@@ -26,6 +26,21 @@ let package = Package(
             name: "Receiver", dependencies: ["ReceiverKit"], path: "Receiver/Command", swiftSettings: settings),
         .testTarget(
             name: "ReceiverTests", dependencies: ["ReceiverKit"], path: "Receiver/Tests", swiftSettings: settings),
+
+        // Two sides of a specimen identity card, drawn, photographed, prepared and posted.
+        .target(
+            name: "CCardJPEG", path: "IDCardFlow/CCardJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
+        .target(
+            name: "CardArtist", dependencies: ["CCardJPEG"], path: "IDCardFlow/CardArtist", swiftSettings: settings),
+        .executableTarget(
+            name: "IDCardFlow",
+            dependencies: ["ReceiverKit", "CardArtist", .product(name: "Waybill", package: "waybill")],
+            path: "IDCardFlow/Command", swiftSettings: settings),
+        .testTarget(
+            name: "IDCardFlowTests",
+            dependencies: ["CardArtist", "IDCardFlow", "ReceiverKit", .product(name: "Waybill", package: "waybill")],
+            path: "IDCardFlow/Tests",
+            swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

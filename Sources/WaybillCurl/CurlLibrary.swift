@@ -6,6 +6,8 @@ public struct CurlLibrary: Sendable {
     public let version: String
     /// The TLS library and its version, or `nil` when libcurl was built without.
     public let tls: String?
+    /// The PEM file with the authorities that are trusted by default, or `nil` when none was built in.
+    public let certificateAuthorities: String?
     /// Whether name look-ups run beside the engine's thread. Without it a slow name server delays every transfer.
     public let hasAsynchronousNameLookup: Bool
     /// Whether HTTP/2 is there.
@@ -17,6 +19,7 @@ public struct CurlLibrary: Sendable {
         func text(_ pointer: UnsafePointer<CChar>?) -> String? { unsafe pointer.map { unsafe String(cString: $0) } }
         return unsafe CurlLibrary(
             version: text(info.version) ?? "?", tls: text(info.ssl_version),
+            certificateAuthorities: text(info.cainfo),
             hasAsynchronousNameLookup: info.features & CURL_VERSION_ASYNCHDNS != 0,
             hasHTTP2: info.features & CURL_VERSION_HTTP2 != 0)
     }

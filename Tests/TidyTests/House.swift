@@ -13,7 +13,7 @@ enum House {
         "WaybillCurl": ["WaybillCore", "CWaybillCurl", "HTTPTypes", "Logging"],
         "Waybill": ["WaybillCore", "WaybillMultipart", "WaybillJPEG", "WaybillCurl", "HTTPTypes", "Logging"],
         "WaybillTesting": ["WaybillCore", "HTTPTypes"],
-        "WaybillCLI": ["Waybill", "ArgumentParser", "Logging", "HTTPTypes"],
+        "WaybillCLI": ["Waybill", "WaybillCurl", "ArgumentParser", "Logging", "HTTPTypes"],
     ]
 
     /// What the toolchain brings and any target may import.

@@ -10,6 +10,9 @@
 
 #pragma clang assume_nonnull begin
 
+// The version of libjpeg-turbo that this was built with.
+const char *wb_jpeg_library_version(void);
+
 // MARK: A flag that one thread raises and another looks at.
 
 typedef struct wb_jpeg_flag wb_jpeg_flag;

@@ -5,9 +5,9 @@ import WaybillCore
 ///
 /// Where a list of the dangerous would always miss one, it keeps a list of the harmless: a header value is shown only if
 /// its field is known to carry no credential.
-enum Redaction {
+package enum Redaction {
     /// A URL without user, password, query and fragment: `https://<redacted>@host/path?<redacted>`.
-    static func url(_ url: String) -> String {
+    package static func url(_ url: String) -> String {
         var rest = Substring(url)
         var tail = ""
         if let fragment = rest.firstIndex(of: "#") { rest = rest[..<fragment] }
@@ -28,7 +28,7 @@ enum Redaction {
 
     /// Text of foreign origin with control characters, escapes and direction marks made visible, so that it can't
     /// rewrite the terminal or the log it is printed to.
-    static func escaped(_ text: String) -> String {
+    package static func escaped(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar.properties.generalCategory {
@@ -67,7 +67,7 @@ enum Redaction {
     }
 
     /// The text with every one of the secrets replaced.
-    static func scrub(_ text: String, of secrets: [String]) -> String {
+    package static func scrub(_ text: String, of secrets: [String]) -> String {
         secrets.reduce(text) { text, secret in
             guard text.utf8.count >= secret.utf8.count else { return text }
             return text.split(separator: secret, omittingEmptySubsequences: false).joined(separator: Secret.placeholder)

@@ -48,6 +48,11 @@ public struct MultipartPart: Sendable {
         MultipartPart(name, fileName: nil, contentType: nil, content: .secret(value))
     }
 
+    /// A field with a text whose bytes are sent as they are: line breaks are not touched, and it need not be UTF-8.
+    package static func rawText(_ name: String, _ bytes: [UInt8], isSecret: Bool) -> MultipartPart {
+        MultipartPart(name, fileName: nil, contentType: nil, content: .rawText(bytes, isSecret: isSecret))
+    }
+
     /// A part with bytes from memory, sent as they are.
     public static func data(
         _ name: String, _ bytes: some Sequence<UInt8>, fileName: String? = nil, contentType: String? = nil
@@ -109,6 +114,8 @@ public struct MultipartPart: Sendable {
 package enum PartContent: Sendable {
     case text(String)
     case secret(Secret)
+    /// A text whose bytes are sent as they are, in whatever encoding.
+    case rawText([UInt8], isSecret: Bool)
     case bytes([UInt8])
     case file(path: String)
     case encoding(@Sendable () throws -> [UInt8])
@@ -124,7 +131,8 @@ extension MultipartPart: CustomStringConvertible, CustomReflectable {
         if let contentType { words.append(quoted(contentType)) }
         switch content {
         case .text(let text): words.append("text of \(text.utf8.count) bytes")
-        case .secret: words.append(Secret.placeholder)
+        case .secret, .rawText(_, isSecret: true): words.append(Secret.placeholder)
+        case .rawText(let bytes, isSecret: false): words.append("text of \(bytes.count) bytes")
         case .bytes(let bytes): words.append("\(bytes.count) bytes")
         case .file(let path): words.append("file \(quoted(path))")
         case .encoding: words.append("JSON")

@@ -12,7 +12,7 @@ extension MultipartPart {
         switch content {
         case .text(let text): return (self, .bytes(FormText.withNormalLineBreaks(text)))
         case .secret(let secret): return (self, .bytes(FormText.withNormalLineBreaks(secret.value)))
-        case .bytes(let bytes): return (self, .bytes(bytes))
+        case .bytes(let bytes), .rawText(let bytes, _): return (self, .bytes(bytes))
         case .file(let path): return (self, .file(try await Self.inspect(path, at: place)))
         case .encoding(let encode):
             do {
@@ -57,7 +57,7 @@ extension MultipartPart {
         if let contentType { return contentType }
         if let fileName { return ContentTypes.forFile(named: fileName) ?? ContentTypes.unknown }
         switch self.content {
-        case .text, .secret: return nil
+        case .text, .secret, .rawText: return nil
         default: return ContentTypes.unknown
         }
     }

@@ -1,0 +1,74 @@
+import Waybill
+
+/// A setting for one part of the form, `front=100KiB`, or for all pictures, `100KiB`.
+struct PartSetting<Value: Sendable & Hashable>: Sendable, Hashable {
+    /// The field name, or `nil` for all pictures.
+    var name: String?
+    var value: Value
+
+    /// - Parameter read: Reads the value, or says why it is none.
+    init(_ text: String, read: (String) throws(CommandFailure) -> Value) throws(CommandFailure) {
+        // Field names may hold a "=", sizes and qualities can't.
+        if let equals = text.lastIndex(of: "=") {
+            name = String(text[..<equals])
+            value = try read(String(text[text.index(after: equals)...]))
+        } else {
+            name = nil
+            value = try read(text)
+        }
+    }
+}
+
+/// Which parts of a form are pictures, and what they have to become.
+struct PictureSettings: Sendable {
+    private let maxBytes: [PartSetting<ByteCount>]
+    private let quality: [PartSetting<Int>]
+
+    init(maxBytes: [String], quality: [String]) throws(CommandFailure) {
+        self.maxBytes = try Self.parse(maxBytes, "--max-bytes", SizeArgument.size)
+        self.quality = try Self.parse(quality, "--quality", SizeArgument.quality)
+    }
+
+    /// What a file part has to become, or `nil` when it is sent as it is. The setting that names it goes before the one
+    /// for all, and later ones before earlier ones.
+    func options(forPart name: String, isJPEG: Bool) -> JPEGOptions? {
+        let size = Self.value(of: maxBytes, name, isJPEG)
+        let quality = Self.value(of: quality, name, isJPEG)
+        guard size != nil || quality != nil else { return nil }
+        return JPEGOptions(maxBytes: size, quality: quality)
+    }
+
+    /// Says which setting belongs to no part: a name that is mistyped must not send the original.
+    func checkUse(by files: [(name: String, isJPEG: Bool)]) throws(CommandFailure) {
+        try Self.check(maxBytes, "--max-bytes", files)
+        try Self.check(quality, "--quality", files)
+    }
+
+    private static func parse<Value>(
+        _ texts: [String], _ option: String, _ read: (String, String) throws(CommandFailure) -> Value
+    ) throws(CommandFailure) -> [PartSetting<Value>] {
+        var settings: [PartSetting<Value>] = []
+        for text in texts {
+            settings.append(try PartSetting(text) { (value) throws(CommandFailure) in try read(value, option) })
+        }
+        return settings
+    }
+
+    private static func value<Value>(of settings: [PartSetting<Value>], _ name: String, _ isJPEG: Bool) -> Value? {
+        settings.last { $0.name == name }?.value ?? (isJPEG ? settings.last { $0.name == nil }?.value : nil)
+    }
+
+    private static func check<Value>(
+        _ settings: [PartSetting<Value>], _ option: String, _ files: [(name: String, isJPEG: Bool)]
+    ) throws(CommandFailure) {
+        for setting in settings {
+            if let name = setting.name {
+                guard files.contains(where: { $0.name == name }) else {
+                    throw .usage("\(option): no -F sends a file as \"\(Redaction.escaped(name))\". Name a part that does.")
+                }
+            } else if !files.contains(where: \.isJPEG) {
+                throw .usage("\(option): no -F sends a JPEG. Name the part: \(option) NAME=…")
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Waybill
+
+/// How the command ends, as a number that scripts can act on.
+enum Exit: Int32, Sendable, Hashable, CaseIterable {
+    case done = 0
+    case rejected = 1
+    case usage = 2
+    case source = 3
+    case sourceChanged = 4
+    case transient = 5
+    case unknown = 6
+    case fatal = 7
+    case interrupted = 130
+    case terminated = 143
+
+    /// What each number means.
+    var meaning: String {
+        switch self {
+        case .done: "done"
+        case .rejected: "the server answered with an error; its answer is on standard output"
+        case .usage: "the command was called wrongly; nothing was sent"
+        case .source: "a file is missing, unreadable, or no picture that can be made to fit"
+        case .sourceChanged: "a file changed while it was sent; the server has nothing whole"
+        case .transient: "the network failed before the server had everything; trying again may help"
+        case .unknown: "everything was sent and no whole answer came: look before you send it again"
+        case .fatal: "trying again will not help: a certificate is not trusted, a file can't be written"
+        case .interrupted: "stopped by SIGINT"
+        case .terminated: "stopped by SIGTERM"
+        }
+    }
+
+    /// All numbers with their meanings, a line each.
+    static var table: String {
+        allCases.map { exit in
+            let number = String(exit.rawValue)
+            return "  \(String(repeating: " ", count: 3 - number.utf8.count))\(number)  \(exit.meaning)"
+        }.joined(separator: "\n")
+    }
+
+    /// The end that a signal asks for.
+    static func signal(_ number: Int32) -> Exit { number == 15 ? .terminated : .interrupted }
+}
+
+extension Exit {
+    /// How an upload that failed ends the command.
+    ///
+    /// What is known of the server's side goes before what failed: after `unknown` nobody may send again on a guess.
+    init(_ error: UploadError, signal: Int32?) {
+        if error.isCancelled {
+            self = .signal(signal ?? 2)
+        } else if error.code == .rejected || error.outcome == .rejected {
+            self = .rejected
+        } else if error.outcome == .unknown {
+            self = .unknown
+        } else {
+            self = Self.codes[error.code.description] ?? .transient
+        }
+    }
+
+    /// How a picture that could not be made ends the command.
+    init(_ error: JPEGError, signal: Int32?) {
+        self = error.isCancelled ? .signal(signal ?? 2) : Self.codes[error.code.description] ?? .source
+    }
+
+    /// Every code whose failure has nothing to do with the network.
+    static let codes: [String: Exit] = {
+        let usage = [
+            "invalidURL", "invalidRequest", "invalidContentType", "invalidHeader", "invalidFieldName", "invalidFileName",
+            "emptyFieldName", "headerTooLarge", "invalidOptions",
+        ]
+        let source = [
+            "fileNotFound", "notARegularFile", "fileNotReadable", "readFailed", "preparationFailed", "notAJPEG", "empty",
+            "truncated", "corrupt", "noPixels", "tooManyPixels", "tooManyBytes", "tooManyScans", "unsupportedPrecision",
+            "unsupportedProcess", "unsupportedComponents", "cannotReachLimit",
+        ]
+        let fatal = ["certificateNotTrusted", "outOfMemory", "boundaryInContent"]
+        var table: [String: Exit] = ["sourceChanged": .sourceChanged]
+        for name in usage { table[name] = .usage }
+        for name in source { table[name] = .source }
+        for name in fatal { table[name] = .fatal }
+        return table
+    }()
+}

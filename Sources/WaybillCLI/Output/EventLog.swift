@@ -1,0 +1,34 @@
+import Logging
+import Waybill
+
+/// Prints the events of a transfer for `-v`, a line each: `* 0.012 s  attempt ended  attempt=1 status=200`.
+struct EventLog: LogHandler {
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level = .trace
+    private let console: Console
+    private let start = ContinuousClock.now
+
+    init(_ console: Console) {
+        self.console = console
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let all = metadata.merging(event.metadata ?? [:]) { _, new in new }
+        let facts = all.keys.sorted().compactMap { key in
+            all[key].map { "\(key)=\(Self.text(of: $0))" }
+        }
+        let mark = event.level >= .warning ? "! " : "* "
+        let time = SummaryText.seconds(ContinuousClock.now - start)
+        console.line(([mark + time, " \(event.message)"] + facts).joined(separator: " "))
+    }
+
+    private static func text(of value: Logger.Metadata.Value) -> String {
+        let text = "\(value)"
+        return text.contains(" ") ? "\"\(text)\"" : text
+    }
+}

@@ -1,0 +1,120 @@
+import Waybill
+
+/// What shows how an upload comes along.
+protocol ProgressReporter: Sendable {
+    /// A new snapshot, so long after the start.
+    func update(_ progress: UploadProgress, at time: Duration)
+    /// A fifth of a second has passed.
+    func tick(at time: Duration)
+    /// Nothing more is to be shown.
+    func end()
+}
+
+/// When something is due that is shown every so often, and at once when what it shows has changed in kind.
+struct Pace: Sendable {
+    private let interval: Duration
+    private let showsChanges: Bool
+    private var last: Duration?
+    private var kind: Kind?
+
+    private struct Kind: Equatable {
+        var phase: UploadPhase
+        var attempt: Int
+    }
+
+    /// - Parameter showsChanges: Whether a new phase or attempt is shown at once.
+    init(every interval: Duration, showsChanges: Bool, startingAt start: Duration?) {
+        self.interval = interval
+        self.showsChanges = showsChanges
+        last = start
+    }
+
+    /// Whether a snapshot is to be shown now; it is taken to be, if so.
+    mutating func isDue(_ progress: UploadProgress, at time: Duration) -> Bool {
+        let now = Kind(phase: progress.phase, attempt: progress.attempt)
+        let isNew = showsChanges && now != kind
+        kind = now
+        let isTime = last.map { time - $0 >= interval } ?? true
+        guard isNew || isTime else { return false }
+        last = time
+        return true
+    }
+}
+
+/// Redraws a bar on the terminal, five times a second at most.
+final class TerminalReporter: ProgressReporter {
+    private let console: Console
+    private let latest = Locked<UploadProgress?>(nil)
+
+    init(_ console: Console) {
+        self.console = console
+    }
+
+    func update(_ progress: UploadProgress, at time: Duration) {
+        latest.withLock { $0 = progress }
+    }
+
+    func tick(at time: Duration) {
+        guard let progress = latest.withLock({ $0 }) else { return }
+        // Asked anew each time: the window may have another size by now.
+        console.bar(ProgressLine.text(progress, columns: Terminal.columns))
+    }
+
+    func end() { console.bar("") }
+}
+
+/// Writes a line a minute where lines can't be redrawn.
+final class PlainReporter: ProgressReporter {
+    private struct State {
+        var latest: UploadProgress?
+        var pace = Pace(every: .seconds(60), showsChanges: false, startingAt: .zero)
+    }
+
+    private let console: Console
+    private let state = Locked(State())
+
+    init(_ console: Console) {
+        self.console = console
+    }
+
+    func update(_ progress: UploadProgress, at time: Duration) {
+        state.withLock { $0.latest = progress }
+    }
+
+    func tick(at time: Duration) {
+        let due = state.withLock { state -> UploadProgress? in
+            guard let progress = state.latest, state.pace.isDue(progress, at: time) else { return nil }
+            return progress
+        }
+        if let due { console.line(PlainLine.text(due)) }
+    }
+
+    func end() {}
+}
+
+/// Writes a JSON line with every new phase, and one a second while bytes move.
+final class JSONReporter: ProgressReporter {
+    private let output: JSONOutput
+    private let pace = Locked(Pace(every: .seconds(1), showsChanges: true, startingAt: nil))
+
+    init(_ output: JSONOutput) {
+        self.output = output
+    }
+
+    func update(_ progress: UploadProgress, at time: Duration) {
+        // The end is told by the summary.
+        guard !progress.phase.isTerminal, pace.withLock({ $0.isDue(progress, at: time) }) else { return }
+        // Nobody reads any more: the upload goes on all the same, and its summary says so.
+        try? output.write("progress", ProgressJSON.members(of: progress))
+    }
+
+    func tick(at time: Duration) {}
+    func end() {}
+}
+
+/// Shows nothing.
+struct SilentReporter: ProgressReporter {
+    func update(_ progress: UploadProgress, at time: Duration) {}
+    func tick(at time: Duration) {}
+    func end() {}
+}

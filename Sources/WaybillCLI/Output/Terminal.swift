@@ -1,0 +1,57 @@
+import Glibc
+
+/// What is known of the terminal behind standard error.
+enum Terminal {
+    /// Whether lines may be redrawn there: it is a terminal, and nobody says that it is a poor one or a log.
+    static func canRedraw(_ environment: (String) -> String?) -> Bool {
+        isatty(2) == 1 && environment("TERM") != "dumb" && (environment("CI") ?? "").isEmpty
+    }
+
+    /// Whether colours are wanted there (https://no-color.org).
+    static func canColour(_ environment: (String) -> String?) -> Bool {
+        canRedraw(environment) && (environment("NO_COLOR") ?? "").isEmpty
+    }
+
+    /// How wide it is now; 80 when it does not say.
+    static var columns: Int {
+        var size = winsize()
+        let code = unsafe withUnsafeMutablePointer(to: &size) { unsafe ioctl(2, UInt(TIOCGWINSZ), $0) }
+        return code == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
+    }
+}
+
+/// How texts look on a terminal.
+enum TerminalText {
+    /// How many columns a text takes: two for East Asian and emoji characters, none for marks that join the one before
+    /// (Unicode Standard Annex 11).
+    static func columns(of text: String) -> Int {
+        text.unicodeScalars.reduce(0) { $0 + columns(of: $1) }
+    }
+
+    /// The text cut to so many columns, with `…` in the place of what is missing.
+    static func fitted(_ text: String, to limit: Int) -> String {
+        guard columns(of: text) > limit else { return text }
+        var kept = String.UnicodeScalarView()
+        var used = 0
+        for scalar in text.unicodeScalars {
+            let width = columns(of: scalar)
+            guard used + width <= limit - 1 else { break }
+            kept.append(scalar)
+            used += width
+        }
+        return limit > 0 ? String(kept) + "…" : ""
+    }
+
+    private static func columns(of scalar: Unicode.Scalar) -> Int {
+        switch scalar.properties.generalCategory {
+        case .nonspacingMark, .enclosingMark, .format, .control: 0
+        default: wide.contains { $0.contains(scalar.value) } ? 2 : 1
+        }
+    }
+
+    private static let wide: [ClosedRange<UInt32>] = [
+        0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x4DBF, 0x4E00...0x9FFF, 0xA000...0xA4CF, 0xA960...0xA97C,
+        0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F,
+        0x1F680...0x1F6FF, 0x1F900...0x1F9FF, 0x20000...0x3FFFD,
+    ]
+}

@@ -1,0 +1,120 @@
+import Waybill
+
+/// One `-F` or `--form-string`, understood but not yet acted on.
+///
+/// The grammar is curl's (`curl(1)`, `-F`): `name=value`, `name=@file`, `name=@one,two`, `name=<file`, each followed by
+/// `;type=…` and `;filename=…`, values in double quotes where they hold a `;` or `,`. One thing is added:
+/// `name=env:VAR`. Where curl warns and drops a piece of the argument, this refuses: what was dropped was meant.
+struct FormArgument: Sendable, Hashable {
+    /// Where the content comes from.
+    enum Source: Sendable, Hashable {
+        /// The argument itself.
+        case literal(String)
+        /// Files, each sent as a file part of its own.
+        case files([File])
+        /// A file whose bytes become a text; `-` is standard input. Not to be printed.
+        case textFile(String)
+        /// An environment variable. Not to be printed.
+        case environment(String)
+    }
+
+    /// A file to send.
+    struct File: Sendable, Hashable {
+        var path: String
+        var contentType: String?
+        var fileName: String?
+    }
+
+    var name: String
+    var source: Source
+    /// Of a text.
+    var contentType: String?
+    /// Of a text.
+    var fileName: String?
+
+    /// Reads an argument of `--form-string`: everything behind the first `=` is the value.
+    init(literal text: String) throws(CommandFailure) {
+        (name, source) = (try Self.name(of: text, option: "--form-string"), .literal(Self.content(of: text)))
+    }
+
+    /// Reads an argument of `-F`.
+    init(_ text: String) throws(CommandFailure) {
+        name = try Self.name(of: text, option: "-F")
+        let content = Self.content(of: text)
+        do throws(FormScanner.Problem) {
+            switch content.unicodeScalars.first {
+            case "@": source = .files(try Self.files(content))
+            case "<":
+                let (path, parameters) = try Self.single(Substring(content.unicodeScalars.dropFirst()))
+                guard !path.isEmpty else { throw .init("names no file behind \"<\"") }
+                source = .textFile(path)
+                (contentType, fileName) = (parameters.contentType, parameters.fileName)
+            case "(":
+                throw .init("begins with \"(\", which means a form in a form to curl. Servers don't read these")
+            default:
+                let (value, parameters) = try Self.single(content[...])
+                source = try Self.source(ofValue: value, in: content)
+                (contentType, fileName) = (parameters.contentType, parameters.fileName)
+            }
+        } catch {
+            throw .usage(
+                "-F: the value of \"\(Redaction.escaped(name))\" \(error.message). "
+                    + "To send a text as it stands: --form-string '\(Redaction.escaped(name))=…'")
+        }
+    }
+
+    private static func name(of text: String, option: String) throws(CommandFailure) -> String {
+        guard let equals = text.unicodeScalars.firstIndex(of: "=") else {
+            throw .usage("\(option) takes name=value; one of them has no \"=\".")
+        }
+        guard equals > text.startIndex else {
+            throw .usage("\(option) takes name=value; one of them has nothing before the \"=\".")
+        }
+        return String(text[..<equals])
+    }
+
+    private static func content(of text: String) -> String {
+        guard let equals = text.unicodeScalars.firstIndex(of: "=") else { return "" }
+        return String(text.unicodeScalars[text.unicodeScalars.index(after: equals)...])
+    }
+}
+
+extension FormArgument {
+    private static func source(ofValue value: String, in content: String) throws(FormScanner.Problem) -> Source {
+        // A quoted value is what it says.
+        guard content.unicodeScalars.first != "\"", value.hasPrefix("env:") else { return .literal(value) }
+        let variable = String(value.dropFirst(4))
+        let isName = { (byte: UInt8) in
+            byte == UInt8(ascii: "_") || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
+                || (0x61...0x7A).contains(byte)
+        }
+        guard let first = variable.utf8.first, !(0x30...0x39).contains(first), variable.utf8.allSatisfy(isName) else {
+            throw .init("names no environment variable behind \"env:\"")
+        }
+        return .environment(variable)
+    }
+
+    private static func single(
+        _ content: Substring
+    ) throws(FormScanner.Problem) -> (String, FormParameters) {
+        var scanner = FormScanner(content, stop: nil)
+        let value = try scanner.word()
+        return (value, try FormParameters(&scanner))
+    }
+
+    private static func files(_ content: String) throws(FormScanner.Problem) -> [File] {
+        var scanner = FormScanner(Substring(content.unicodeScalars.dropFirst()), stop: ",")
+        var files: [File] = []
+        repeat {
+            let path = try scanner.word()
+            guard !path.isEmpty else { throw .init("names no file behind \"\(files.isEmpty ? "@" : ",")\"") }
+            guard path != "-" else {
+                throw .init(
+                    "is standard input, whose length nobody knows beforehand. Write it to a file first")
+            }
+            let parameters = try FormParameters(&scanner)
+            files.append(File(path: path, contentType: parameters.contentType, fileName: parameters.fileName))
+        } while scanner.take(",")
+        return files
+    }
+}

@@ -1,0 +1,74 @@
+import Glibc
+import Waybill
+
+/// Turns arguments into a form: reads the texts that stand in files and in the environment, and marks the secrets.
+///
+/// Files that are sent as files are not touched here; the session opens them, and says which part they belong to.
+struct FormAssembly {
+    private(set) var parts: [MultipartPart] = []
+    /// Texts that must not appear in anything the command prints.
+    private(set) var secrets: [String] = []
+    private var files: [(name: String, isJPEG: Bool)] = []
+
+    /// - Parameter environment: Looks up a variable.
+    init(
+        _ arguments: [FormArgument], pictures: PictureSettings, environment: (String) -> String?
+    ) throws(CommandFailure) {
+        for argument in arguments {
+            switch argument.source {
+            case .literal(let text):
+                add(argument, Array(text.utf8), isSecret: false)
+            case .environment(let variable):
+                guard let value = environment(variable) else {
+                    throw .usage(
+                        "-F: the environment has no \(variable), which \"\(Redaction.escaped(argument.name))\" asks for.")
+                }
+                add(argument, Array(value.utf8), isSecret: true)
+            case .textFile(let path):
+                let purpose = "-F \"\(Redaction.escaped(argument.name))\""
+                add(argument, try InputFile.read(path, for: purpose), isSecret: true)
+            case .files(let files):
+                for file in files { try add(file, named: argument.name, pictures) }
+            }
+        }
+        try pictures.checkUse(by: files)
+    }
+
+    private mutating func add(_ argument: FormArgument, _ bytes: [UInt8], isSecret: Bool) {
+        var part = MultipartPart.rawText(argument.name, bytes, isSecret: isSecret)
+        part.contentType = argument.contentType
+        part.fileName = argument.fileName
+        parts.append(part)
+        if isSecret { secrets.append(String(decoding: bytes, as: UTF8.self)) }
+    }
+
+    private mutating func add(
+        _ file: FormArgument.File, named name: String, _ pictures: PictureSettings
+    ) throws(CommandFailure) {
+        let plain = MultipartPart.file(name, path: file.path, fileName: file.fileName, contentType: file.contentType)
+        let isJPEG = plain.contentType.map { Self.isJPEG($0) } ?? false
+        files.append((name, isJPEG))
+        guard let options = pictures.options(forPart: name, isJPEG: isJPEG) else {
+            parts.append(plain)
+            return
+        }
+        if let type = file.contentType, !Self.isJPEG(type) {
+            throw .usage(
+                "-F: \"\(Redaction.escaped(name))\" is made a JPEG to fit its limit, and can't have the type "
+                    + "\(Redaction.escaped(type)). Leave out ;type=.")
+        }
+        parts.append(.image(name, path: file.path, fileName: file.fileName, options))
+    }
+
+    private static func isJPEG(_ contentType: String) -> Bool {
+        let type = contentType.prefix { $0 != ";" }.trimmingBlanks.lowercased()
+        return type == "image/jpeg" || type == "image/jpg" || type == "image/pjpeg"
+    }
+}
+
+/// The environment of this process.
+enum Environment {
+    static func value(of name: String) -> String? {
+        unsafe getenv(name).map { unsafe String(cString: $0) }
+    }
+}

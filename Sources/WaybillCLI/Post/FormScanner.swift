@@ -1,0 +1,134 @@
+/// Cuts the value of a `-F` argument into words, as curl's tool does (`tool_formparse.c`): blanks around a word go, a word
+/// in double quotes knows `\"` and `\\`.
+struct FormScanner {
+    /// What is wrong with an argument; goes on behind "the value of NAME …".
+    struct Problem: Error, Hashable {
+        let message: String
+        init(_ message: String) { self.message = message }
+    }
+
+    private(set) var rest: Substring.UnicodeScalarView
+    /// What ends a word besides `;`.
+    private let stop: Unicode.Scalar?
+
+    init(_ text: Substring, stop: Unicode.Scalar?) {
+        rest = text.unicodeScalars
+        self.stop = stop
+    }
+
+    /// The next word, which may be empty.
+    mutating func word() throws(Problem) -> String {
+        skipBlanks()
+        if rest.first == "\"" { return try quotedWord() }
+        return Self.trimmed(upToSeparator())
+    }
+
+    /// Everything up to the next separator, without the blanks at its end.
+    mutating func raw() -> Substring.UnicodeScalarView {
+        skipBlanks()
+        var text = upToSeparator()
+        while let last = text.last, Self.isBlank(last) { text.removeLast() }
+        return text
+    }
+
+    /// Takes this character, if it is next.
+    mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+        guard rest.first == scalar else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    /// Takes this word in lower case, if it is next in any case.
+    mutating func takePrefix(_ prefix: String) -> Bool {
+        var tail = rest
+        for scalar in prefix.unicodeScalars {
+            guard let next = tail.popFirst(), next == scalar || next.properties.lowercaseMapping == String(scalar) else {
+                return false
+            }
+        }
+        rest = tail
+        return true
+    }
+
+    mutating func skipBlanks() {
+        while let next = rest.first, Self.isBlank(next) { rest.removeFirst() }
+    }
+
+    private mutating func upToSeparator() -> Substring.UnicodeScalarView {
+        let end = rest.firstIndex { isSeparator($0) } ?? rest.endIndex
+        defer { rest = rest[end...] }
+        return rest[..<end]
+    }
+
+    private mutating func quotedWord() throws(Problem) -> String {
+        rest.removeFirst()
+        var word = String.UnicodeScalarView()
+        while let next = rest.popFirst() {
+            switch next {
+            case "\"":
+                skipBlanks()
+                guard rest.first.map(isSeparator) ?? true else {
+                    throw Problem("goes on behind its closing quote")
+                }
+                return String(word)
+            case "\\" where rest.first == "\"" || rest.first == "\\":
+                word.append(rest.removeFirst())
+            default:
+                word.append(next)
+            }
+        }
+        throw Problem("has a quote that is never closed")
+    }
+
+    private func isSeparator(_ scalar: Unicode.Scalar) -> Bool { scalar == ";" || scalar == stop }
+
+    private static func trimmed(_ text: Substring.UnicodeScalarView) -> String {
+        var text = text
+        while let last = text.last, isBlank(last) { text.removeLast() }
+        return String(text)
+    }
+
+    private static func isBlank(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == " " || (0x09...0x0D).contains(scalar.value)
+    }
+}
+
+/// What follows the value: `;type=…` and `;filename=…`.
+struct FormParameters: Hashable {
+    var contentType: String?
+    var fileName: String?
+
+    /// Reads parameters up to the end or the next file.
+    init(_ scanner: inout FormScanner) throws(FormScanner.Problem) {
+        while scanner.take(";") {
+            scanner.skipBlanks()
+            if contentType == nil, scanner.takePrefix("type=") {
+                contentType = try Self.contentType(scanner.raw())
+            } else if scanner.takePrefix("filename=") {
+                guard fileName == nil else { throw .init("has two file names") }
+                fileName = try scanner.word()
+            } else if scanner.takePrefix("headers=") || scanner.takePrefix("encoder=") {
+                throw .init("has ;headers= or ;encoder=, which are not supported")
+            } else {
+                try extendContentType(with: scanner.raw())
+            }
+        }
+    }
+
+    /// What follows a type and is no parameter of ours is one of the type: `text/plain; charset=utf-8`.
+    private mutating func extendContentType(with text: Substring.UnicodeScalarView) throws(FormScanner.Problem) {
+        guard !text.isEmpty else { throw .init("ends in \";\", or has two in a row") }
+        guard let type = contentType else {
+            throw .init("has a \";\" that no type= or filename= follows. Put the text in double quotes")
+        }
+        contentType = "\(type); \(String(text))"
+    }
+
+    private static func contentType(_ text: Substring.UnicodeScalarView) throws(FormScanner.Problem) -> String {
+        let halves = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard halves.count == 2, halves.allSatisfy({ half in !half.isEmpty && !half.contains(" ") }) else {
+            throw .init("has a type= that is no type. Write it as in image/jpeg")
+        }
+        return String(text)
+    }
+}

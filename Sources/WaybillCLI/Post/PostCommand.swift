@@ -1,0 +1,173 @@
+import ArgumentParser
+import Waybill
+
+/// `waybill post`: sends a form, with curl's letters.
+struct PostCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "post",
+        abstract: "Sends a form and prints the server's answer.",
+        discussion: """
+            The answer goes to standard output, everything else to standard error. The letters mean what they mean to
+            curl; an answer of 300 and above ends the command with 1.
+
+            FORM:
+              -F 'name=value'            a text; blanks around it go, as with curl
+              -F 'name="a;b"'            a text with a ; in it, in double quotes
+              -F 'name=<token.txt'       a text from a file, - is standard input; never printed
+              -F 'name=env:TOKEN'        a text from the environment; never printed
+              -F 'name=@card.jpg'        a file; @a,b sends two under one name
+              -F 'name=@card.jpg;type=image/jpeg;filename=front.jpg'
+              --form-string 'name=@x'    a text, as it stands
+
+            Values on the command line can be read by every user of the machine with ps. For secrets use < or env:,
+            and -H @file.
+
+            EXAMPLES:
+              waybill post https://backend.example/upload -F 'BUSINESSNO=20240001' -F 'TOKEN=env:TOKEN' \\
+                -F 'front=@card.jpg;filename=IDFrontImage.jpg' --max-bytes front=100KiB
+              waybill post https://backend.example/upload -F 'file=@report.pdf' -H @headers.txt --retry 3 --json
+
+            EXIT STATUS:
+            \(Exit.table)
+            """)
+
+    @Argument(help: "Where to, an absolute http or https URL.")
+    var url: String
+
+    @OptionGroup(title: "Form") var form: FormOptions
+    @OptionGroup(title: "Request") var request: RequestOptions
+    @OptionGroup(title: "Time and rate") var limits: LimitOptions
+    @OptionGroup(title: "Output") var output: OutputOptions
+
+    func run() async throws {
+        let console = Console.standard
+        let json = output.json ? JSONOutput(console) : nil
+        let exit: Exit
+        do throws(CommandFailure) {
+            let target = try AnswerTarget(path: output.output, isJSON: output.json)
+            let plan = try PostPlan(self, arguments: Array(CommandLine.arguments.dropFirst()))
+            console.hide(plan.secrets)
+            exit = try await PostRun(plan: plan, target: target, output: output, console: console, json: json).run()
+        } catch {
+            // Nothing was sent, or its summary is out already.
+            if error.exit == .usage || error.exit == .source { try? json?.write("summary", PostReport.members(of: error)) }
+            throw error
+        }
+        if exit != .done { throw ExitCode(exit.rawValue) }
+    }
+}
+
+/// What is sent.
+struct FormOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("F", allowingJoined: true), .customLong("form")], parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("A part of the form; see above.", valueName: "name=content"))
+    var form: [String] = []
+
+    @Option(
+        name: .customLong("form-string"), parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("A text, in which no character is special.", valueName: "name=text"))
+    var formString: [String] = []
+
+    @Option(
+        name: .customLong("max-bytes"),
+        help: ArgumentHelp(
+            "Make the picture of a part fit: front=100KiB, or 100KiB for every JPEG. 100KB = 100,000; 100K = 100KiB = 102,400.",
+            valueName: "[name=]size"))
+    var maxBytes: [String] = []
+
+    @Option(
+        name: .customLong("quality"),
+        help: ArgumentHelp(
+            "Recompress the picture of a part, 1 to 100; with --max-bytes the finest that is used.",
+            valueName: "[name=]quality"))
+    var quality: [String] = []
+}
+
+/// Where and how it is sent.
+struct RequestOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("H", allowingJoined: true), .customLong("header")], parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("A header field, or @file with one a line. Never printed.", valueName: "name: value|@file"))
+    var header: [String] = []
+
+    @Option(name: [.customShort("X", allowingJoined: true), .customLong("request")], help: "The method.")
+    var method = "POST"
+
+    @Option(
+        name: [.customShort("u", allowingJoined: true), .customLong("user")], parsing: .unconditional,
+        help: ArgumentHelp("Credentials for Basic authentication.", valueName: "user:password"))
+    var user: String?
+
+    @Flag(name: [.customShort("k"), .customLong("insecure")], help: "Accept any certificate. For a laboratory only.")
+    var insecure = false
+
+    @Option(
+        name: .customLong("cacert"),
+        help: ArgumentHelp("Trust the authorities in this PEM file only.", valueName: "file"))
+    var certificateAuthorities: String?
+
+    @Option(
+        name: [.customShort("x", allowingJoined: true), .customLong("proxy")],
+        help: ArgumentHelp("A proxy. Those of the environment are not used.", valueName: "url"))
+    var proxy: String?
+
+    @Option(
+        name: .customLong("resolve"),
+        help: ArgumentHelp("Use this address in place of a name look-up.", valueName: "host:port:address"))
+    var resolve: [String] = []
+}
+
+/// Limits and retries.
+struct LimitOptions: ParsableArguments {
+    @Option(
+        name: .customLong("limit-rate"),
+        help: ArgumentHelp("The most bytes of the body a second, as in 200K.", valueName: "size"))
+    var rate: String?
+
+    @Option(
+        name: .customLong("retry"),
+        help: ArgumentHelp(
+            "How often to try again what the server can't have acted on, and 408, 429, 5xx.", valueName: "number"))
+    var retries = 0
+
+    @Option(
+        name: .customLong("connect-timeout"),
+        help: ArgumentHelp("The longest wait for a connection. 15 unless set.", valueName: "seconds"))
+    var connect: String?
+
+    @Option(
+        name: .customLong("stall-timeout"),
+        help: ArgumentHelp("The longest time in which the server takes no byte. 15 unless set.", valueName: "seconds"))
+    var stall: String?
+
+    @Option(
+        name: .customLong("response-timeout"),
+        help: ArgumentHelp(
+            "The longest wait for the answer once everything is sent. 60 unless set, or -m if that is more.",
+            valueName: "seconds"))
+    var response: String?
+
+    @Option(
+        name: [.customShort("m", allowingJoined: true), .customLong("max-time")],
+        help: ArgumentHelp("The longest time for an attempt. No limit unless set.", valueName: "seconds"))
+    var total: String?
+}
+
+/// What is shown.
+struct OutputOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("o", allowingJoined: true), .customLong("output")],
+        help: ArgumentHelp("Write the answer to this file.", valueName: "file"))
+    var output: String?
+
+    @Flag(name: .customLong("json"), help: "One JSON object a line on standard output, the summary with the answer last.")
+    var json = false
+
+    @Flag(name: [.customShort("v"), .customLong("verbose")], help: "Print the events of the transfer.")
+    var verbose = false
+
+    @Flag(
+        name: [.customShort("q"), .customShort("s"), .customLong("silent")], help: "Print nothing but errors.")
+    var silent = false
+}

@@ -1,0 +1,158 @@
+import FoundationEssentials
+import HTTPTypes
+import Logging
+import Waybill
+
+/// Everything that `waybill post` is going to do, checked and read, before the first connection.
+struct PostPlan {
+    let request: UploadRequest
+    let userAgent: String?
+    /// Texts that must not be printed.
+    let secrets: [String]
+    let partCount: Int
+
+    /// - Parameter arguments: The words of the command line, for the order of `-F` and `--form-string`.
+    init(_ command: PostCommand, arguments: [String]) throws(CommandFailure) {
+        let form = try Self.form(command.form, arguments: arguments)
+        var fields = PostFields()
+        for text in command.request.header { try fields.add(text) }
+        if let user = command.request.user { try fields.addCredentials(user) }
+        var options = try Self.options(command)
+        if let expectContinue = fields.expectContinue { options.transfer.expectContinue = expectContinue }
+        request = UploadRequest(
+            try Self.method(command.request.method), command.url, headers: fields.headers,
+            content: .form(MultipartForm(form.parts)), options: options)
+        userAgent = fields.isAnonymous ? nil : "waybill/\(WaybillCommand.version)"
+        secrets = form.secrets + fields.secrets + (command.request.proxy.map(Self.userInformation) ?? [])
+        partCount = form.parts.count
+    }
+
+    private static func form(_ options: FormOptions, arguments: [String]) throws(CommandFailure) -> FormAssembly {
+        var forms: [FormArgument] = []
+        for text in options.form { forms.append(try FormArgument(text)) }
+        var literals: [FormArgument] = []
+        for text in options.formString { literals.append(try FormArgument(literal: text)) }
+        let all = FormOrder.merge(forms, literals, order: FormOrder.isLiteral(arguments))
+        guard !all.isEmpty else { throw .usage("There is nothing to send. Add at least one -F name=value.") }
+        let pictures = try PictureSettings(maxBytes: options.maxBytes, quality: options.quality)
+        return try FormAssembly(all, pictures: pictures, environment: Environment.value)
+    }
+
+    private static func method(_ text: String) throws(CommandFailure) -> HTTPRequest.Method {
+        guard let method = HTTPRequest.Method(rawValue: text) else {
+            throw .usage("-X: \"\(Redaction.escaped(text))\" is no method.")
+        }
+        guard !["HEAD", "CONNECT", "TRACE"].contains(text.uppercased()) else {
+            throw .usage("-X: \(method) can't carry a form.")
+        }
+        return method
+    }
+
+    private static func options(_ command: PostCommand) throws(CommandFailure) -> UploadOptions {
+        var options = UploadOptions()
+        guard (0...1_000).contains(command.limits.retries) else {
+            throw .usage("--retry: \(command.limits.retries) is no number of retries. Write 0 to 1000.")
+        }
+        options.retry = RetryPolicy(maxRetries: command.limits.retries)
+        options.transfer.limits = try limits(command.limits)
+        if let rate = command.limits.rate {
+            options.transfer.rateLimit = try SizeArgument.size(rate, for: "--limit-rate")
+        }
+        options.transfer.tls.insecureSkipVerification = command.request.insecure
+        if let path = command.request.certificateAuthorities {
+            // Read here, so that a wrong path is not told as a server that can't be trusted.
+            _ = try InputFile.read(path, for: "--cacert")
+            options.transfer.tls.certificateAuthorities = path
+        }
+        options.transfer.proxy = command.request.proxy
+        for entry in command.request.resolve { try checkResolve(entry) }
+        options.transfer.resolve = command.request.resolve
+        return options
+    }
+
+    private static func limits(_ options: LimitOptions) throws(CommandFailure) -> TransferLimits {
+        var limits = TransferLimits()
+        if let text = options.connect, let time = try SizeArgument.seconds(text, for: "--connect-timeout") {
+            limits.connect = time
+        }
+        if let text = options.stall, let time = try SizeArgument.seconds(text, for: "--stall-timeout") {
+            limits.stall = time
+        }
+        limits.total = try options.total.flatMap { (text) throws(CommandFailure) in
+            try SizeArgument.seconds(text, for: "--max-time")
+        }
+        // Whoever gives the whole five minutes means that the answer may take as long.
+        if let total = limits.total { limits.response = max(limits.response, total) }
+        if let text = options.response, let time = try SizeArgument.seconds(text, for: "--response-timeout") {
+            limits.response = time
+        }
+        return limits
+    }
+
+    private static func checkResolve(_ entry: String) throws(CommandFailure) {
+        let pieces = entry.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        guard pieces.count == 3, !pieces[0].isEmpty, let port = UInt16(pieces[1]), port > 0, !pieces[2].isEmpty else {
+            throw .usage("--resolve takes host:port:address, as in backend.example:443:127.0.0.1.")
+        }
+    }
+
+    /// User and password of a URL, which must not be printed.
+    private static func userInformation(of url: String) -> [String] {
+        let authority = (url.components(separatedBy: "://").last ?? url).prefix { $0 != "/" }
+        guard let at = authority.lastIndex(of: "@") else { return [] }
+        let user = String(authority[..<at])
+        return [user] + user.split(separator: ":", maxSplits: 1).dropFirst().map(String.init)
+    }
+}
+
+/// The header fields of `-H` and `-u`.
+struct PostFields {
+    private(set) var headers: HTTPFields = [:]
+    private(set) var secrets: [String] = []
+    /// What an `Expect` line asks for; the field itself belongs to the transport.
+    private(set) var expectContinue: TransferOptions.ExpectContinue?
+    /// Whether `User-Agent` is left out.
+    private(set) var isAnonymous = false
+
+    /// Takes in an argument of `-H`.
+    mutating func add(_ argument: String) throws(CommandFailure) {
+        guard argument.hasPrefix("@") else { return try addLine(argument) }
+        let path = String(argument.dropFirst())
+        for line in HeaderArgument.lines(of: try InputFile.read(path, for: "-H")) { try addLine(line) }
+    }
+
+    /// Adds credentials for Basic authentication (RFC 7617), unless `-H` has an `Authorization`.
+    mutating func addCredentials(_ user: String) throws(CommandFailure) {
+        guard user.contains(":") else {
+            throw .usage("-u takes user:password. To keep it out of ps, put an Authorization line into -H @file.")
+        }
+        secrets += [user] + user.split(separator: ":", maxSplits: 1).dropFirst().map(String.init)
+        guard headers[.authorization] == nil else { return }
+        let credentials = Data(user.utf8).base64EncodedString()
+        secrets.append(credentials)
+        headers[.authorization] = "Basic \(credentials)"
+    }
+
+    private mutating func addLine(_ line: String) throws(CommandFailure) {
+        switch try HeaderArgument(line) {
+        case .field(let field) where field.name.canonicalName == "expect":
+            guard field.value.lowercased() == "100-continue" else {
+                throw .usage("-H: Expect can be 100-continue, or be left out with 'Expect:'.")
+            }
+            expectContinue = .above(.bytes(0))
+        case .field(let field):
+            headers.append(field)
+            secrets.append(field.value)
+            // The credential behind "Bearer" stands alone in some messages.
+            secrets += field.value.split(separator: " ", maxSplits: 1).dropFirst().map(String.init)
+        case .removal(let name):
+            switch name.canonicalName {
+            case "expect": expectContinue = .never
+            case "user-agent": isAnonymous = true
+            case "accept", "content-type", "content-length", "host":
+                throw .usage("-H: \(name) can't be left out.")
+            default: headers[name] = nil
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import Glibc
+import Waybill
+
+/// Reads small inputs whole: texts, header lines, pictures from a pipe.
+enum InputFile {
+    /// The most that a text may have.
+    static let largestText = 16 << 20
+
+    /// Reads a file, or standard input for `-`.
+    ///
+    /// Only regular files, and pipes handed in by the shell (`/dev/stdin`, `/dev/fd/63`), are read: a FIFO on the disk
+    /// might wait for a writer for ever, and a device might never end.
+    static func read(_ path: String, limit: Int = largestText, for purpose: String) throws(CommandFailure) -> [UInt8] {
+        if path == "-" { return try readAll(0, limit, "standard input", purpose) }
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        let shown = "\"\(Redaction.escaped(path))\""
+        guard descriptor >= 0 else {
+            let code = errno
+            throw CommandFailure(
+                code: code == ENOENT ? .fileNotFound : .fileNotReadable, exit: .source,
+                message: "\(purpose): \(shown) can't be read: \(SystemText.of(code)).")
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        let isFromShell = path == "/dev/stdin" || path.hasPrefix("/dev/fd/") || path.hasPrefix("/proc/self/fd/")
+        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG || isFromShell else {
+            throw CommandFailure(
+                code: .fileNotReadable, exit: .source, message: "\(purpose): \(shown) is no regular file.")
+        }
+        _ = fcntl(descriptor, F_SETFL, 0)
+        return try readAll(descriptor, limit, shown, purpose)
+    }
+
+    private static func readAll(
+        _ descriptor: Int32, _ limit: Int, _ shown: String, _ purpose: String
+    ) throws(CommandFailure) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw CommandFailure(
+                    code: .fileNotReadable, exit: .source,
+                    message: "\(purpose): \(shown) can't be read: \(SystemText.of(errno)).")
+            }
+            guard count > 0 else { return bytes }
+            bytes += buffer[..<count]
+            guard bytes.count <= limit else {
+                throw CommandFailure(
+                    code: .fileNotReadable, exit: .source,
+                    message: "\(purpose): \(shown) has more than \(ByteCount(bytes: Int64(limit))).")
+            }
+        }
+    }
+}
+
+/// What the system says about an error number.
+enum SystemText {
+    static func of(_ number: Int32) -> String { unsafe String(cString: strerror(number)) }
+}

@@ -1,0 +1,78 @@
+import Glibc
+import Waybill
+
+/// SIGINT and SIGTERM: the first one asks for a clean end, the second one ends the process at once.
+///
+/// A signal that was ignored when the process began (`nohup`, a job in the background) stays ignored.
+enum Interrupt {
+    /// The first signal that came, or `nil`.
+    static var signal: Int32? {
+        let number = unsafe firstSignal
+        return number == 0 ? nil : number
+    }
+
+    /// Calls back on a thread of its own when the first signal comes. To be called once.
+    static func onFirst(_ body: @escaping @Sendable (Int32) -> Void) {
+        var ends: [Int32] = [-1, -1]
+        guard unsafe pipe(&ends) == 0 else { return }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        unsafe wakeUp = ends[1]
+        // Read once before the handler may: a global of Swift's is made at its first use.
+        unsafe firstSignal = 0
+        let reader = ends[0]
+        Thread.start {
+            var number: UInt8 = 0
+            while true {
+                let count = unsafe read(reader, &number, 1)
+                if count == 1 { return body(Int32(number)) }
+                if count == 0 || errno != EINTR { return }
+            }
+        }
+        for number in [SIGINT, SIGTERM] { install(number) }
+    }
+
+    private static func install(_ number: Int32) {
+        var action = sigaction()
+        var before = sigaction()
+        unsafe sigaction(number, nil, &before)
+        let isIgnored = unsafe unsafeBitCast(before.__sigaction_handler.sa_handler, to: Int.self) == 1
+        guard !isIgnored else { return }
+        unsafe action.__sigaction_handler.sa_handler = takeSignal
+        action.sa_flags = SA_RESTART
+        unsafe sigaction(number, &action, nil)
+    }
+}
+
+nonisolated(unsafe) private var firstSignal: Int32 = 0
+nonisolated(unsafe) private var wakeUp: Int32 = -1
+
+/// Runs in the signal's context, where only a few calls are allowed (`signal-safety(7)`).
+private func takeSignal(_ number: Int32) {
+    guard unsafe firstSignal == 0 else { _exit(128 + number) }
+    unsafe firstSignal = number
+    let saved = errno
+    var byte = UInt8(truncatingIfNeeded: number)
+    unsafe _ = write(wakeUp, &byte, 1)
+    errno = saved
+}
+
+/// A thread for code that blocks and so has no place in Swift's pool.
+enum Thread {
+    private final class Work {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+
+    static func start(_ body: @escaping @Sendable () -> Void) {
+        var id = pthread_t()
+        let work = unsafe Unmanaged.passRetained(Work(body))
+        let code = unsafe pthread_create(
+            &id, nil,
+            { context in
+                unsafe Unmanaged<Work>.fromOpaque(context!).takeRetainedValue().body()
+                return nil
+            }, work.toOpaque())
+        precondition(code == 0, "a thread could not be started: \(SystemText.of(code))")
+        pthread_detach(id)
+    }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+import Glibc
+import Waybill
+
+/// The command line: `waybill post`, `waybill shrink`, `waybill doctor`.
+@main
+struct WaybillCommand: AsyncParsableCommand {
+    static let version = "0.1.0-dev"
+
+    static let configuration = CommandConfiguration(
+        commandName: "waybill",
+        abstract: "Uploads forms with honest progress and honest outcomes, and makes photos fit.",
+        discussion: """
+            EXAMPLES:
+              waybill post https://backend.example/upload -F 'TOKEN=<token.txt' \\
+                -F 'front=@card.jpg;filename=IDFrontImage.jpg' --max-bytes front=100KiB
+              waybill shrink card.jpg --max-bytes 100KiB
+              waybill doctor
+
+            EXIT STATUS:
+            \(Exit.table)
+            """,
+        version: "waybill \(version)",
+        subcommands: [PostCommand.self, ShrinkCommand.self, DoctorCommand.self])
+
+    /// ArgumentParser's own `main` ends with 64 for a wrong call; people who write scripts around curl expect 2.
+    static func main() async {
+        // Writing to a pipe that nobody reads is an error to report, not a reason to vanish.
+        _ = signal(SIGPIPE, SIG_IGN)
+        do {
+            var command = try await asyncParseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch let failure as CommandFailure {
+            Console.standard.failure(failure.message)
+            Glibc.exit(failure.exit.rawValue)
+        } catch let code as ArgumentParser.ExitCode {
+            Glibc.exit(code.rawValue)
+        } catch {
+            let code = exitCode(for: error)
+            if code == .success {
+                print(fullMessage(for: error))
+                Glibc.exit(0)
+            }
+            Console.standard.block(fullMessage(for: error))
+            Glibc.exit(code == .validationFailure ? Exit.usage.rawValue : Exit.fatal.rawValue)
+        }
+    }
+}
