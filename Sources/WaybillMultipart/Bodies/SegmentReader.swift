@@ -20,6 +20,7 @@ final class SegmentReader: BodyReader {
     private var offset: Int64 = 0
     private var descriptor: FileDescriptor?
     private var canReadNow = true
+    private var isChecked = false
     private var verified = 0
     private var heldBack: [UInt8] = []
     private var job: DiskJob?
@@ -106,6 +107,10 @@ final class SegmentReader: BodyReader {
             return .on
         }
         guard offset < source.stamp.size else {
+            if isChecked {
+                nextSegment()
+                return .on
+            }
             guard disk.mayAvoidPool, canReadNow else { return ask(.check(descriptor, source)) }
             try disk.check(descriptor, source)
             nextSegment()
@@ -167,6 +172,7 @@ final class SegmentReader: BodyReader {
         offset = 0
         descriptor = nil
         canReadNow = true
+        isChecked = false
     }
 
     // MARK: The pool
@@ -187,7 +193,9 @@ final class SegmentReader: BodyReader {
     private func accept(_ answer: DiskJob.Answer) throws(BodyError) {
         switch answer {
         case .opened(let opened): descriptor = opened
-        case .read(let count): pooled = 0..<count
+        case .read(let count, let checked):
+            pooled = 0..<count
+            isChecked = checked
         case .checked: nextSegment()
         case .verified: verified = list.sources.count
         case .failed(let error): throw error

@@ -64,7 +64,7 @@ import WaybillCore
             try harm.act(on: path, in: directory)
             let error = await #expect(throws: BodyError.self) { try await pull.rest(room: room) }
             #expect(error?.code == .sourceChanged)
-            #expect(error?.cause as? SourceChange == harm.change)
+            #expect(error.map { tells(harm, $0, throughPool) } == true, "\(error as Any)")
             #expect(error?.part == "FILE" && error?.path == path)
             #expect(!contains("--\(body.boundary)--", in: pull.received))
             #expect(throws: BodyError.self) { try pull.read(room: room) }
@@ -84,9 +84,15 @@ import WaybillCore
             try harm.act(on: path, in: directory)
             let error = await #expect(throws: BodyError.self) { try await pull.rest(room: room) }
             #expect(error?.code == .sourceChanged)
-            #expect(error?.cause as? SourceChange == harm.change)
+            #expect(error.map { tells(harm, $0, throughPool) } == true, "\(error as Any)")
             #expect(pull.received.count < Self.size)
         }
+    }
+
+    /// The pool may look in the very middle of the change, when the times are new and the size is not yet.
+    private func tells(_ harm: Harm, _ error: BodyError, _ throughPool: Bool) -> Bool {
+        let change = error.cause as? SourceChange
+        return change == harm.change || throughPool && change == .modified
     }
 
     @Test(arguments: Harm.allCases)
