@@ -31,10 +31,10 @@ KERNELS := -Xcc -O2
 # A crashing test must not leave a backtrace program behind that holds our pipe open.
 QUIET_CRASH := SWIFT_BACKTRACE=enable=no
 
-# Nested packages, where there are some.
+# Nested packages, where there are some. What tools make in them begins with a dot, so the folders named are all source.
 NESTED := $(wildcard Samples Benchmarks Fuzz)
-SWIFT_CODE := Package.swift Sources Tests \
-	$(wildcard $(foreach folder,$(NESTED),$(folder)/Package.swift $(folder)/Sources $(folder)/Tests))
+SWIFT_CODE := Package.swift Sources Tests $(wildcard $(NESTED:%=%/Package.swift)) \
+	$(patsubst %/,%,$(sort $(dir $(wildcard $(NESTED:%=%/*/.)))))
 
 # Suites in which threads meet. One clean run proves little, so they are run THREAD_ROUNDS times.
 THREADING := ^(WaybillCurlTests|WaybillTests|IntegrationTests)\.
@@ -62,7 +62,7 @@ test: build lint ## strict build, lint, all tests
 	@$(MAKE) --no-print-directory samples-test
 
 samples-test: ## the tests of the samples
-ifneq ($(wildcard Samples/Tests),)
+ifneq ($(wildcard Samples/Package.swift),)
 	$(call say,Tests of the samples)
 	@$(QUIET_CRASH) swift test --package-path Samples $(KERNELS)
 endif

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// libFuzzer brings its own main; see Scripts/fuzz for the flags that go with it.
+// libFuzzer brings its own `main`; without this flag the compiler would ask for one here.
 let fuzzer: [SwiftSetting] = [.unsafeFlags(["-parse-as-library"])]
 
 let package = Package(
@@ -9,7 +9,7 @@ let package = Package(
     dependencies: [.package(name: "waybill", path: "..")],
     targets: [
         .executableTarget(
-            name: "FuzzForm", dependencies: [.product(name: "WaybillMultipart", package: "waybill")],
+            name: "FuzzParser", dependencies: [.product(name: "WaybillMultipart", package: "waybill")],
             swiftSettings: fuzzer),
         .executableTarget(
             name: "FuzzImage", dependencies: [.product(name: "WaybillJPEG", package: "waybill")],

@@ -33,7 +33,7 @@ struct AttemptVerdict: Sendable {
             failure = Failure(
                 code: cancelMessage == nil ? .rejected : .cancelled, transferCode: .rejected,
                 message: cancelMessage ?? "the server answered \(reason)\(Self.hint(for: status))",
-                outcome: .rejected)
+                outcome: Self.outcome(of: status))
         case .failure(let error):
             let outcome = record.outcome(claimed: error.outcome, status: error.status)
             response = nil
@@ -44,6 +44,11 @@ struct AttemptVerdict: Sendable {
                 message: cancelMessage ?? Redaction.escaped(UploadError.message(of: error)),
                 outcome: outcome, cause: error)
         }
+    }
+
+    /// A caller may refuse even a 2xx. The server has acted on that one all the same, as far as it says.
+    private static func outcome(of status: HTTPResponse.Status) -> UploadOutcome {
+        status.code >= 300 ? .rejected : .unknown
     }
 
     /// What to do about a refusal, where the status alone tells.

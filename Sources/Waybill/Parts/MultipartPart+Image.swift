@@ -22,8 +22,8 @@ extension MultipartPart {
         return .preparing(name, fileName: preparing.fileName, contentType: "image/jpeg", with: preparing)
     }
 
-    /// A photo in memory that is made to fit before it is sent; see
-    /// ``WaybillMultipart/MultipartPart/image(_:path:fileName:_:)``. Without a file name it is called `image.jpg`.
+    /// A photo in memory that is made to fit before it is sent, as `image(_:path:fileName:_:)` does it. Without a file
+    /// name it is called `image.jpg`.
     public static func image(
         _ name: String, data: [UInt8], fileName: String? = nil, _ options: JPEGOptions
     ) -> MultipartPart {
@@ -31,8 +31,8 @@ extension MultipartPart {
         return .preparing(name, fileName: preparing.fileName, contentType: "image/jpeg", with: preparing)
     }
 
-    /// A photo named by a `file:` URL that is made to fit before it is sent; see
-    /// ``WaybillMultipart/MultipartPart/image(_:path:fileName:_:)``.
+    /// A photo named by a `file:` URL that is made to fit before it is sent, as `image(_:path:fileName:_:)` does it.
+    /// Another URL is refused when the upload is prepared.
     public static func image(
         _ name: String, url: URL, fileName: String? = nil, _ options: JPEGOptions
     ) -> MultipartPart {

@@ -15,7 +15,8 @@ package enum Redaction {
             rest = rest[..<query]
             tail = "?\(Secret.placeholder)"
         }
-        guard let authority = authorityRange(in: rest) else { return escaped(String(rest)) + tail }
+        // Without a scheme it is no URL, but what stands before an @ may be a password all the same.
+        let authority = authorityRange(in: rest) ?? rest.startIndex..<rest.endIndex
         guard let at = rest[authority].lastIndex(of: "@") else { return escaped(String(rest)) + tail }
         return escaped(String(rest[..<authority.lowerBound])) + Secret.placeholder + escaped(String(rest[at...])) + tail
     }

@@ -112,7 +112,3 @@ extension RetryPolicy {
         return .seconds(seconds)
     }
 }
-
-extension HTTPField.Name {
-    static let retryAfter = HTTPField.Name("Retry-After")!
-}

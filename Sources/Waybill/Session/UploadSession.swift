@@ -64,7 +64,7 @@ public final class UploadSession: Sendable {
 
     /// Sends a file, bytes or a stream and waits for the answer; `PUT` unless told otherwise.
     ///
-    /// See ``upload(_:to:method:headers:options:onProgress:)-(MultipartForm,_,_,_,_,_)`` for the parameters.
+    /// The parameters mean what they mean for a form.
     public func upload(
         _ content: UploadContent, to location: some UploadLocation, method: HTTPRequest.Method = .put,
         headers: HTTPFields = [:], options: UploadOptions? = nil,

@@ -29,6 +29,10 @@ public struct JPEGRecompressor: Sendable {
     }
 
     /// Recompresses a picture in memory.
+    ///
+    /// - Parameter bytes: A JPEG file of at most 40 MB.
+    /// - Returns: The picture and what was done to it.
+    /// - Throws: ``JPEGError``: the bytes are no whole JPEG file, the limit can't be reached, or it was cancelled.
     public func recompress(_ bytes: [UInt8]) async throws(JPEGError) -> JPEGResult {
         let options = options
         return try await WorkerPool.shared.run { flag throws(JPEGError) in
@@ -38,7 +42,9 @@ public struct JPEGRecompressor: Sendable {
 
     /// Recompresses a file. The file is only read.
     ///
-    /// - Parameter path: A regular file; links are followed.
+    /// - Parameter path: A regular file of at most 40 MB; links are followed.
+    /// - Returns: The picture and what was done to it.
+    /// - Throws: ``JPEGError``, as for bytes, and where the file can't be read.
     public func recompress(file path: String) async throws(JPEGError) -> JPEGResult {
         let options = options
         return try await WorkerPool.shared.run { flag throws(JPEGError) in

@@ -4,7 +4,7 @@ import CWaybillJPEG
 @safe struct Decoder: ~Copyable {
     private let raw: OpaquePointer
 
-    /// - Parameter eighths: 8 for full size, 4 for half.
+    /// Opens a file; `eighths` is 8 for full size, 4 for half.
     init(_ bytes: UnsafeBufferPointer<UInt8>, eighths: Int, flag: StopFlag) throws(JPEGError) {
         var trouble = wb_jpeg_trouble()
         guard
@@ -26,9 +26,7 @@ import CWaybillJPEG
         unsafe (0..<wb_jpeg_decoder_plane_count(raw)).map { unsafe wb_jpeg_decoder_shape(raw, $0) }
     }
 
-    /// Decodes the next rows, or finishes.
-    ///
-    /// - Returns: `false` when all rows were given and the file turned out whole.
+    /// Decodes the next rows; `false` when all rows were given and the file turned out whole.
     func read() throws(JPEGError) -> Bool {
         var trouble = wb_jpeg_trouble()
         let answer = unsafe wb_jpeg_decoder_read(raw, &trouble)

@@ -8,10 +8,8 @@ struct PictureLoader {
     let isLinear: Bool
     let flag: StopFlag
 
-    /// - Parameters:
-    ///   - width: The width to make, in the file's own orientation; likewise the height.
-    ///   - eighths: The size at which libjpeg decodes: 8, or 4 for speed.
-    /// - Returns: The picture upright.
+    /// Decodes to `width` x `height` in the file's own orientation, and gives the picture upright. libjpeg decodes at
+    /// `eighths` of the full size: 8, or 4 for speed.
     func load(width: Int, height: Int, eighths: Int) throws(JPEGError) -> Picture {
         var planes: [Plane] = []
         do {
@@ -52,11 +50,11 @@ struct PictureLoader {
         )
     }
 
-    /// - Parameters:
-    ///   - samples: Samples of the decoded plane, `samplePitch` full-size pixels apart.
-    ///   - pitch: Pixels of the new picture from one new sample to the next.
-    ///   - isMirrored: Whether the axis will be turned round. A last chroma sample that hangs over an odd edge would
-    ///     then hang over the first, so the samples are placed for the turned picture.
+    /// Places the new samples of one axis, `pitch` pixels of the new picture apart, over the decoded ones, which are
+    /// `samplePitch` full-size pixels apart.
+    ///
+    /// A mirrored axis will be turned round: a last chroma sample that hangs over an odd edge would then hang over the
+    /// first, so the samples are placed for the turned picture.
     private func plan(
         _ samples: Int, _ samplePitch: Double, full: Int, to length: Int, _ pitch: Int, isMirrored: Bool,
         tapsMultipleOf multiple: Int

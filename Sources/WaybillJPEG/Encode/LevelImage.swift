@@ -2,16 +2,18 @@ import CWaybillJPEG
 import Glibc
 
 /// How coefficients become levels.
-enum Quantiser: Equatable {
-    /// Rounding down from more than half: cheap, and most of the way.
-    case deadZone
-    /// Every level weighed against its bits; `strength` is the power of two of the weight of distortion.
-    case trellis(strength: Double)
-
-    static let usualTrellis = Quantiser.trellis(strength: 14)
+struct Quantiser {
+    /// Whether every level is weighed against its bits. Without, levels are rounded down from more than half: cheap,
+    /// and most of the way.
+    let usesTrellis: Bool
+    /// 0 is the usual balance; more spends more bytes on the same table, smoothly.
+    var fidelity = 0.0
 
     /// What is added before truncating, where no trellis decides.
-    var plainRounding: Float { self == .deadZone ? 0.40 : 0.5 }
+    var rounding: Float { usesTrellis ? 0.5 : Float(max(0.25, min(0.5, 0.40 + 0.05 * fidelity))) }
+
+    /// The weight of distortion against bits.
+    fileprivate var strength: Float { Float(exp2(14 + fidelity)) }
 }
 
 /// A picture's quantised levels with the table that belongs to them. The two never part: the levels of one table
@@ -30,13 +32,13 @@ struct LevelImage {
         height = image.height
         table = QuantiserTable(factor: factor)
         levels = image.components.map { Samples(count: $0.blocks * 64) }
-        let counts = SymbolCounts(image, table, rounding: quantiser.plainRounding)
+        let counts = SymbolCounts(image, table, rounding: quantiser.rounding)
         plainEstimate = counts.bytes()
         let bits = counts.symbolBits
         for (component, levels) in zip(image.components, levels) {
             try Self.fill(levels, component, table, quantiser, bits[component.tableClass], flag)
         }
-        estimate = quantiser == .deadZone ? plainEstimate : SymbolCounts(image, levels: levels).bytes()
+        estimate = quantiser.usesTrellis ? SymbolCounts(image, levels: levels).bytes() : plainEstimate
     }
 
     private static func fill(
@@ -48,14 +50,13 @@ struct LevelImage {
             let first = row * component.blocksAcross
             let source = unsafe component.coefficients.start + first * 64
             let target = unsafe levels.start + first * 64
-            switch quantiser {
-            case .deadZone:
-                unsafe wb_jpeg_quantise(
-                    source, component.blocksAcross, table.reciprocals, quantiser.plainRounding, target)
-            case .trellis(let strength):
+            if quantiser.usesTrellis {
                 unsafe wb_jpeg_trellis(
                     source, component.norms.start + first, component.blocksAcross, table.zigzag, bits,
-                    Float(exp2(strength)), target)
+                    quantiser.strength, target)
+            } else {
+                unsafe wb_jpeg_quantise(
+                    source, component.blocksAcross, table.reciprocals, quantiser.rounding, target)
             }
         }
     }

@@ -39,8 +39,7 @@ struct SymbolCounts {
 
     /// The file's size in bytes as an optimised baseline file would have it. What is really written is a fixed few
     /// percent off, which the search learns.
-    ///
-    /// - Parameter share: The part of the picture that was counted, from 0 to 1.
+    /// `share` is the part of the picture that was counted.
     func bytes(share: Double = 1) -> Double {
         var bits = Double(extraBits)
         var tables = 0.0

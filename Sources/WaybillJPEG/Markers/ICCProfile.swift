@@ -2,8 +2,8 @@
 struct ICCProfile {
     let name: String
 
-    /// - Parameter firstSegment: The profile's beginning. Later segments are not needed: the description lies early in
-    ///   all profiles that cameras write, and one that does not is called nameless.
+    /// Reads the profile's first segment. The others are not needed: the description lies early in all profiles that
+    /// cameras write, and a profile with a late one is called nameless.
     init(firstSegment profile: ArraySlice<UInt8>) {
         name = Self.description(in: profile) ?? ""
     }

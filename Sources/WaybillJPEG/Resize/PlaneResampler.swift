@@ -20,8 +20,8 @@ import CWaybillJPEG
     private var pushed = 0
     private var emitted = 0
 
-    /// - Parameter isLinear: Whether samples are squared before and rooted after, which comes close to adding light
-    ///   and keeps thin dark lines from fading.
+    /// Makes a resampler for one plane. With `isLinear`, samples are squared before and rooted after, which comes close
+    /// to adding light as a lens does; thin text stays legible at smaller sizes.
     init(horizontal: ResamplingPlan, vertical: ResamplingPlan, depth: Depth, isLinear: Bool) {
         self.horizontal = horizontal
         self.vertical = vertical

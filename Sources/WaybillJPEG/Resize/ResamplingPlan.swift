@@ -16,10 +16,8 @@ struct ResamplingPlan {
     /// Whether output equals input.
     let isIdentity: Bool
 
-    /// - Parameters:
-    ///   - step: Input samples from one output sample to the next.
-    ///   - offset: How far, in input samples, the output is moved against the input.
-    ///   - multiple: The number of taps is made a multiple of this with zero weights.
+    /// Plans one axis: `step` input samples from one output sample to the next, moved by `offset` input samples. Zero
+    /// weights fill the number of taps up to a multiple.
     init(inputCount: Int, outputCount: Int, step: Double, offset: Double = 0, tapsMultipleOf multiple: Int = 1) {
         self.inputCount = inputCount
         self.outputCount = outputCount

@@ -11,9 +11,7 @@ enum FactorSolver {
         var isMet: Bool
     }
 
-    /// - Parameters:
-    ///   - target: The size to meet, in bytes.
-    ///   - tolerance: How far off it may be: 0.02 is two percent.
+    /// Meets `target` bytes within `tolerance` (0.02 is two percent) or ends at an end of the range.
     static func solve(
         target: Double, from start: Double, within range: ClosedRange<Double>, tolerance: Double,
         estimate: (Double) -> Double

@@ -9,8 +9,8 @@ struct Encoded {
 
 /// Writes one size again and again until the limit is nearly full, and keeps the largest file that fits.
 ///
-/// First the factor moves. When a fitting factor and one that is too fine lie within 0.6 %, a single table entry is
-/// what separates them, and no factor lands between; then the factor stays and the trellis pays more for fidelity,
+/// First the factor moves, until the file is within three percent. A factor can't do better: at fine quality a single
+/// table entry that steps from 3 to 4 is worth four percent. Then the factor stays and the quantiser's fidelity moves,
 /// which is smooth in bytes.
 struct FillSearch {
     private let rules: SearchRules
@@ -18,20 +18,12 @@ struct FillSearch {
     private let flag: StopFlag
     private var target: Double
     private var factor: Double
-    private var strength = FillSearch.usualStrength
+    private var fidelity = 0.0
     private var script: ScanScript?
-    private var slope: Double
-    private var strengthSlope = 0.06
-    private var last: (factor: Double, strength: Double, bytes: Double)?
-    private var fitting: Double?  // the finest factor that fitted
-    private var tooBig: Double?  // the coarsest factor that did not
-    private var fittingStrength: Double?
-    private var tooMuchStrength: Double?
+    private var factors: Bracket
+    private var fidelities: Bracket?
     private(set) var best: Encoded?
     private(set) var smallest = Int.max
-
-    private static let usualStrength = 14.0
-    private static let mostStrength = 17.0
 
     init(_ prepared: Prepared, rules: SearchRules, flag: StopFlag) {
         self.prepared = prepared
@@ -39,10 +31,13 @@ struct FillSearch {
         self.flag = flag
         target = rules.aimedFill * Double(rules.limit)
         factor = prepared.factor
-        slope = prepared.slope
+        factors = Bracket(slope: prepared.slope, slopes: -4...(-0.15))
     }
 
+    /// Writes until the limit is filled.
+    ///
     /// - Returns: The largest file that fits, or `nil` when none did.
+    /// - Throws: ``JPEGError`` when cancelled.
     mutating func run() throws(JPEGError) -> Encoded? {
         for attempt in 0..<rules.mostWrites {
             let count = try write(isFirst: attempt == 0)
@@ -58,7 +53,7 @@ struct FillSearch {
     }
 
     private mutating func write(isFirst: Bool) throws(JPEGError) -> Int {
-        let quantiser = rules.quantiser == .deadZone ? .deadZone : Quantiser.trellis(strength: strength)
+        let quantiser = Quantiser(usesTrellis: rules.usesTrellis, fidelity: fidelity)
         let levels =
             isFirst
             ? prepared.levels
@@ -83,57 +78,80 @@ struct FillSearch {
     ///
     /// - Returns: `false` when nothing is left to try.
     private mutating func step(_ bytes: Double, isFitting: Bool) -> Bool {
-        defer { last = (factor, strength, bytes) }
-        return stepIsOfStrength ? stepStrength(bytes, isFitting: isFitting) : stepFactor(bytes, isFitting: isFitting)
-    }
-
-    private var stepIsOfStrength: Bool { fittingStrength != nil }
-
-    private mutating func stepFactor(_ bytes: Double, isFitting: Bool) -> Bool {
-        if isFitting { fitting = min(fitting ?? .infinity, factor) } else { tooBig = max(tooBig ?? 0, factor) }
-        if let last, abs(log(factor / last.factor)) > 1e-4 {
-            slope = min(-0.15, max(-4, log(bytes / last.bytes) / log(factor / last.factor)))
-        }
-        if let fitting, let tooBig, fitting / tooBig < 1.006, rules.quantiser != .deadZone, let best {
-            factor = fitting
-            fittingStrength = strength
-            last = nil
-            strength = next(strength: strength, bytes: Double(best.bytes.count))
-            return true
-        }
-        var next = factor * exp(log(target / bytes) / slope)
-        if let fitting, let tooBig {
-            let inner = (tooBig * 1.0005)...max(tooBig * 1.0005, fitting * 0.9995)
-            if !inner.contains(next) { next = (fitting * tooBig).squareRoot() }
-        } else if abs(next / factor - 1) < 0.0005 {
-            next = factor * (isFitting ? 0.998 : 1.002)
-        }
-        next = rules.clamped(next)
-        guard next != factor else { return false }
-        factor = next
-        return true
-    }
-
-    private mutating func stepStrength(_ bytes: Double, isFitting: Bool) -> Bool {
-        if isFitting {
-            fittingStrength = max(fittingStrength ?? 0, strength)
+        if fidelities == nil {
+            factors.note(log(factor), bytes, isFitting: isFitting)
+            guard abs(bytes / target - 1) < 0.03 || factors.isNarrow else {
+                let next = rules.clamped(exp(factors.next(after: log(factor), bytes, target: target)))
+                defer { factor = next }
+                return next != factor
+            }
+            startFidelities(bytes, isFitting: isFitting)
         } else {
-            tooMuchStrength = min(tooMuchStrength ?? .infinity, strength)
+            fidelities?.note(fidelity, bytes, isFitting: isFitting)
         }
-        if let last, abs(strength - last.strength) > 0.01 {
-            strengthSlope = min(0.3, max(0.02, log(bytes / last.bytes) / (strength - last.strength)))
-        }
-        let next = next(strength: strength, bytes: bytes)
-        guard abs(next - strength) > 0.005 else { return false }
-        strength = next
-        return true
+        let range = rules.usesTrellis ? -0.5...3.0 : -1.5...2.0
+        guard let wanted = fidelities?.next(after: fidelity, bytesHere(bytes), target: target) else { return false }
+        let next = min(range.upperBound, max(range.lowerBound, wanted))
+        defer { fidelity = next }
+        return abs(next - fidelity) > 0.002
     }
 
-    private func next(strength: Double, bytes: Double) -> Double {
-        let low = fittingStrength ?? Self.usualStrength
-        let high = tooMuchStrength ?? Self.mostStrength
-        let next = strength + log(target / bytes) / strengthSlope
-        if tooMuchStrength != nil, next <= low || next >= high { return (low + high) / 2 }
-        return min(high, max(low, next))
+    /// Stays at the last factor, or at the one that fitted when a step of the table lies between it and the last.
+    private mutating func startFidelities(_ bytes: Double, isFitting: Bool) {
+        var start = Bracket(slope: rules.usesTrellis ? 0.11 : 0.06, slopes: 0.03...0.4)
+        if factors.isNarrow, let best {
+            factor = best.factor
+            start.note(0, Double(best.bytes.count), isFitting: true)
+        } else {
+            start.note(0, bytes, isFitting: isFitting)
+        }
+        fidelities = start
+    }
+
+    /// The size that belongs to the present fidelity: the last one written, or the best where the factor went back.
+    private func bytesHere(_ bytes: Double) -> Double {
+        fidelity == 0 && factors.isNarrow ? Double(best?.bytes.count ?? Int(bytes)) : bytes
+    }
+}
+
+/// Where the target lies, as far as is known: the ends that were tried, and the slope of ln bytes between the last two.
+private struct Bracket {
+    private(set) var slope: Double
+    private let slopes: ClosedRange<Double>
+    private var fitting: Double?
+    private var tooBig: Double?
+    private var last: (position: Double, bytes: Double)?
+
+    init(slope: Double, slopes: ClosedRange<Double>) {
+        self.slope = slope
+        self.slopes = slopes
+    }
+
+    /// Whether a fitting position and one that is too big are so close that only a step can lie between.
+    var isNarrow: Bool {
+        guard let fitting, let tooBig else { return false }
+        return abs(fitting - tooBig) < 0.006
+    }
+
+    mutating func note(_ position: Double, _ bytes: Double, isFitting: Bool) {
+        if let last, abs(position - last.position) > 1e-4 {
+            let found = log(bytes / last.bytes) / (position - last.position)
+            slope = min(slopes.upperBound, max(slopes.lowerBound, found))
+        }
+        last = (position, bytes)
+        // Of two positions on the same side the nearer to the other side counts; sizes fall or rise with the slope.
+        let isRising = slope > 0
+        if isFitting {
+            fitting = isRising ? max(fitting ?? position, position) : min(fitting ?? position, position)
+        } else {
+            tooBig = isRising ? min(tooBig ?? position, position) : max(tooBig ?? position, position)
+        }
+    }
+
+    func next(after position: Double, _ bytes: Double, target: Double) -> Double {
+        let next = position + log(target / bytes) / slope
+        guard let fitting, let tooBig else { return next }
+        let (low, high) = (min(fitting, tooBig), max(fitting, tooBig))
+        return next > low && next < high ? next : (low + high) / 2
     }
 }

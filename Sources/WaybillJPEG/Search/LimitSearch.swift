@@ -11,9 +11,7 @@ struct LimitSearch {
     /// A picture is not shrunk below this to fit: nobody could tell what it shows.
     private static let leastSide = 32
 
-    /// - Parameters:
-    ///   - largest: The largest size that is allowed, upright.
-    ///   - loadPicture: Decodes the picture, at that size or at an intermediate one.
+    /// Makes a search for sizes up to `largest`, upright. `loadPicture` decodes at that size or an intermediate one.
     init(
         rules: SearchRules, largest: PictureSize, isLinear: Bool, flag: StopFlag,
         loadPicture: @escaping () throws(JPEGError) -> Picture
@@ -96,7 +94,7 @@ struct LimitSearch {
                 within: QuantiserTable.finest...QuantiserTable.coarsest, tolerance: 0.02
             ) { factor in
                 let table = QuantiserTable(factor: factor)
-                return SymbolCounts(image, table, rounding: rules.quantiser.plainRounding, everyPair: everyPair)
+                return SymbolCounts(image, table, rounding: rules.quantiser.rounding, everyPair: everyPair)
                     .bytes(share: share)
             }
             factor = solution.factor

@@ -17,24 +17,36 @@ struct Prepared {
         _ image: FrequencyImage, rules: SearchRules, startFactor: Double, startRatio: Double, flag: StopFlag
     ) throws(JPEGError) {
         let aim = 0.997 * Double(rules.limit)
-        let rounding = rules.quantiser.plainRounding
+        let rounding = rules.quantiser.rounding
         let solution = FactorSolver.solve(
             target: aim / startRatio, from: startFactor, within: rules.factors, tolerance: 0.01
         ) { SymbolCounts(image, QuantiserTable(factor: $0), rounding: rounding).bytes() }
         var factor = solution.factor
         var levels = try LevelImage(image, factor: factor, quantiser: rules.quantiser, flag: flag)
+        // The secant's last slope may come from two points so close that one table entry decides it.
+        var slope = Self.slope(image, around: factor, rounding: rounding)
         for _ in 0..<3 {
             let predicted = rules.writtenRatio * levels.estimate
-            let next = rules.clamped(factor * exp(log(aim / predicted) / solution.slope))
+            let next = rules.clamped(factor * exp(log(aim / predicted) / slope))
             guard abs(predicted / aim - 1) > 0.02, abs(next / factor - 1) > 1e-3 else { break }
             factor = next
             levels = try LevelImage(image, factor: factor, quantiser: rules.quantiser, flag: flag)
+            slope = Self.slope(image, around: factor, rounding: rounding)
         }
         self.image = image
         self.levels = levels
-        slope = solution.slope
+        self.slope = slope
         predictedBytes = rules.writtenRatio * levels.estimate
         ratio = predictedBytes / levels.plainEstimate
+    }
+
+    private static func slope(_ image: FrequencyImage, around factor: Double, rounding: Float) -> Double {
+        let everyPair = image.components[0].blocksDown >= 32 ? 2 : 1
+        let (finer, coarser) = (QuantiserTable(factor: factor / 1.05), QuantiserTable(factor: factor * 1.05))
+        guard finer.natural != coarser.natural else { return -0.7 }
+        let more = SymbolCounts(image, finer, rounding: rounding, everyPair: everyPair).bytes()
+        let less = SymbolCounts(image, coarser, rounding: rounding, everyPair: everyPair).bytes()
+        return min(-0.2, max(-3, log(less / more) / log(1.05 * 1.05)))
     }
 }
 

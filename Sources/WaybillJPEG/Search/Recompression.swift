@@ -75,7 +75,7 @@ struct Recompression {
         let factor = QuantiserTable.factor(quality: quality)
         let image = try image(header, size)
         // An estimate that is far over saves the trellis and the writing.
-        let counts = SymbolCounts(image, QuantiserTable(factor: factor), rounding: rules.quantiser.plainRounding)
+        let counts = SymbolCounts(image, QuantiserTable(factor: factor), rounding: rules.quantiser.rounding)
         guard counts.bytes() * 0.6 < Double(limit) else { return nil }
         let levels = try LevelImage(image, factor: factor, quantiser: rules.quantiser, flag: flag)
         var smallest: [UInt8]?
@@ -124,7 +124,7 @@ struct Recompression {
         return pixels > 16.5e6 && pixels / 4 >= rules.intermediatePixels ? 4 : 8
     }
 
-    /// - Parameter size: Upright.
+    /// Decodes to an upright size.
     private func load(_ header: JPEGHeader, _ size: PictureSize, eighths: Int) throws(JPEGError) -> Picture {
         let isTurned = header.orientation >= 5
         let loader = PictureLoader(bytes: input, header: header, isLinear: options.isDocument, flag: flag)

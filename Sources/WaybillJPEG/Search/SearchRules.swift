@@ -25,7 +25,7 @@ struct SearchRules {
     let comparesFinely: Bool
     /// Whether large pictures are tried at several sizes too.
     let triesSizes: Bool
-    let quantiser: Quantiser
+    let usesTrellis: Bool
     let scripts: [ScanScript]
     /// Share of the limit that is good enough, and aimed at.
     let goodFill: Double
@@ -50,15 +50,17 @@ struct SearchRules {
         sizeBias = options.isDocument ? 0.2 : 0.1
         comparesFinely = isBest
         triesSizes = isBest
-        quantiser = isDraft ? .deadZone : .usualTrellis
+        usesTrellis = !isDraft
         scripts = isBest ? [.split, .plain, .wide, .library] : [.split]
         goodFill = isBest ? 0.997 : isDraft ? 0.985 : 0.992
         aimedFill = isBest ? 0.9985 : isDraft ? 0.9925 : 0.996
         mostWrites = isBest ? 7 : isDraft ? 4 : 5
     }
 
+    /// The quantiser in its usual balance.
+    var quantiser: Quantiser { Quantiser(usesTrellis: usesTrellis) }
     /// Bytes of the file over the estimate before the trellis, until a write has told better.
-    var startRatio: Double { quantiser == .deadZone ? 0.985 : 0.88 }
+    var startRatio: Double { usesTrellis ? 0.88 : 0.985 }
     /// Bytes of the file over the estimate after the trellis.
-    var writtenRatio: Double { quantiser == .deadZone ? 0.985 : 0.974 }
+    var writtenRatio: Double { usesTrellis ? 0.974 : 0.985 }
 }

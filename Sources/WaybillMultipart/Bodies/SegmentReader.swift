@@ -20,6 +20,7 @@ final class SegmentReader: BodyReader {
     private var offset: Int64 = 0
     private var descriptor: FileDescriptor?
     private var canReadNow = true
+    private var isChecked = false
     private var verified = 0
     private var heldBack: [UInt8] = []
     private var job: DiskJob?
@@ -57,9 +58,7 @@ final class SegmentReader: BodyReader {
                 break steps
             }
         }
-        if isWaiting, holdsBack, case .verification = list.segments[index] {
-            holdBack(output.byteCount - before, of: &output)
-        }
+        if isWaiting, holdsBack, isOnlyCheckMissing { holdBack(output.byteCount - before, of: &output) }
         let appended = output.byteCount - before
         if appended > 0 { return .bytes(appended) }
         return index == list.segments.count ? .end : .later
@@ -108,6 +107,10 @@ final class SegmentReader: BodyReader {
             return .on
         }
         guard offset < source.stamp.size else {
+            if isChecked {
+                nextSegment()
+                return .on
+            }
             guard disk.mayAvoidPool, canReadNow else { return ask(.check(descriptor, source)) }
             try disk.check(descriptor, source)
             nextSegment()
@@ -169,6 +172,7 @@ final class SegmentReader: BodyReader {
         offset = 0
         descriptor = nil
         canReadNow = true
+        isChecked = false
     }
 
     // MARK: The pool
@@ -189,7 +193,9 @@ final class SegmentReader: BodyReader {
     private func accept(_ answer: DiskJob.Answer) throws(BodyError) {
         switch answer {
         case .opened(let opened): descriptor = opened
-        case .read(let count): pooled = 0..<count
+        case .read(let count, let checked):
+            pooled = 0..<count
+            isChecked = checked
         case .checked: nextSegment()
         case .verified: verified = list.sources.count
         case .failed(let error): throw error
@@ -206,6 +212,15 @@ final class SegmentReader: BodyReader {
     }
 
     // MARK: Holding back
+
+    /// Whether every byte was read, and only the looks at the files are missing.
+    private var isOnlyCheckMissing: Bool {
+        switch list.segments[index] {
+        case .bytes: false
+        case .file(let source): offset == source.stamp.size && index + 2 == list.segments.count
+        case .verification: index + 1 == list.segments.count
+        }
+    }
 
     /// Takes the last bytes back out of the caller's room.
     private func holdBack(_ count: Int, of output: inout OutputRawSpan) {

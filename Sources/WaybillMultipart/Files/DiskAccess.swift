@@ -65,6 +65,10 @@ package struct DiskAccess: Sendable {
 
     func verify(_ source: SourceFile) throws(BodyError) {
         try injectFault(.verify, source)
+        try look(source)
+    }
+
+    private func look(_ source: SourceFile) throws(BodyError) {
         var status = stat()
         guard unsafe stat(source.path, &status) == 0 else { throw gone(source, SystemError.last) }
         try compare(status, source)
@@ -103,7 +107,11 @@ package struct DiskAccess: Sendable {
         } catch {
             throw source.failed(error)
         }
-        try compare(status, source)
+        let now = FileStamp(status)
+        guard let change = source.stamp.change(to: now) else { return }
+        // Losing its name changes a file, too; the path tells which it was. It is too late to save a wait.
+        try look(source)
+        throw source.changed(change, to: now.size)
     }
 
     private func compare(_ status: stat, _ source: SourceFile) throws(BodyError) {

@@ -50,14 +50,18 @@ extension MultipartParser {
                 return position
             }
         }
-        if let found = ByteSearch.find(delimiter, in: input, from: start) {
+        var unsearched = start
+        while let found = ByteSearch.find(delimiter, in: input, from: unsearched) {
+            unsearched = found + delimiter.count
+            // A glance at the next byte spares hostile content, full of near delimiters, the long way round.
+            if unsearched < input.count, !Self.mayFollowBoundary(input[unsearched]) { continue }
             try emit(input.extracting(start..<found), to: &handler)
             matched = delimiter.count
             imagined = 0
             state = .delimiterLine(isFirst: isFirst)
-            return found + delimiter.count
+            return unsearched
         }
-        let kept = beginningOfDelimiter(at: input, from: start)
+        let kept = beginningOfDelimiter(at: input, from: unsearched)
         try emit(input.extracting(start..<input.count - kept), to: &handler)
         matched = kept
         imagined = 0
@@ -78,6 +82,10 @@ extension MultipartParser {
         }
         matched += count
         return matched == delimiter.count ? start + count : nil
+    }
+
+    private static func mayFollowBoundary(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "-") || byte == FormText.carriageReturn || FormText.isBlank(byte)
     }
 
     /// How many bytes at the end of the input may begin a delimiter. Only its first byte is a CR: the last CR decides.

@@ -1,0 +1,69 @@
+/// A place on the card, in millimetres from its upper left corner.
+typealias Point = SIMD2<Float>
+
+/// Red, green and blue, each from 0 to 1.
+typealias Color = SIMD3<Float>
+
+extension Color {
+    /// A mixture: 0 is all of this colour, 1 all of the other.
+    func mixed(with other: Color, _ share: Float) -> Color {
+        self + (other - self) * Swift.min(Swift.max(share, 0), 1)
+    }
+
+    /// A colour of the rainbow, by its place from 0 to 1.
+    static func hue(_ turn: Float) -> Color {
+        let place = (turn - turn.rounded(.down)) * 6
+        func ramp(_ offset: Float) -> Float {
+            let distance = abs((place + offset).truncatingRemainder(dividingBy: 6) - 3) - 1
+            return Swift.min(Swift.max(distance, 0), 1)
+        }
+        return Color(ramp(0), ramp(4), ramp(2))
+    }
+}
+
+/// A line through points, open or closed.
+struct Outline {
+    var points: [Point]
+    var isClosed: Bool
+
+    init(_ points: [Point], closed: Bool = false) {
+        self.points = points
+        isClosed = closed
+    }
+
+    /// An ellipse.
+    init(center: Point, radii: Point) {
+        self.init(
+            (0..<48).map { step in
+                let angle = Float(step) / 48 * 2 * .pi
+                return center + radii * Point(cosine(angle), sine(angle))
+            }, closed: true)
+    }
+
+    /// The same with rounder corners (Chaikin's corner cutting). The ends of an open line stay.
+    func smoothed(_ rounds: Int = 3) -> Outline {
+        guard rounds > 0, points.count > 2 else { return self }
+        var cut: [Point] = []
+        let pairs = isClosed ? points.count : points.count - 1
+        for index in 0..<pairs {
+            let (from, to) = (points[index], points[(index + 1) % points.count])
+            cut.append(from * 0.75 + to * 0.25)
+            cut.append(from * 0.25 + to * 0.75)
+        }
+        if !isClosed {
+            cut[0] = points[0]
+            cut[cut.count - 1] = points[points.count - 1]
+        }
+        return Outline(cut, closed: isClosed).smoothed(rounds - 1)
+    }
+
+    /// Grown and moved.
+    func placed(at origin: Point, scale: Float) -> Outline {
+        Outline(points.map { $0 * scale + origin }, closed: isClosed)
+    }
+
+    /// Mirrored at a vertical line.
+    func mirrored(at x: Float) -> Outline {
+        Outline(points.map { Point(2 * x - $0.x, $0.y) }, closed: isClosed)
+    }
+}

@@ -1,0 +1,129 @@
+/// A picture of a card that lies on a desk, as a hand-held camera takes it: askew, unevenly lit, with noise.
+struct Photograph: Sendable {
+    /// RGB, three bytes a pixel.
+    let pixels: [UInt8]
+    let width: Int
+    let height: Int
+
+    /// How the card lies in the picture.
+    struct View: Sendable {
+        /// Where the corners are, in parts of the picture's width and height, clockwise from the upper left one.
+        let corners: [Point]
+        /// Where the light falls, in the same parts.
+        let light: Point
+        /// How far the picture is turned when it is stored, as the Exif orientation says.
+        let orientation: Int
+        let seed: UInt32
+    }
+
+    /// Takes the picture, in bands that need one another not.
+    static func take(of card: Canvas, _ view: View, width: Int, height: Int) async -> Photograph {
+        let camera = Camera(card: card, view: view, width: width, height: height)
+        let bandHeight = 128
+        let bands = await withTaskGroup(of: (Int, [UInt8]).self) { group in
+            for top in stride(from: 0, to: height, by: bandHeight) {
+                group.addTask { (top, camera.band(top..<min(top + bandHeight, height))) }
+            }
+            return await group.reduce(into: [Int: [UInt8]]()) { $0[$1.0] = $1.1 }
+        }
+        var pixels: [UInt8] = []
+        pixels.reserveCapacity(width * height * 3)
+        for top in stride(from: 0, to: height, by: bandHeight) { pixels += bands[top]! }
+        return Photograph(pixels: pixels, width: width, height: height)
+    }
+}
+
+/// What gives each pixel of a photograph its colour.
+private struct Camera: Sendable {
+    let card: Canvas
+    let view: Photograph.View
+    let width: Int
+    let height: Int
+    /// The size of a picture that is looked at upright.
+    let uprightSize: Point
+    let toCard: Homography
+    let desk: Desk
+
+    init(card: Canvas, view: Photograph.View, width: Int, height: Int) {
+        self.card = card
+        self.view = view
+        self.width = width
+        self.height = height
+        let isTurned = view.orientation >= 5
+        uprightSize = isTurned ? Point(Float(height), Float(width)) : Point(Float(width), Float(height))
+        let size = uprightSize
+        toCard = Homography(
+            from: view.corners.map { $0 * size },
+            to: [
+                Point(0, 0), Point(Float(card.width), 0), Point(Float(card.width), Float(card.height)),
+                Point(0, Float(card.height)),
+            ])
+        desk = Desk(unit: 4_032 / max(size.x, size.y), seed: view.seed)
+    }
+
+    func band(_ rows: Range<Int>) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(rows.count * width * 3)
+        for row in rows {
+            for column in 0..<width {
+                let color = light(upright(column, row))
+                for channel in 0..<3 {
+                    // Two dice make a noise that is rarely strong, as a sensor's is.
+                    let bits = Hash.bits(Int32(column), Int32(row), view.seed &+ UInt32(channel))
+                    let noise = Float(bits & 0xFFFF) + Float(bits >> 16) - 65_535
+                    let value = color[channel] * 255 + noise / 65_535 * (5.2 - 2 * color[channel])
+                    bytes.append(UInt8(min(max(value, 0), 255)))
+                }
+            }
+        }
+        return bytes
+    }
+
+    /// Where a stored pixel lies in the picture as it is looked at.
+    private func upright(_ column: Int, _ row: Int) -> Point {
+        let (x, y) = (Float(column) + 0.5, Float(row) + 0.5)
+        return switch view.orientation {
+        case 3: Point(Float(width) - x, Float(height) - y)
+        case 6: Point(Float(height) - y, x)
+        case 8: Point(y, Float(width) - x)
+        default: Point(x, y)
+        }
+    }
+
+    private func light(_ place: Point) -> Color {
+        let onCard = toCard.map(place)
+        let edge = outside(onCard)
+        let away = (place / uprightSize - view.light) * Point(1, 0.8)
+        let falloff = 1.06 - 0.62 * (away * away).sum()
+        // The print, the cut rim of the plastic, the desk: each goes over into the next within two pixels.
+        let rim = Color(0.90, 0.90, 0.88)
+        if edge < 1 {
+            return (edge < -1 ? print(onCard, away) : print(onCard, away).mixed(with: rim, (edge + 1) / 2)) * falloff
+        }
+        if edge < 2 { return rim * falloff }
+        let ground = self.ground(place, onCard)
+        return (edge < 4 ? rim.mixed(with: ground, (edge - 2) / 2) : ground) * falloff
+    }
+
+    /// The card with a streak of gloss.
+    private func print(_ onCard: Point, _ away: Point) -> Color {
+        let streak = away.x * 0.8 + away.y - 0.04
+        return card.sample(onCard.x, onCard.y) * 0.95 + 0.10 * exponential(-streak * streak * 60)
+    }
+
+    /// The desk with the shadow of the card.
+    private func ground(_ place: Point, _ onCard: Point) -> Color {
+        let shadow = max(outside(onCard - Point(0.010, 0.020) * Float(card.width)) / Float(card.width), 0)
+        return desk.color(place) * (1 - 0.62 * exponential(-shadow * shadow * 2_400))
+    }
+
+    /// How far a place lies outside the rounded card, in pixels of the card; negative within.
+    private func outside(_ place: Point) -> Float {
+        let radius = 3.18 * card.scale
+        let half = Point(Float(card.width), Float(card.height)) / 2
+        let offset = place - half
+        let beyond = Point(abs(offset.x), abs(offset.y)) - half + radius
+        let corner = Point(max(beyond.x, 0), max(beyond.y, 0))
+        return (corner * corner).sum().squareRoot() + min(max(beyond.x, beyond.y), 0) - radius
+    }
+}

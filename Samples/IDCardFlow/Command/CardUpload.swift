@@ -1,0 +1,103 @@
+import Foundation
+import ReceiverKit
+import Waybill
+
+/// What the uploads of one business case have in common.
+struct Business: Sendable {
+    let token: Secret
+    let number: String
+}
+
+/// The upload of one side, from the camera's file to the backend's word that it has the same bytes.
+struct CardUpload {
+    let side: String
+    let path: String
+    let business: Business
+
+    static let limit = ByteCount.kibibytes(100)
+
+    private var form: MultipartForm {
+        [
+            .text("TOKEN", business.token),
+            .text("USERNO", "10086"),
+            .text("BUSINESSTYPE", "OPEN-ACCOUNT"),
+            .text("BUSINESSNO", business.number),
+            .text("DOCTYPE", "ID-\(side.uppercased())"),
+            .image("FILE", path: path, fileName: "ID-\(side).jpg", .maxBytes(Self.limit)),
+        ]
+    }
+
+    func run(_ session: UploadSession, to url: String) async throws {
+        let start = ContinuousClock.now
+        let body = try await form.prepared()
+        let image = try await PreparedImage(of: body, part: "FILE")
+        let original = try ByteCount(bytes: Int64(Data(contentsOf: URL(filePath: path)).count))
+        print("\(side): \(original) -> \(ByteCount(bytes: image.byteCount)) in \(Wording.seconds(.now - start))")
+
+        var options = UploadOptions()
+        options.transfer.rateLimit = .kibibytes(200)  // slow enough to see the bar move
+        let bar = ProgressBar(label: side)
+        let task = session.start(.body(body), to: url, method: .post, options: options)
+        for await progress in task.progress { bar.show(progress) }
+        let response = try await task.response
+
+        let reply = try response.decode(Reply.self)
+        print("  HTTP \(response.status.code), RETCODE \(reply.RETCODE) (\(reply.RETMSG))")
+        for file in reply.DATA?.FILES ?? [] {
+            print("  sha256 here  \(image.sha256)")
+            print("  sha256 there \(file.sha256)  \(file.width ?? 0) x \(file.height ?? 0)")
+        }
+        try check(reply, image)
+    }
+
+    /// Compares what the backend says with what was sent; nothing is taken on trust.
+    func check(_ reply: Reply, _ image: PreparedImage) throws {
+        guard reply.RETCODE == "000000" else { throw Mismatch("the backend said \(reply.RETCODE): \(reply.RETMSG)") }
+        guard let file = reply.DATA?.FILES.first, reply.DATA?.FILES.count == 1 else {
+            throw Mismatch("the backend has not one file")
+        }
+        try require(image.byteCount <= Self.limit.bytes, "the image is larger than \(Self.limit)")
+        try require(file.bytes == image.byteCount, "the backend has \(file.bytes) of \(image.byteCount) bytes")
+        try require(file.sha256 == image.sha256, "the backend has other bytes")
+        try require(file.fileName == "ID-\(side).jpg", "the backend calls the file \(file.fileName)")
+        try require(file.width != nil && file.height != nil, "the backend could not read the image")
+        let names = reply.DATA?.FIELDS.map(\.name)
+        try require(names == ["USERNO", "BUSINESSTYPE", "BUSINESSNO", "DOCTYPE"], "the backend has other fields")
+    }
+
+    private func require(_ isRight: Bool, _ problem: String) throws {
+        if !isRight { throw Mismatch(problem) }
+    }
+}
+
+/// The answer of the backend.
+struct Reply: Decodable, Sendable {
+    struct Content: Decodable, Sendable {
+        let FIELDS: [Field]
+        let FILES: [File]
+    }
+
+    struct Field: Decodable, Sendable {
+        let name: String
+        let value: String
+    }
+
+    struct File: Decodable, Sendable {
+        let fileName: String
+        let bytes: Int64
+        let sha256: String
+        let width: Int?
+        let height: Int?
+    }
+
+    let RETCODE: String
+    let RETMSG: String
+    let DATA: Content?
+}
+
+/// What is not as it should be.
+struct Mismatch: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,112 @@
+import CardArtist
+import Foundation
+import ReceiverKit
+import Testing
+import Waybill
+
+@testable import IDCardFlow
+
+/// The flow as a person runs it, and what it must not swallow.
+@Suite(.timeLimit(.minutes(2)))
+struct IDCardFlowTests {
+    @Test func `both sides arrive and the program ends well`() async throws {
+        let directory = try Directory()
+        let (code, output) = try await runFlow(["--cards", directory.path, "--width", "800"])
+        #expect(code == 0, "\(output)")
+        for side in ["front", "back"] {
+            #expect(output.contains("  \(side) 100 %"), "\(output)")
+        }
+        let sums = output.matches(of: /sha256 (here|there) +([0-9a-f]{64})/).map(\.output.2)
+        #expect(sums.count == 4)
+        #expect(Set(sums).count == 2)
+        #expect(output.matches(of: /HTTP 200, RETCODE 000000/).count == 2)
+        #expect(output.matches(of: /[0-9]+\.[0-9] KiB in/).count == 2)
+    }
+
+    @Test func `unknown options are told`() async throws {
+        let (code, output) = try await runFlow(["--nonsense", "1"])
+        #expect(code == 64)
+        #expect(output.contains("usage:"))
+    }
+
+    @Test func `a refusal in the envelope is an error and does not print the token`() async throws {
+        let directory = try Directory()
+        let cards = try await CardArtist.cards(in: directory.path, width: 320)
+        let receiver = try await Receiver.start(.init(token: "the right one"))
+        let business = Business(token: .secret("s3cr3t-token"), number: "B-1")
+        let upload = CardUpload(side: "front", path: cards.front, business: business)
+        let error = await #expect(throws: Mismatch.self) {
+            try await upload.run(UploadSession(), to: receiver.url)
+        }
+        #expect(error?.description.contains("100001") == true)
+        #expect(!"\(upload) \(business)".contains("s3cr3t"))
+        await receiver.stop()
+    }
+
+    @Test(arguments: [
+        ("code", Reply(RETCODE: "9", RETMSG: "no", DATA: nil)),
+        ("no file", reply(files: [])),
+        ("two files", reply(files: [file(), file()])),
+        ("length", reply(files: [file(bytes: 4)])),
+        ("bytes", reply(files: [file(sha256: "00")])),
+        ("name", reply(files: [file(name: "other.jpg")])),
+        ("not an image", reply(files: [file(width: nil)])),
+        ("fields", reply(files: [file()], fields: ["USERNO"])),
+        ("leaked token", reply(files: [file()], fields: fields + ["TOKEN"])),
+    ])
+    func `a backend that has something else is not believed`(_ name: String, _ reply: Reply) async throws {
+        let image = try await Self.image()
+        let upload = CardUpload(side: "front", path: "", business: Business(token: .secret("t"), number: "1"))
+        #expect(throws: Mismatch.self) { try upload.check(reply, image) }
+        let right = Self.reply(files: [Self.file(sha256: image.sha256)])
+        #expect(throws: Never.self) { try upload.check(right, image) }
+    }
+
+    // MARK: Help
+
+    private static let fields = ["USERNO", "BUSINESSTYPE", "BUSINESSNO", "DOCTYPE"]
+    private static let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+    private static func image() async throws -> PreparedImage {
+        let form: MultipartForm = [.text("A", "before"), .data("FILE", Array("abc".utf8)), .text("B", "after")]
+        return try await PreparedImage(of: form.prepared(), part: "FILE")
+    }
+
+    private static func file(
+        name: String = "ID-front.jpg", bytes: Int64 = 3, sha256: String = abc, width: Int? = 10
+    ) -> Reply.File {
+        Reply.File(fileName: name, bytes: bytes, sha256: sha256, width: width, height: 10)
+    }
+
+    private static func reply(files: [Reply.File], fields: [String] = fields) -> Reply {
+        let fields = fields.map { Reply.Field(name: $0, value: "x") }
+        return Reply(RETCODE: "000000", RETMSG: "stored", DATA: Reply.Content(FIELDS: fields, FILES: files))
+    }
+
+    private func runFlow(_ arguments: [String]) async throws -> (Int32, String) {
+        let process = Process()
+        process.executableURL = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(
+            path: "IDCardFlow")
+        process.arguments = arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        process.standardError = pipe
+        try process.run()
+        return await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                let output = (try? pipe.fileHandleForReading.readToEnd()) ?? Data()
+                process.waitUntilExit()
+                continuation.resume(returning: (process.terminationStatus, String(decoding: output, as: UTF8.self)))
+            }
+        }
+    }
+}
+
+/// A directory that is gone with the value.
+private final class Directory {
+    let path = FileManager.default.temporaryDirectory.appending(path: "flow-\(UUID().uuidString)").path
+
+    init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}

@@ -1,0 +1,40 @@
+import Glibc
+import ReceiverKit
+
+/// Runs the backend until it is told to stop (`SIGINT`, `SIGTERM`).
+@main
+struct Command {
+    static func main() async {
+        var configuration = Receiver.Configuration(token: "specimen-token")
+        var arguments = CommandLine.arguments.dropFirst()
+        while let option = arguments.popFirst() {
+            guard let value = arguments.popFirst(), apply(option, value, to: &configuration) else {
+                print("usage: Receiver [--port N] [--token TEXT] [--directory DIR] [--limit BYTES]")
+                exit(64)
+            }
+        }
+        let signals = StopSignals()
+        do {
+            let receiver = try await Receiver.start(configuration)
+            print("listening on \(receiver.url), files in \(receiver.directory)")
+            fflush(nil)
+            await signals.wait()
+            await receiver.stop()
+        } catch {
+            print("\(error)")
+            exit(1)
+        }
+    }
+
+    private static func apply(_ option: String, _ value: String, to configuration: inout Receiver.Configuration) -> Bool
+    {
+        switch (option, Int(value)) {
+        case ("--token", _): configuration.token = value
+        case ("--directory", _): configuration.directory = value
+        case ("--limit", let limit?) where limit > 0: configuration.sizeLimit = limit
+        case ("--port", let port?) where (0...65_535).contains(port): configuration.port = UInt16(port)
+        default: return false
+        }
+        return true
+    }
+}

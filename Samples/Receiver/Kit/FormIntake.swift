@@ -1,0 +1,78 @@
+import Foundation
+import WaybillMultipart
+
+/// What one form brings: texts in memory, files on the disk.
+final class FormIntake: MultipartHandler {
+    struct Field: Encodable {
+        let name: String
+        let value: String
+    }
+
+    private let directory: String
+    private(set) var fields: [Field] = []
+    private(set) var files: [StoredFile] = []
+    private var open: OpenPart?
+
+    private enum OpenPart {
+        case text(name: String, bytes: [UInt8])
+        case file(StoredFile)
+    }
+
+    /// A field that is longer is no field of a form that people fill in.
+    private static let longestField = 1 << 20
+
+    init(directory: String) {
+        self.directory = directory
+    }
+
+    func partBegan(_ head: MultipartPartHead) throws {
+        // A part is a file when it says a file name, even an empty one (RFC 7578 section 4.2).
+        guard let fileName = head.fileName else {
+            open = .text(name: head.name, bytes: [])
+            return
+        }
+        let file = try StoredFile(
+            in: directory, name: head.name, fileName: fileName, type: head.contentType ?? "text/plain")
+        files.append(file)
+        open = .file(file)
+    }
+
+    func partData(_ bytes: Span<UInt8>) throws {
+        switch open {
+        case .text(let name, var text):
+            open = nil
+            guard text.count + bytes.count <= Self.longestField else {
+                throw ReceiverError("the field \(name) is longer than \(Self.longestField) bytes")
+            }
+            for index in bytes.indices { text.append(bytes[index]) }
+            open = .text(name: name, bytes: text)
+        case .file(let file):
+            try file.append(bytes)
+        case nil:
+            break
+        }
+    }
+
+    func partEnded() throws {
+        switch open {
+        case .text(let name, let bytes): fields.append(Field(name: name, value: String(decoding: bytes, as: UTF8.self)))
+        case .file(let file): try file.finish()
+        case nil: break
+        }
+        open = nil
+    }
+
+    /// Whether the form carries the token, compared in a time that does not tell how much of it is right.
+    func holds(token: String) -> Bool {
+        guard let given = fields.first(where: { $0.name == "TOKEN" })?.value else { return false }
+        let (left, right) = (Array(given.utf8), Array(token.utf8))
+        guard left.count == right.count else { return false }
+        return zip(left, right).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+
+    /// Removes what was stored.
+    func discard() {
+        for file in files { file.remove() }
+        files = []
+    }
+}

@@ -1,0 +1,106 @@
+import FlyingFox
+import FlyingSocks
+import Foundation
+
+/// A small backend on 127.0.0.1 that takes forms at `POST /upload` and says exactly what it got.
+///
+/// ```swift
+/// let receiver = try await Receiver.start(.init(token: "s3cr3t"))
+/// print(receiver.url)                              // http://127.0.0.1:40213/upload
+/// await receiver.stop()
+/// ```
+///
+/// Bodies are parsed as they arrive and files go straight to the disk, so memory stays flat whatever comes in.
+public final class Receiver: Sendable {
+    /// How it is to be run.
+    public struct Configuration: Sendable {
+        /// The `TOKEN` that a form must carry.
+        public var token: String
+        /// Where files are kept; `nil` for a directory of its own that is gone after ``Receiver/stop()``.
+        public var directory: String?
+        /// The largest request body in bytes.
+        public var sizeLimit: Int
+        /// The port; 0 for one that is free.
+        public var port: UInt16
+
+        /// Describes a backend.
+        public init(token: String, directory: String? = nil, sizeLimit: Int = 64 << 20, port: UInt16 = 0) {
+            self.token = token
+            self.directory = directory
+            self.sizeLimit = sizeLimit
+            self.port = port
+        }
+    }
+
+    /// Where forms are to be posted to.
+    public let url: String
+    /// Where files are kept.
+    public let directory: String
+
+    private let server: HTTPServer
+    private let running: Task<Void, any Error>
+    private let removesDirectory: Bool
+
+    private init(
+        server: HTTPServer, running: Task<Void, any Error>, port: UInt16, directory: String, removesDirectory: Bool
+    ) {
+        self.server = server
+        self.running = running
+        self.directory = directory
+        self.removesDirectory = removesDirectory
+        url = "http://127.0.0.1:\(port)/upload"
+    }
+
+    /// Starts a backend.
+    ///
+    /// - Parameter configuration: How it is to be run.
+    /// - Returns: The backend, which listens already.
+    /// - Throws: When the directory can't be made or the port can't be had.
+    public static func start(_ configuration: Configuration) async throws -> Receiver {
+        let directory = try configuration.directory ?? StoredFile.makeDirectory()
+        let server = HTTPServer(
+            config: HTTPServer.Configuration(
+                address: try .inet(ip4: "127.0.0.1", port: configuration.port),
+                // It bounds a whole request, its body included, so it has to allow for a slow line.
+                timeout: 3_600,
+                sharedRequestBufferSize: 65_536,
+                // Bodies above it are streamed and below it replayed from memory. Nothing is replayed here.
+                sharedRequestReplaySize: 0,
+                logger: .disabled))
+        await server.appendRoute(
+            "POST /upload",
+            to: UploadHandler(token: configuration.token, directory: directory, sizeLimit: configuration.sizeLimit))
+        let running = Task { try await server.run() }
+        do {
+            try await server.waitUntilListening(timeout: 5)
+        } catch {
+            running.cancel()
+            throw ReceiverError("nothing can listen on port \(configuration.port) of 127.0.0.1: \(error)")
+        }
+        guard case .ip4(_, let port) = await server.listeningAddress else {
+            running.cancel()
+            throw ReceiverError("the server does not know its own port")
+        }
+        return Receiver(
+            server: server, running: running, port: port, directory: directory,
+            removesDirectory: configuration.directory == nil)
+    }
+
+    /// Closes the port and the connections, and removes the files unless they were asked to be kept.
+    public func stop() async {
+        await server.stop()
+        running.cancel()
+        _ = await running.result
+        if removesDirectory { try? FileManager.default.removeItem(atPath: directory) }
+    }
+}
+
+/// Why a backend can't do its work, for a person to read.
+public struct ReceiverError: Error, CustomStringConvertible {
+    /// The reason.
+    public let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

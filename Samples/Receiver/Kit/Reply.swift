@@ -1,0 +1,69 @@
+import FlyingFox
+import Foundation
+
+/// What the backend answers, in the envelope that business systems like: an HTTP status for the transport, a
+/// `RETCODE` for the business.
+struct Reply {
+    let status: HTTPStatusCode
+    private let envelope: Envelope
+
+    private struct Envelope: Encodable {
+        let RETCODE: String
+        let RETMSG: String
+        let DATA: Content?
+    }
+
+    private struct Content: Encodable {
+        let FIELDS: [FormIntake.Field]
+        let FILES: [File]
+    }
+
+    private struct File: Encodable {
+        let name: String
+        let fileName: String
+        let type: String
+        let bytes: Int
+        let sha256: String
+        let width: Int?
+        let height: Int?
+    }
+
+    private init(_ status: HTTPStatusCode, _ code: String, _ message: String, _ data: Content? = nil) {
+        self.status = status
+        envelope = Envelope(RETCODE: code, RETMSG: message, DATA: data)
+    }
+
+    /// All is stored. The token is not repeated: answers end up in logs.
+    static func accepted(_ form: FormIntake) -> Reply {
+        let files = form.files.map { file in
+            File(
+                name: file.name, fileName: file.fileName, type: file.type, bytes: file.byteCount, sha256: file.sha256,
+                width: file.size?.width, height: file.size?.height)
+        }
+        let fields = form.fields.filter { $0.name != "TOKEN" }
+        return Reply(.ok, "000000", "stored", Content(FIELDS: fields, FILES: files))
+    }
+
+    /// The business says no, HTTP says yes: what a client must not take for success.
+    static let wrongToken = Reply(.ok, "100001", "the token is not valid")
+
+    static func malformed(_ error: any Error) -> Reply { Reply(.badRequest, "100002", "\(error)") }
+
+    static func tooLarge(limit: Int) -> Reply {
+        Reply(.payloadTooLarge, "100003", "a request may have \(limit) bytes and no more")
+    }
+
+    static func notStored(_ error: ReceiverError) -> Reply {
+        Reply(.internalServerError, "100004", error.description)
+    }
+
+    func json() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(envelope)
+    }
+
+    func response() throws -> HTTPResponse {
+        HTTPResponse(statusCode: status, headers: [.contentType: "application/json"], body: try json())
+    }
+}

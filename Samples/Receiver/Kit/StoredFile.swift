@@ -1,0 +1,68 @@
+import Foundation
+import Glibc
+
+/// A file of a form on the disk, under a name of ours: what the client calls it is told, never used.
+final class StoredFile {
+    /// The name of its field.
+    let name: String
+    /// What the client calls it.
+    let fileName: String
+    let type: String
+    let path: String
+    private(set) var byteCount = 0
+    private(set) var sha256 = ""
+    private(set) var size: JPEGSize?
+
+    private var descriptor: Int32
+    private var digest = SHA256()
+
+    init(in directory: String, name: String, fileName: String, type: String) throws {
+        self.name = name
+        self.fileName = fileName
+        self.type = type
+        path = "\(directory)/\(String(UInt64.random(in: .min ... .max), radix: 16)).part"
+        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw ReceiverError("a file can't be made in \(directory): errno \(errno)") }
+    }
+
+    deinit { closeDescriptor() }
+
+    func append(_ bytes: Span<UInt8>) throws {
+        digest.update(bytes)
+        byteCount += bytes.count
+        try bytes.withUnsafeBytes { buffer in
+            var rest = buffer[...]
+            while !rest.isEmpty {
+                let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress!, rest.count)
+                guard count > 0 || errno == EINTR else {
+                    throw ReceiverError("a file can't be written in its directory: errno \(errno)")
+                }
+                rest = rest.dropFirst(max(count, 0))
+            }
+        }
+    }
+
+    func finish() throws {
+        closeDescriptor()
+        sha256 = digest.finish().map { String(format: "%02x", $0) }.joined()
+        size = try JPEGSize(file: path)
+    }
+
+    func remove() {
+        closeDescriptor()
+        unlink(path)
+    }
+
+    private func closeDescriptor() {
+        if descriptor >= 0 { close(descriptor) }
+        descriptor = -1
+    }
+
+    /// Makes a directory for one run, for its owner's eyes only.
+    static func makeDirectory() throws -> String {
+        let base = FileManager.default.temporaryDirectory.path
+        var template = Array("\(base)/receiver-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw ReceiverError("no directory can be made: errno \(errno)") }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,193 @@
+import Foundation
+import ReceiverKit
+import Testing
+
+/// The backend against real curl(1) and sha256sum(1).
+@Suite(.timeLimit(.minutes(1)))
+struct ReceiverTests {
+    @Test func `a form arrives as it was sent, in its order`() async throws {
+        try await withReceiver { receiver, scratch in
+            let photo = try scratch.write("photo.jpg", jpeg(width: 640, height: 400, padding: 300_000))
+            let exchange = try await curl(
+                "-F", "TOKEN=right", "-F", "USERNO=42", "-F", "FILE=@\(photo);type=image/jpeg;filename=IDFront.jpg",
+                "-F", "USERNO=43", to: receiver.url)
+            #expect(exchange.status == 200)
+            let answer = try exchange.answer()
+            #expect(answer.RETCODE == "000000")
+            let content = try #require(answer.DATA)
+            #expect(content.FIELDS == [.init(name: "USERNO", value: "42"), .init(name: "USERNO", value: "43")])
+            let file = try #require(content.FILES.first)
+            #expect(content.FILES.count == 1)
+            #expect(file.name == "FILE")
+            #expect(file.fileName == "IDFront.jpg")
+            #expect(file.type == "image/jpeg")
+            #expect(file.width == 640)
+            #expect(file.height == 400)
+
+            let sum = try await run("sha256sum", [photo])
+            #expect(String(decoding: sum.output.prefix(64), as: UTF8.self) == file.sha256)
+            let stored = try stored(in: receiver.directory)
+            #expect(stored.map(\.count) == [file.bytes])
+            let sent = try Data(contentsOf: URL(fileURLWithPath: photo))
+            #expect(stored == [sent])
+        }
+    }
+
+    @Test func `files are private and carry names of ours`() async throws {
+        try await withReceiver { receiver, scratch in
+            let file = try scratch.write("a", Data("x".utf8))
+            for name in ["../../escape", "/etc/passwd", "..", "", "a\\u0000b", "%2e%2e%2fx", "x;y\"z"] {
+                let exchange = try await curl(
+                    "-F", "TOKEN=right", "-F", "FILE=@\(file);filename=\"\(name.replacing("\"", with: "\\\""))\"",
+                    to: receiver.url)
+                let answer = try exchange.answer()
+                #expect(answer.RETCODE == "000000")
+                #expect(answer.DATA?.FILES.first?.fileName == name)
+            }
+            let names = try FileManager.default.contentsOfDirectory(atPath: receiver.directory)
+            #expect(names.count == 7)
+            for name in names {
+                #expect(name.wholeMatch(of: /[0-9a-f]{1,16}\.part/) != nil)
+                let path = "\(receiver.directory)/\(name)"
+                let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+                #expect(mode == 0o600)
+            }
+            #expect(!FileManager.default.fileExists(atPath: "\(receiver.directory)/../../escape"))
+        }
+    }
+
+    @Test(arguments: ["TOKEN=wrong", "TOKEN=righ", "TOKEN=rightt", "NOTOKEN=right"])
+    func `a wrong token is refused in the envelope and nothing is kept`(_ field: String) async throws {
+        try await withReceiver { receiver, scratch in
+            let file = try scratch.write("a", Data(repeating: 1, count: 1_000))
+            let exchange = try await curl("-F", "FILE=@\(file)", "-F", field, to: receiver.url)
+            #expect(exchange.status == 200)
+            #expect(try exchange.answer().RETCODE == "100001")
+            #expect(try stored(in: receiver.directory).isEmpty)
+        }
+    }
+
+    @Test func `too large a request is refused by its length, before it is read`() async throws {
+        try await withReceiver(sizeLimit: 100_000) { receiver, scratch in
+            let file = try scratch.write("big", Data(repeating: 7, count: 3_000_000))
+            let exchange = try await curl("-H", "Expect:", "-F", "TOKEN=right", "-F", "FILE=@\(file)", to: receiver.url)
+            #expect(exchange.exitCode == 0)
+            #expect(exchange.status == 413)
+            #expect(try exchange.answer().RETCODE == "100003")
+            #expect(try stored(in: receiver.directory).isEmpty)
+        }
+    }
+
+    @Test func `too large a request of unknown length is refused on its way`() async throws {
+        try await withReceiver(sizeLimit: 100_000) { receiver, scratch in
+            let file = try scratch.write("big", Data(repeating: 7, count: 3_000_000))
+            let exchange = try await curl(
+                "-H", "Expect:", "-H", "Transfer-Encoding: chunked", "-F", "TOKEN=right", "-F", "FILE=@\(file)",
+                to: receiver.url)
+            #expect(exchange.status == 413)
+            #expect(try stored(in: receiver.directory).isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        ("multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\ncut off"),
+        ("multipart/form-data; boundary=b", "no boundary at all"),
+        ("multipart/form-data; boundary=b", "--b\r\nContent-Disposition: attachment\r\n\r\n\r\n--b--\r\n"),
+        ("multipart/form-data", "--b--\r\n"),
+        ("application/json", "{}"),
+    ])
+    func `a malformed form is refused with the reason`(_ type: String, _ body: String) async throws {
+        try await withReceiver { receiver, _ in
+            let exchange = try await curl("-H", "Content-Type: \(type)", "--data-binary", body, to: receiver.url)
+            #expect(exchange.status == 400)
+            let answer = try exchange.answer()
+            #expect(answer.RETCODE == "100002")
+            #expect(answer.RETMSG.count > 20)
+            #expect(try stored(in: receiver.directory).isEmpty)
+        }
+    }
+
+    @Test func `an upload that breaks off leaves no file`() async throws {
+        try await withReceiver { receiver, scratch in
+            let file = try scratch.write("big", Data(repeating: 7, count: 3_000_000))
+            let exchange = try await curl(
+                "-H", "Expect:", "--limit-rate", "1M", "-m", "0.3", "-F", "FILE=@\(file)", to: receiver.url)
+            #expect(exchange.exitCode == 28)
+            // The next request is answered after the broken one was noticed: both go through the one server.
+            for _ in 0..<100 where try !stored(in: receiver.directory).isEmpty {
+                _ = try await curl("-F", "TOKEN=wrong", to: receiver.url)
+            }
+            #expect(try stored(in: receiver.directory).isEmpty)
+        }
+    }
+
+    @Test func `other paths and methods are not found`() async throws {
+        try await withReceiver { receiver, _ in
+            let method = try await curl(to: receiver.url)
+            #expect(method.status == 404)
+            let path = try await curl("-d", "x", to: receiver.url + "/other")
+            #expect(path.status == 404)
+        }
+    }
+
+    @Test func `a stop takes the files along`() async throws {
+        let receiver = try await Receiver.start(.init(token: "right"))
+        _ = try await curl("-F", "TOKEN=right", "-F", "FILE=x;filename=x", to: receiver.url)
+        #expect(try stored(in: receiver.directory).count == 1)
+        await receiver.stop()
+        #expect(!FileManager.default.fileExists(atPath: receiver.directory))
+        #expect(try await curl("-F", "TOKEN=right", to: receiver.url).exitCode == 7)
+    }
+
+    private func withReceiver(
+        sizeLimit: Int = 8 << 20, _ body: (Receiver, Scratch) async throws -> Void
+    ) async throws {
+        let scratch = try Scratch()
+        defer { scratch.remove() }
+        let receiver = try await Receiver.start(.init(token: "right", sizeLimit: sizeLimit))
+        do {
+            try await body(receiver, scratch)
+        } catch {
+            await receiver.stop()
+            throw error
+        }
+        await receiver.stop()
+    }
+
+    private func stored(in directory: String) throws -> [Data] {
+        try FileManager.default.contentsOfDirectory(atPath: directory).map { name in
+            try Data(contentsOf: URL(fileURLWithPath: "\(directory)/\(name)"))
+        }
+    }
+}
+
+/// A directory for the files that a test sends.
+struct Scratch {
+    let path = "\(FileManager.default.temporaryDirectory.path)/samples-\(UUID().uuidString)"
+
+    init() throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    }
+
+    func write(_ name: String, _ bytes: Data) throws -> String {
+        let file = "\(path)/\(name)"
+        try bytes.write(to: URL(fileURLWithPath: file))
+        return file
+    }
+
+    func remove() { try? FileManager.default.removeItem(atPath: path) }
+}
+
+/// The markers of a JPEG file of this size, with a comment so large as told before the frame header.
+func jpeg(width: UInt16, height: UInt16, padding: Int) -> Data {
+    var bytes = Data([0xFF, 0xD8])
+    var left = padding
+    while left > 0 {
+        let count = min(left, 65_533)
+        bytes += [0xFF, 0xFE, UInt8((count + 2) >> 8), UInt8((count + 2) & 255)]
+        bytes += Data(repeating: 65, count: count)
+        left -= count
+    }
+    bytes += [0xFF, 0xC0, 0, 11, 8, UInt8(height >> 8), UInt8(height & 255), UInt8(width >> 8), UInt8(width & 255)]
+    return bytes + [1, 1, 0x11, 0, 0xFF, 0xD9]
+}

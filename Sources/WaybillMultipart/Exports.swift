@@ -1,0 +1,3 @@
+// Bodies, secrets and byte counts are part of every signature here. Re-exported, so that whoever takes this product
+// alone needs one import.
+@_exported public import WaybillCore

@@ -1,0 +1,28 @@
+import Foundation
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillJPEG
+
+/// The kept inputs of the image fuzzer, replayed without one. The first byte of a file is the fuzzer's choice of what is
+/// asked for; see `Fuzz/Sources/FuzzImage`.
+struct FuzzCorpusTests {
+    @Test(arguments: try corpus())
+    func `a kept picture fits its limit or is refused`(name: String, input: [UInt8]) async throws {
+        let limit = 4_000
+        let options = JPEGOptions(maxBytes: .bytes(Int64(limit)), maxPixels: 10_000, mode: .draft)
+        do throws(JPEGError) {
+            let result = try await JPEGRecompressor(options).recompress(Array(input.dropFirst()))
+            #expect(result.bytes.count <= limit, "\(name)")
+        } catch {
+            #expect(!error.message.isEmpty, "\(name)")
+        }
+    }
+
+    private static func corpus() throws -> [(String, [UInt8])] {
+        let folder = ProjectRoot.file("Fuzz/Corpus/image")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+        precondition(!names.isEmpty, "\(folder) is empty")
+        return try names.map { ($0, try readFile("\(folder)/\($0)")) }
+    }
+}

@@ -1,0 +1,83 @@
+import Testing
+import WaybillCore
+import WaybillMultipart
+
+@Suite struct BodyLengthTests {
+    @Test func `random forms have exactly the promised length, in every room and through the pool`() async throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("BodyLengthTests seed \(seed)")
+        var generator = SeededGenerator(seed: seed)
+        let directory = try TemporaryDirectory()
+        for round in 0..<12 {
+            let form = try randomForm(round, directory, &generator)
+            var body = try await form.prepared()
+            let bytes = try await allBytes(of: body)
+            #expect(Int64(bytes.count) == body.contentLength, "seed \(seed)")
+            for room in [bytes.count < 3_000 ? 1 : 5, 7, 65_536] {
+                #expect(try await allBytes(of: body, room: room) == bytes, "seed \(seed), room \(room)")
+            }
+            body.disk.mayAvoidPool = false
+            for room in [7, 1_000_000] {
+                #expect(try await allBytes(of: body, room: room) == bytes, "seed \(seed), pool, room \(room)")
+            }
+            #expect(body.parts.allSatisfy { $0.range.upperBound <= body.contentLength })
+        }
+    }
+
+    private func randomForm(
+        _ round: Int, _ directory: TemporaryDirectory, _ generator: inout SeededGenerator
+    ) throws -> MultipartForm {
+        var form = MultipartForm()
+        for index in 0..<Int.random(in: 0...6, using: &generator) {
+            let name = ["a", "身份证", "q\"\n;x", "🙂"].randomElement(using: &generator)!
+            let size = [0, 1, 2, 100, 4_095, 4_096, 4_097, 9_000].randomElement(using: &generator)!
+            let bytes = generator.bytes(size)
+            switch Int.random(in: 0..<3, using: &generator) {
+            case 0: form.append(.text(name, String(repeating: "x\n", count: size / 2)))
+            case 1: form.append(.data(name, bytes, fileName: "f\(index).bin"))
+            default: form.append(.file(name, path: try directory.file("\(round)-\(index)", bytes)))
+            }
+        }
+        return form
+    }
+
+    @Test func `every reader of a body gives the same bytes`() async throws {
+        let directory = try TemporaryDirectory()
+        let path = try directory.file("a.jpg", pattern(150_000))
+        let body = try await MultipartForm([.text("t", "v"), .file("f", path: path)]).prepared()
+        let first = try await allBytes(of: body)
+        #expect(try await allBytes(of: body) == first)
+        async let left = allBytes(of: body, room: 1_000)
+        async let right = allBytes(of: body, room: 70_000)
+        #expect(try await left == first)
+        #expect(try await right == first)
+    }
+
+    @Test func `header, a small file and the closing line come in one read`() async throws {
+        let directory = try TemporaryDirectory()
+        let path = try directory.file("a.jpg", pattern(10_000))
+        let body = try await MultipartForm([.text("t", "v"), .file("f", path: path)]).prepared()
+        let pull = try BodyPull(body)
+        let first = try await pull.next(room: 65_536)
+        // Unless the disk makes it wait: then there are more reads, and the same bytes.
+        if pull.waits == 0 { #expect(first?.count == Int(body.contentLength)) }
+        #expect(Int64(try await pull.rest(room: 65_536).count) == body.contentLength)
+    }
+
+    @Test func `data and file bodies give their bytes and know their type`() async throws {
+        let directory = try TemporaryDirectory()
+        let bytes = pattern(100_000)
+        let path = try directory.file("scan.pdf", bytes)
+        let file = try FileBody(path: path)
+        #expect(file.length == 100_000 && file.contentType == "application/pdf" && file.isReplayable)
+        let data = DataBody(bytes, contentType: "x/y")
+        #expect(data.length == 100_000 && data.contentType == "x/y" && data.parts.isEmpty)
+        for room in [1_000, 65_536, 1_000_000] {
+            #expect(try await allBytes(of: file, room: room) == bytes)
+            #expect(try await allBytes(of: data, room: room) == bytes)
+        }
+        #expect(try await allBytes(of: DataBody([])) == [])
+        #expect(try await allBytes(of: FileBody(path: try directory.file("empty", []))) == [])
+        #expect(throws: BodyError.self) { try FileBody(path: path, contentType: "a\r\nb") }
+    }
+}

@@ -1,0 +1,140 @@
+import FoundationEssentials
+import Testing
+import WaybillCore
+import WaybillMultipart
+
+@Suite struct FormRefusalTests {
+    func error(of part: MultipartPart, boundary: String = "golden") async throws -> BodyError? {
+        let boundary = try MultipartBoundary(boundary)
+        do {
+            _ = try await MultipartForm([.text("first", "1"), part]).prepared(boundary: boundary)
+            return nil
+        } catch {
+            #expect(error.partIndex == 1)
+            #expect(error.part == part.name)
+            #expect(error.message.hasPrefix("part 2 ("))
+            return error
+        }
+    }
+
+    @Test func `a part without a name is refused`() async throws {
+        #expect(try await error(of: .text("", "x"))?.code == .emptyFieldName)
+    }
+
+    @Test func `a NUL in a name or file name is refused`() async throws {
+        #expect(try await error(of: .text("a\0b", "x"))?.code == .invalidFieldName)
+        #expect(try await error(of: .data("a", [], fileName: "a\0b"))?.code == .invalidFileName)
+    }
+
+    @Test(arguments: ["a/b\r\nX: y", "a/b\n", "a\r", "a/b\0", "a/b\u{1B}", "a\u{7F}", "\t", ""])
+    func `a control character in a content type is refused`(type: String) async throws {
+        #expect(try await error(of: .data("a", [], contentType: type))?.code == .invalidContentType)
+    }
+
+    @Test(arguments: [
+        ("X-A", "1\r\n2"), ("X-A", "1\n"), ("X-A", "\0"), ("X A", "1"), ("", "1"), ("X:", "1"),
+        ("Content-Type", "a/b"), ("content-length", "3"), ("Content-Transfer-Encoding", "base64"),
+    ])
+    func `a header that breaks the grammar or the part is refused`(name: String, value: String) async throws {
+        var part = MultipartPart.text("a", "b")
+        part.headers = [MultipartHeader(name: name, value: value)]
+        #expect(try await error(of: part)?.code == .invalidHeader)
+    }
+
+    @Test(arguments: ["", "a b", "a\"", "a/b", "a\r\n", "ä", String(repeating: "a", count: 71)])
+    func `a boundary that is no short token is refused`(text: String) {
+        #expect(throws: BodyError.self) { try MultipartBoundary(text) }
+    }
+
+    @Test func `a boundary of 1 and of 70 characters is allowed`() throws {
+        #expect(try MultipartBoundary("a").description == "a")
+        #expect(try MultipartBoundary(String(repeating: "'+-._aZ", count: 10)).description.utf8.count == 70)
+    }
+
+    @Test func `a boundary that occurs in the form is refused`() async throws {
+        #expect(try await error(of: .text("a", "see golden here"))?.code == .boundaryInContent)
+        #expect(try await error(of: .data("a", Array("golden".utf8)))?.code == .boundaryInContent)
+        #expect(try await error(of: .text("agolden", "x"))?.code == .boundaryInContent)
+        #expect(try await error(of: .json("a", ["golden"]))?.code == .boundaryInContent)
+        #expect(try await error(of: .text("a", "golde n")) == nil)
+    }
+
+    @Test func `header lines pass at 16 KiB and are refused one byte above`() async throws {
+        let fixed = "Content-Disposition: form-data; name=\"\"\r\n".utf8.count
+        let longest = String(repeating: "n", count: 16_384 - fixed)
+        #expect(try await error(of: .text(longest, "")) == nil)
+        #expect(try await error(of: .text(longest + "n", ""))?.code == .headerTooLarge)
+    }
+
+    @Test func `a URL that is no file is refused`() async throws {
+        let url = try #require(URL(string: "https://example.com/a.jpg"))
+        #expect(try await error(of: .file("a", url: url))?.code == .notARegularFile)
+    }
+
+    @Test func `a value that JSON can't hold is refused with its cause`() async throws {
+        let thrown = try await error(of: .json("a", [Double.nan]))
+        #expect(thrown?.code == .encodingFailed)
+        #expect(thrown?.cause is EncodingError)
+    }
+
+    @Test func `a failed preparation carries its cause, a cancelled one is a cancellation`() async throws {
+        struct Broken: PartPreparing {
+            struct Reason: Error {}
+            func prepare() async throws -> PreparedPart { throw Reason() }
+        }
+        let thrown = try await error(of: .preparing("a", fileName: nil, contentType: nil, with: Broken()))
+        #expect(thrown?.code == .preparationFailed)
+        #expect(thrown?.cause is Broken.Reason)
+        struct Cancelled: PartPreparing {
+            func prepare() async throws -> PreparedPart { throw CancellationError() }
+        }
+        let form: MultipartForm = [.preparing("a", fileName: nil, contentType: nil, with: Cancelled())]
+        #expect(await BodyError.Code.thrown { _ = try await form.prepared() } == .cancelled)
+    }
+
+    @Test func `random boundaries are long, allowed, and never the same`() throws {
+        let many = (0..<1_000).map { _ in MultipartBoundary.random() }
+        #expect(Set(many).count == 1_000)
+        for boundary in many.prefix(10) {
+            #expect((27...70).contains(boundary.description.utf8.count))
+            #expect(try MultipartBoundary(boundary.description) == boundary)
+        }
+    }
+}
+
+@Suite struct SecrecyTests {
+    @Test func `a secret is sent and appears in nothing that is printed`() async throws {
+        let secret = "s3cr3t-do-not-print"
+        var form: MultipartForm = [.text("TOKEN", .secret(secret)), .text("PLAIN", "plain-content")]
+        let body = try await form.prepared()
+        let sent = String(decoding: try await allBytes(of: body), as: UTF8.self)
+        #expect(sent.contains(secret))
+        var printed = ""
+        let reader = try body.makeReader {}
+        dump(form, to: &printed)
+        dump(body, to: &printed)
+        dump(reader, to: &printed)
+        dump(body.chunks, to: &printed)
+        reader.close()
+        printed += "\(form) \(body) \(form.parts) \(String(reflecting: form)) \(String(reflecting: body))"
+        form.append(.text("", .secret(secret)))
+        do {
+            _ = try await form.prepared()
+            Issue.record("an empty name was accepted")
+        } catch {
+            dump(error, to: &printed)
+            printed += "\(error) \(String(reflecting: error))"
+        }
+        let boundary = try MultipartBoundary(secret)
+        form.parts.removeLast()
+        do {
+            _ = try await form.prepared(boundary: boundary)
+            Issue.record("a boundary in the content was accepted")
+        } catch {
+            printed += "\(error) \(String(reflecting: error))"
+        }
+        #expect(!printed.contains(secret))
+        #expect(!printed.contains("plain-content"))
+        #expect(printed.contains(Secret.placeholder))
+    }
+}

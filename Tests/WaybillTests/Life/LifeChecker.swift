@@ -1,0 +1,203 @@
+import WaybillCore
+
+@testable import Waybill
+
+/// The rules of an upload's life, written a second time and in another way: as the books of somebody who hands out
+/// places, slots, preparations, transfers and timers, and wants every one of them back. It knows nothing of the machine's
+/// states; it sees events go in and actions come out.
+struct LifeChecker {
+    enum Place { case nowhere, waitingLine, preparationWindow, readyLine, slot }
+
+    private(set) var violation: String?
+    private(set) var isFinished = false
+    private(set) var place = Place.nowhere
+    private(set) var isPreparing = false
+    private(set) var transfer: Int?
+    private(set) var timer: Int?
+    private(set) var started = 0
+    private var isCancelSent = false
+    private var isTerminalPublished: UploadPhase?
+    private var lastPublished: UploadSnapshot?
+    private var floor = CertaintyFloor()
+    private let accepts: StatusPolicy
+
+    init(accepts: StatusPolicy) {
+        self.accepts = accepts
+    }
+
+    /// Looks at one event and what came of it.
+    mutating func check(_ event: UploadStateMachine.Event, _ actions: [UploadStateMachine.Action]) {
+        if isFinished, !actions.isEmpty { fail("actions after the end: \(actions)") }
+        var isSuccess = false
+        switch event {
+        case .prepared, .preparationFailed: isPreparing = false
+        case .retryDue(let attempt) where attempt == timer: timer = nil
+        case .transfer(let event, let attempt, _) where attempt == transfer:
+            floor.see(event)
+            guard case .ended(let end) = event else { break }
+            transfer = nil
+            if case .success(let response) = end.result { isSuccess = accepts.accepts(response.head.status) }
+        default: break
+        }
+        for action in actions { check(action, isSuccess: isSuccess) }
+        switch event {
+        case .cancel, .sessionClosing:
+            // At once, or as soon as the transport has let go; then no retry and no other wait.
+            if !isFinished && !(transfer != nil && isCancelSent) { fail("a cancel without effect") }
+        default: break
+        }
+    }
+
+    private mutating func check(_ action: UploadStateMachine.Action, isSuccess: Bool) {
+        guard !isFinished else { return fail("\(action) after finish") }
+        switch action {
+        case .join: move(from: [.nowhere], to: .waitingLine, started == 0 && lastPublished == nil, "join")
+        case .prepare:
+            move(from: [.waitingLine], to: .preparationWindow, !isPreparing, "prepare")
+            isPreparing = true
+        case .stopPreparing:
+            if !isPreparing { fail("nothing is being prepared") }
+            isPreparing = false
+        case .awaitSlot: move(from: [.preparationWindow], to: .readyLine, !isPreparing, "awaitSlot")
+        case .requeue: move(from: [.nowhere], to: .readyLine, started > 0 && timer == nil, "requeue")
+        case .withdraw: move(from: [.waitingLine, .preparationWindow, .readyLine], to: .nowhere, true, "withdraw")
+        case .releaseSlot: move(from: [.slot], to: .nowhere, transfer == nil, "releaseSlot")
+        case .startTransfer(let attempt):
+            move(from: [.readyLine], to: .slot, transfer == nil && attempt == started + 1, "startTransfer")
+            started = attempt
+            transfer = attempt
+            floor.begin()
+        case .cancelTransfer:
+            if transfer == nil || isCancelSent { fail("no transfer to cancel, or cancelled twice") }
+            isCancelSent = true
+        case .scheduleRetry(let delay, let attempt):
+            if timer != nil || place != .nowhere || attempt != started + 1 || isCancelSent || delay < .zero {
+                fail("a retry out of place")
+            }
+            timer = attempt
+        case .unscheduleRetry:
+            if timer == nil { fail("no timer to stop") }
+            timer = nil
+        case .publish(let snapshot): check(snapshot)
+        case .finish(let result): check(result, isSuccess: isSuccess)
+        }
+    }
+
+    private mutating func move(from allowed: Set<Place>, to next: Place, _ condition: Bool, _ what: String) {
+        if !allowed.contains(place) || !condition { fail("\(what) at \(place)") }
+        place = next
+    }
+
+    private mutating func check(_ snapshot: UploadSnapshot) {
+        if isTerminalPublished != nil { fail("a snapshot after the terminal one") }
+        if snapshot.phase.isTerminal { isTerminalPublished = snapshot.phase }
+        if snapshot.acknowledged > snapshot.sent { fail("more acknowledged than sent") }
+        defer { lastPublished = snapshot }
+        guard let last = lastPublished else { return }
+        if snapshot.attempt < last.attempt { fail("the attempt went back") }
+        guard snapshot.attempt == last.attempt else { return }
+        if Self.rank(snapshot.phase) < Self.rank(last.phase) { fail("\(snapshot.phase) after \(last.phase)") }
+        if snapshot.sent < last.sent || snapshot.acknowledged < last.acknowledged { fail("progress went back") }
+    }
+
+    private mutating func check(_ result: Result<UploadResponse, UploadError>, isSuccess: Bool) {
+        isFinished = true
+        if place != .nowhere || isPreparing || transfer != nil || timer != nil {
+            fail("kept: \(place), preparing \(isPreparing), transfer \(transfer as Any), timer \(timer as Any)")
+        }
+        switch result {
+        case .success(let response):
+            if !isSuccess { fail("a success that nobody reported") }
+            if isTerminalPublished != .succeeded { fail("success published as \(isTerminalPublished as Any)") }
+            if response.attempts.count != started { fail("\(response.attempts.count) of \(started) attempts told") }
+        case .failure(let error):
+            if isSuccess { fail("an accepted answer became an error") }
+            let phase: UploadPhase = error.isCancelled ? .cancelled : .failed
+            if isTerminalPublished != phase { fail("\(error.code) published as \(isTerminalPublished as Any)") }
+            if error.attempts.count != started { fail("\(error.attempts.count) of \(started) attempts told") }
+            if let reason = floor.objection(to: error.outcome) { fail(reason) }
+        }
+    }
+
+    /// Everything ended and was given back.
+    mutating func checkEnd() {
+        if !isFinished { fail("no terminal event") }
+    }
+
+    private mutating func fail(_ reason: String) {
+        if violation == nil { violation = reason }
+    }
+
+    private static func rank(_ phase: UploadPhase) -> Int {
+        switch phase {
+        case .waiting: 0
+        case .preparing: 1
+        case .queued: 2
+        case .connecting: 3
+        case .sending: 4
+        case .awaitingResponse: 5
+        case .retrying: 6
+        case .succeeded, .failed, .cancelled: 7
+        }
+    }
+}
+
+/// What was told over all attempts, as plain facts, and which outcomes they forbid.
+struct CertaintyFloor {
+    private var anythingArrived = false
+    private var mostAcknowledged: Int64 = 0
+    private var wholeBodyLeft = false
+    private var wasRefused = false
+    private var wasPromisedYes = false
+    private var worstClaim = 0
+    private var isCurrentWhole = false
+
+    mutating func begin() {
+        isCurrentWhole = false
+    }
+
+    mutating func see(_ event: TransferEvent) {
+        switch event {
+        case .connected: break
+        case .progress(let progress): arrived(progress.acknowledged)
+        case .bodyAcknowledged:
+            anythingArrived = true
+            isCurrentWhole = true
+        case .responseHead(let head): answered(head.status)
+        case .ended(let end):
+            arrived(end.evidence.acknowledged)
+            anythingArrived = anythingArrived || end.evidence.requestAcknowledged || end.evidence.sawResponseHead
+            isCurrentWhole = isCurrentWhole || end.evidence.isBodyComplete
+            switch end.result {
+            case .success(let response): answered(response.head.status)
+            case .failure(let error):
+                worstClaim = max(worstClaim, error.outcome.uncertainty)
+                // A whole body of which nothing arrived is the dead connection of the design, and nothing else is.
+                if isCurrentWhole, end.evidence.requestAcknowledged { wholeBodyLeft = true }
+            }
+        }
+    }
+
+    private mutating func arrived(_ count: Int64) {
+        mostAcknowledged = max(mostAcknowledged, count)
+        anythingArrived = anythingArrived || count > 0
+    }
+
+    private mutating func answered(_ status: HTTPResponse.Status) {
+        anythingArrived = true
+        if status.code >= 300 { wasRefused = true } else { wasPromisedYes = true }
+    }
+
+    func objection(to outcome: UploadOutcome) -> String? {
+        if outcome.uncertainty < worstClaim { return "\(outcome) though the transport claimed less certainty" }
+        switch outcome {
+        case .notSent: return anythingArrived ? "notSent though something arrived" : nil
+        case .incomplete(let acknowledged):
+            if wasRefused || wasPromisedYes { return "incomplete though an answer came" }
+            if wholeBodyLeft { return "incomplete though the whole body left" }
+            return acknowledged < mostAcknowledged ? "incomplete(\(acknowledged)) of \(mostAcknowledged)" : nil
+        case .rejected: return wasRefused ? nil : "rejected without an answer"
+        case .unknown: return nil
+        }
+    }
+}

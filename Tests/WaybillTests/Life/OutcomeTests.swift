@@ -1,0 +1,47 @@
+import Testing
+import WaybillCore
+
+@testable import Waybill
+
+@Suite struct OutcomeTests {
+    @Test(arguments: [
+        (TransferEvidence(), nil, UploadOutcome.notSent),
+        (TransferEvidence(announced: 10, sent: 10, isBodyComplete: true), nil, .notSent),
+        (TransferEvidence(announced: 10, requestAcknowledged: true), nil, .incomplete(acknowledged: 0)),
+        (
+            TransferEvidence(announced: 10, sent: 9, acknowledged: 4, requestAcknowledged: true), nil,
+            .incomplete(acknowledged: 4)
+        ),
+        (
+            TransferEvidence(announced: 10, sent: 10, acknowledged: 4, requestAcknowledged: true, isBodyComplete: true),
+            nil, .unknown
+        ),
+        (TransferEvidence(requestAcknowledged: true, sawResponseHead: true), 413, .rejected),
+        (TransferEvidence(requestAcknowledged: true, sawResponseHead: true), 307, .rejected),
+        (TransferEvidence(requestAcknowledged: true, sawResponseHead: true), 200, .unknown),
+        (TransferEvidence(requestAcknowledged: true, sawResponseHead: true), nil, .unknown),
+    ])
+    func `an outcome is no more certain than the evidence`(
+        evidence: TransferEvidence, status: Int?, outcome: UploadOutcome
+    ) {
+        #expect(UploadOutcome(seen: evidence, status: status.map { .init(code: $0) }) == outcome)
+    }
+
+    @Test func `of two outcomes the less certain one stands`() {
+        #expect(UploadOutcome.notSent.lessCertain(than: .incomplete(acknowledged: 3)) == .incomplete(acknowledged: 3))
+        #expect(
+            UploadOutcome.incomplete(acknowledged: 9).lessCertain(than: .incomplete(acknowledged: 3))
+                == .incomplete(acknowledged: 9))
+        #expect(UploadOutcome.unknown.lessCertain(than: .notSent) == .unknown)
+        #expect(UploadOutcome.rejected.lessCertain(than: .incomplete(acknowledged: 1)) == .rejected)
+    }
+
+    @Test func `what was seen on the way counts when the transport's sum forgets it`() {
+        var record = AttemptRecord(number: 1)
+        record.see(.progress(TransferProgress(sent: 8, acknowledged: 5, accuracy: .exact)), total: 10)
+        let end = TransferEnd(
+            result: .failure(TransferError(.connectionLost, "lost", outcome: .notSent)), evidence: TransferEvidence())
+        record.see(.ended(end), total: 10)
+        #expect(record.outcome(claimed: .notSent, status: nil) == .incomplete(acknowledged: 5))
+    }
+}

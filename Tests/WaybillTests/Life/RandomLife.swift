@@ -1,0 +1,122 @@
+import TestSupport
+import WaybillCore
+
+@testable import Waybill
+
+/// One upload that random events happen to: likely ones, so that lives get far, and impossible ones, because they come.
+struct RandomLife {
+    typealias Step = (inout UploadStateMachine, UploadStateMachine.Event) -> [UploadStateMachine.Action]
+
+    private(set) var log: [String] = []
+    private(set) var checker: LifeChecker
+    private(set) var events = 0
+    private var machine: UploadStateMachine
+    private let total: Int64?
+    private let keepsLog: Bool
+
+    init(using random: inout SeededGenerator, keepsLog: Bool = false) {
+        let retry = [RetryPolicy.none, .standard, RetryPolicy(maxRetries: 9, retriesIncomplete: false)]
+            .randomElement(using: &random)!
+        let accepts = [StatusPolicy.successful, .successful, .any, .only([404])].randomElement(using: &random)!
+        machine = UploadStateMachine(retry: retry, accepts: accepts)
+        checker = LifeChecker(accepts: accepts)
+        total = Bool.random(using: &random) ? nil : Int64.random(in: 0...1_000, using: &random)
+        self.keepsLog = keepsLog
+    }
+
+    /// Lives until the end or until something is wrong, and a little beyond.
+    ///
+    /// - Returns: What was wrong.
+    mutating func live(using random: inout SeededGenerator, step: Step) -> String? {
+        if Int.random(in: 0..<50, using: &random) != 0 { feed(.started, step) }
+        var beyond = 0
+        while events < 60, beyond < 4, checker.violation == nil {
+            feed(next(using: &random), step)
+            if checker.isFinished { beyond += 1 }
+        }
+        // However it stood: a cancel, and the end of the transfer if there is one, must end it.
+        if !checker.isFinished { feed(.cancel, step) }
+        if let attempt = checker.transfer {
+            let end = Self.end(using: &random, total: total)
+            feed(.transfer(.ended(end), attempt: attempt, jitter: 0.5), step)
+        }
+        checker.checkEnd()
+        return checker.violation
+    }
+
+    private mutating func feed(_ event: UploadStateMachine.Event, _ step: Step) {
+        let actions = step(&machine, event)
+        events += 1
+        if keepsLog { log.append("\(event) → \(actions)") }
+        checker.check(event, actions)
+    }
+
+    private func next(using random: inout SeededGenerator) -> UploadStateMachine.Event {
+        guard Int.random(in: 0..<10, using: &random) < 7 else { return anything(using: &random) }
+        if let attempt = checker.transfer {
+            let event = Self.transferEvent(using: &random, total: total)
+            return .transfer(event, attempt: attempt, jitter: .random(in: 0...1, using: &random))
+        }
+        if let attempt = checker.timer { return .retryDue(attempt: attempt) }
+        switch checker.place {
+        case .waitingLine: return .mayPrepare
+        case .preparationWindow: return .prepared(total: total, isReplayable: .random(using: &random))
+        case .readyLine: return .admitted
+        case .slot, .nowhere: return anything(using: &random)
+        }
+    }
+
+    private func anything(using random: inout SeededGenerator) -> UploadStateMachine.Event {
+        let attempt = Int.random(in: 0...checker.started + 2, using: &random)
+        switch Int.random(in: 0..<12, using: &random) {
+        case 0: return .started
+        case 1: return .refused(UploadError(.sessionClosed, "closed", phase: .waiting))
+        case 2: return .mayPrepare
+        case 3: return .prepared(total: total, isReplayable: .random(using: &random))
+        case 4: return .preparationFailed(UploadError(.fileNotFound, "gone", phase: .preparing))
+        case 5: return .admitted
+        case 6: return .retryDue(attempt: attempt)
+        case 7: return .cancel
+        case 8: return Bool.random(using: &random) ? .sessionClosing : .cancel
+        default:
+            let event = Self.transferEvent(using: &random, total: total)
+            return .transfer(event, attempt: attempt, jitter: .random(in: -1...2, using: &random))
+        }
+    }
+
+    private static func transferEvent(using random: inout SeededGenerator, total: Int64?) -> TransferEvent {
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0, 1: return .connected(TransferConnection(isReused: false, peerAddress: "", peerPort: 0))
+        case 2, 3, 4:
+            let acknowledged = Int64.random(in: 0...(total ?? 500), using: &random)
+            let sent = Int64.random(in: 0...(total ?? 500), using: &random)
+            return .progress(TransferProgress(sent: sent, acknowledged: acknowledged, accuracy: .exact))
+        case 5: return .bodyAcknowledged
+        case 6: return .responseHead(HTTPResponse(status: status(using: &random)))
+        default: return .ended(end(using: &random, total: total))
+        }
+    }
+
+    private static func end(using random: inout SeededGenerator, total: Int64?) -> TransferEnd {
+        let acknowledged = Bool.random(using: &random) ? 0 : Int64.random(in: 0...(total ?? 500), using: &random)
+        let evidence = TransferEvidence(
+            announced: total, sent: acknowledged, acknowledged: acknowledged,
+            requestAcknowledged: .random(using: &random), isBodyComplete: .random(using: &random),
+            sawResponseHead: Int.random(in: 0..<4, using: &random) == 0)
+        guard Int.random(in: 0..<3, using: &random) > 0 else {
+            let response = TransferResponse(head: HTTPResponse(status: status(using: &random)))
+            return TransferEnd(result: .success(response), evidence: evidence)
+        }
+        let codes: [TransferError.Code] = [
+            .connectionLost, .cannotConnect, .stalled, .cancelled, .certificateNotTrusted, .bodyFailed,
+        ]
+        let outcomes: [UploadOutcome] = [.notSent, .notSent, .incomplete(acknowledged: acknowledged), .unknown]
+        let error = TransferError(
+            codes.randomElement(using: &random)!, "random", outcome: outcomes.randomElement(using: &random)!)
+        return TransferEnd(result: .failure(error), evidence: evidence)
+    }
+
+    private static func status(using random: inout SeededGenerator) -> HTTPResponse.Status {
+        HTTPResponse.Status(code: [200, 204, 302, 404, 413, 429, 500, 503].randomElement(using: &random)!)
+    }
+}

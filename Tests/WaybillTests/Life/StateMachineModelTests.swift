@@ -1,0 +1,95 @@
+import TestSupport
+import Testing
+import WaybillCore
+
+@testable import Waybill
+
+@Suite struct StateMachineModelTests {
+    private static let lives = 100_000
+    private static let shares = 8
+
+    @Test(arguments: 0..<shares)
+    func `a hundred thousand random lives keep every promise`(share: Int) {
+        var seeds = SeededGenerator()
+        var events = 0
+        var attempts = 0
+        for _ in 0..<Self.lives / Self.shares {
+            let seed = seeds.next()
+            var random = SeededGenerator(seed: seed)
+            var life = RandomLife(using: &random)
+            let violation = life.live(using: &random) { $0.handle($1) }
+            events += life.events
+            attempts += life.checker.started
+            guard let violation else { continue }
+            Issue.record("life \(seed): \(violation)\n\(Self.replay(seed))")
+            return
+        }
+        // Lives that end before anything happened would prove nothing.
+        #expect(events > 8 * Self.lives / Self.shares)
+        #expect(attempts > Self.lives / Self.shares / 2)
+    }
+
+    @Test(arguments: Mutation.allCases)
+    func `a machine with one fault is caught`(mutation: Mutation) {
+        var seeds = SeededGenerator()
+        let isCaught = (0..<20_000).contains { _ in
+            var random = SeededGenerator(seed: seeds.next())
+            var life = RandomLife(using: &random)
+            var fault = mutation
+            return life.live(using: &random) { fault.step(&$0, $1) } != nil
+        }
+        #expect(isCaught, "nothing was noticed in 20,000 lives")
+    }
+
+    private static func replay(_ seed: UInt64) -> String {
+        var random = SeededGenerator(seed: seed)
+        var life = RandomLife(using: &random, keepsLog: true)
+        _ = life.live(using: &random) { $0.handle($1) }
+        return life.log.joined(separator: "\n")
+    }
+}
+
+/// Faults that such machines have had.
+enum Mutation: CaseIterable {
+    case finishesTwice, keepsTheSlot, keepsThePreparation, keepsTheTimer, keepsThePlace, ignoresCancel
+    case speaksAfterTheEnd, takesLateEvents, believesTheBest, countsFromZeroAgain, cancelsTwice, retriesAfterCancel
+
+    mutating func step(
+        _ machine: inout UploadStateMachine, _ event: UploadStateMachine.Event
+    ) -> [UploadStateMachine.Action] {
+        if case .cancel = event, self == .ignoresCancel { return [] }
+        let wasOver = machine.snapshot.phase.isTerminal
+        let attempt = machine.snapshot.attempt
+        let actions = machine.handle(sees(event, attempt: attempt))
+        switch self {
+        case .speaksAfterTheEnd: return wasOver ? [.publish(machine.snapshot)] : actions
+        case .cancelsTwice:
+            if case .cancel = event, !wasOver, actions.isEmpty { return [.cancelTransfer] }
+            return actions
+        default: return actions.flatMap(change)
+        }
+    }
+
+    /// The event as the faulty machine takes it.
+    private func sees(_ event: UploadStateMachine.Event, attempt: Int) -> UploadStateMachine.Event {
+        guard case .transfer(let inner, _, let jitter) = event, self == .takesLateEvents else { return event }
+        return .transfer(inner, attempt: attempt, jitter: jitter)
+    }
+
+    private func change(_ action: UploadStateMachine.Action) -> [UploadStateMachine.Action] {
+        switch (self, action) {
+        case (.finishesTwice, .finish): return [action, action]
+        case (.keepsTheSlot, .releaseSlot), (.keepsThePreparation, .stopPreparing): return []
+        case (.keepsTheTimer, .unscheduleRetry), (.keepsThePlace, .withdraw): return []
+        case (.believesTheBest, .finish(.failure(var error))):
+            if error.outcome != .rejected { error.outcome = .notSent }
+            return [.finish(.failure(error))]
+        case (.countsFromZeroAgain, .publish(var snapshot)) where snapshot.phase == .awaitingResponse:
+            snapshot.acknowledged = 0
+            return [.publish(snapshot)]
+        case (.retriesAfterCancel, .finish(.failure(let error))) where error.isCancelled && !error.attempts.isEmpty:
+            return [.scheduleRetry(after: .seconds(1), attempt: error.attempts.count + 1)]
+        default: return [action]
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import Testing
+import WaybillCore
+
+@testable import Waybill
+
+@Suite struct StateMachineTests {
+    @Test func `a life without trouble takes these steps and no others`() {
+        var machine = UploadStateMachine(retry: .standard, accepts: .successful)
+        #expect(names(machine.handle(.started)) == ["join", "waiting"])
+        #expect(names(machine.handle(.mayPrepare)) == ["preparing", "prepare"])
+        #expect(names(machine.handle(.prepared(total: 10, isReplayable: true))) == ["queued", "awaitSlot"])
+        #expect(names(machine.handle(.admitted)) == ["connecting", "start 1"])
+        #expect(names(tell(&machine, connected)) == ["sending"])
+        #expect(names(tell(&machine, progress(6))) == ["sending"])
+        #expect(names(tell(&machine, progress(6))) == [])
+        #expect(names(tell(&machine, .bodyAcknowledged)) == ["awaitingResponse"])
+        #expect(machine.snapshot.acknowledged == 10)
+        #expect(names(tell(&machine, .responseHead(HTTPResponse(status: .ok)))) == [])
+        #expect(names(tell(&machine, answer(.ok))) == ["releaseSlot", "succeeded", "success 200"])
+        #expect(names(tell(&machine, answer(.ok))) == [])
+        #expect(names(machine.handle(.cancel)) == [])
+    }
+
+    @Test func `an attempt that broke comes back after its wait, from zero`() {
+        var machine = running()
+        _ = tell(&machine, progress(6))
+        #expect(names(tell(&machine, lost(at: 6), jitter: 0.5)) == ["releaseSlot", "retrying", "retry 2 in 500 ms"])
+        #expect(machine.snapshot.acknowledged == 6)
+        #expect(names(machine.handle(.retryDue(attempt: 3))) == [])
+        #expect(names(machine.handle(.retryDue(attempt: 2))) == ["queued", "requeue"])
+        #expect(machine.snapshot.acknowledged == 0)
+        #expect(names(machine.handle(.admitted)) == ["connecting", "start 2"])
+        // What the first attempt still has to say is of no interest.
+        #expect(names(tell(&machine, progress(9), attempt: 1)) == [])
+        #expect(names(tell(&machine, answer(.ok), attempt: 1)) == [])
+        #expect(names(tell(&machine, answer(.ok), attempt: 2)) == ["releaseSlot", "succeeded", "success 200"])
+    }
+
+    @Test func `cancelled in each phase, everything is given back`() {
+        var idle = UploadStateMachine(retry: .standard, accepts: .successful)
+        #expect(names(idle.handle(.cancel)) == ["cancelled", "cancelled: not sent"])
+
+        var waiting = UploadStateMachine(retry: .standard, accepts: .successful)
+        _ = waiting.handle(.started)
+        #expect(names(waiting.handle(.cancel)) == ["withdraw", "cancelled", "cancelled: not sent"])
+
+        var preparing = UploadStateMachine(retry: .standard, accepts: .successful)
+        _ = preparing.handle(.started)
+        _ = preparing.handle(.mayPrepare)
+        #expect(
+            names(preparing.handle(.cancel)) == ["stopPreparing", "withdraw", "cancelled", "cancelled: not sent"])
+
+        var queued = preparedMachine()
+        #expect(names(queued.handle(.cancel)) == ["withdraw", "cancelled", "cancelled: not sent"])
+
+        var sending = running()
+        _ = tell(&sending, progress(6))
+        #expect(names(sending.handle(.cancel)) == ["cancelTransfer"])
+        #expect(names(sending.handle(.cancel)) == [])
+        #expect(
+            names(tell(&sending, lost(at: 6, .cancelled)))
+                == ["releaseSlot", "cancelled", "cancelled: incomplete after 6 bytes"])
+
+        var retrying = running()
+        _ = tell(&retrying, lost(at: 0))
+        #expect(
+            names(retrying.handle(.cancel)) == ["unscheduleRetry", "cancelled", "cancelled: incomplete after 0 bytes"])
+    }
+
+    @Test func `an answer that overtakes a cancel is the truth`() {
+        var machine = running()
+        _ = machine.handle(.cancel)
+        #expect(names(tell(&machine, answer(.ok))) == ["releaseSlot", "succeeded", "success 200"])
+    }
+
+    @Test func `a refusal that overtakes a cancel is told and not retried`() throws {
+        var machine = running()
+        _ = machine.handle(.cancel)
+        let actions = tell(&machine, answer(.serviceUnavailable))
+        #expect(names(actions) == ["releaseSlot", "cancelled", "cancelled: rejected"])
+    }
+
+    @Test func `the outcome is that of the least certain attempt`() {
+        var machine = running()
+        _ = tell(&machine, lost(at: 7))
+        _ = machine.handle(.retryDue(attempt: 2))
+        _ = machine.handle(.admitted)
+        let refused = TransferEnd(
+            result: .failure(TransferError(.certificateNotTrusted, "no", outcome: .notSent)),
+            evidence: TransferEvidence())
+        let actions = tell(&machine, .ended(refused), attempt: 2)
+        #expect(names(actions) == ["releaseSlot", "failed", "certificateNotTrusted: incomplete after 7 bytes"])
+    }
+
+    @Test func `a 2xx that the caller refuses may have been stored`() {
+        var machine = UploadStateMachine(retry: .standard, accepts: .only([201]))
+        start(&machine)
+        #expect(names(tell(&machine, answer(.ok))) == ["releaseSlot", "failed", "rejected: outcome unknown"])
+    }
+
+    // MARK: - Words for it
+
+    private func preparedMachine() -> UploadStateMachine {
+        var machine = UploadStateMachine(retry: .standard, accepts: .successful)
+        _ = machine.handle(.started)
+        _ = machine.handle(.mayPrepare)
+        _ = machine.handle(.prepared(total: 10, isReplayable: true))
+        return machine
+    }
+
+    private func start(_ machine: inout UploadStateMachine) {
+        _ = machine.handle(.started)
+        _ = machine.handle(.mayPrepare)
+        _ = machine.handle(.prepared(total: 10, isReplayable: true))
+        _ = machine.handle(.admitted)
+    }
+
+    private func running() -> UploadStateMachine {
+        var machine = UploadStateMachine(retry: .standard, accepts: .successful)
+        start(&machine)
+        return machine
+    }
+
+    private func tell(
+        _ machine: inout UploadStateMachine, _ event: TransferEvent, attempt: Int = 1, jitter: Double = 0
+    ) -> [UploadStateMachine.Action] {
+        machine.handle(.transfer(event, attempt: attempt, jitter: jitter))
+    }
+
+    private var connected: TransferEvent {
+        .connected(TransferConnection(isReused: false, peerAddress: "192.0.2.1", peerPort: 80))
+    }
+
+    private func progress(_ count: Int64) -> TransferEvent {
+        .progress(TransferProgress(sent: count, acknowledged: count, accuracy: .exact))
+    }
+
+    private func answer(_ status: HTTPResponse.Status) -> TransferEvent {
+        .ended(
+            TransferEnd(
+                result: .success(TransferResponse(head: HTTPResponse(status: status))), evidence: TransferEvidence()))
+    }
+
+    private func lost(at count: Int64, _ code: TransferError.Code = .connectionLost) -> TransferEvent {
+        let evidence = TransferEvidence(announced: 10, sent: count, acknowledged: count, requestAcknowledged: true)
+        let error = TransferError(code, "lost", outcome: .incomplete(acknowledged: count))
+        return .ended(TransferEnd(result: .failure(error), evidence: evidence))
+    }
+
+    private func names(_ actions: [UploadStateMachine.Action]) -> [String] {
+        actions.map { action in
+            switch action {
+            case .publish(let snapshot): "\(snapshot.phase)"
+            case .startTransfer(let attempt): "start \(attempt)"
+            case .scheduleRetry(let delay, let attempt):
+                "retry \(attempt) in \(Int((delay / .milliseconds(1)).rounded())) ms"
+            case .finish(.success(let response)): "success \(response.status.code)"
+            case .finish(.failure(let error)): "\(error.code): \(UploadError.name(of: error.outcome))"
+            default: "\(action)"
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillMultipart
+import WaybillTesting
+
+@testable import Waybill
+
+@Suite(.timeLimit(.minutes(1))) struct CloseTests {
+    @Test func `draining lets everything end, the ones that wait and retry too`() async throws {
+        let transport = ScriptedTransport { _, number in number == 0 ? .breaking(after: 1) : .answering(.ok) }
+        let world = SessionWorld(transport, slots: 1)
+        let tasks = (0..<10).map { _ in world.start() }
+        async let closing: Void = world.session.close(.drain)
+        await world.clock.sleepers(atLeast: 1)
+        world.clock.advance(by: .seconds(60))
+        await closing
+        for task in tasks { #expect(try await task.response.status == .ok) }
+        let late = try #require(await world.start().error())
+        #expect(late.code == .sessionClosed)
+        #expect(late.outcome == .notSent)
+        #expect(!late.isRetryable)
+        await world.session.close(.drain)
+        await world.session.close(.cancel)
+    }
+
+    @Test func `cancelling ends everything now`() async throws {
+        let gate = ScriptGate()
+        let world = SessionWorld([[.connect, .take(1), .wait(gate), .hang]], slots: 2)
+        let tasks = (0..<10).map { _ in world.start() }
+        await gate.arrivals(atLeast: 2)
+        await world.session.close(.cancel)
+        for task in tasks {
+            let error = try #require(await task.error())
+            #expect(error.code == .cancelled)
+            #expect(error.message.contains("session"))
+        }
+        #expect(world.transport.running == 0)
+    }
+
+    @Test func `a drain whose task is cancelled becomes a cancel`() async throws {
+        let gate = ScriptGate()
+        let world = SessionWorld([[.connect, .wait(gate), .hang]])
+        let task = world.start()
+        await gate.arrivals(atLeast: 1)
+        let closing = Task { await world.session.close(.drain) }
+        closing.cancel()
+        await closing.value
+        #expect(await task.error()?.code == .cancelled)
+    }
+
+    @Test func `a session that is let go lets its uploads end, and is gone after them`() async throws {
+        let gate = ScriptGate()
+        let transport = ScriptedTransport([[.connect, .wait(gate), .takeRest, .answer(.ok)]])
+        var session: UploadSession? = UploadSession(transport: transport)
+        weak let core = session?.core
+        let task = try #require(session?.start(.data([1, 2, 3]), to: SessionWorld.url))
+        await gate.arrivals(atLeast: 1)
+        session = nil
+        #expect(core != nil)
+        gate.open()
+        #expect(try await task.response.status == .ok)
+        #expect(transport.transfers.first?.body == [1, 2, 3])
+        // The handle is still here; it keeps its answer, not the session.
+        #expect(core == nil)
+    }
+}

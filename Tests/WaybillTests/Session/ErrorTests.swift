@@ -1,0 +1,118 @@
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillJPEG
+import WaybillMultipart
+import WaybillTesting
+
+@testable import Waybill
+
+@Suite(.timeLimit(.minutes(1))) struct ErrorTests {
+    @Test func `the one-line form says what, where and what to believe`() async throws {
+        let world = SessionWorld([.answering(.contentTooLarge, body: "s3cr3t")])
+        let error = try #require(await world.start().error())
+        #expect(
+            "\(error)"
+                == "rejected: the server answered 413 Content Too Large: the body is larger than it takes "
+                + "[awaitingResponse, attempt 1, rejected]")
+    }
+
+    @Test func `the long form tells every attempt and never a byte of the answer`() async throws {
+        let world = SessionWorld(
+            [.breaking(after: 5), .answering(.badRequest, headers: [.setCookie: "s3cr3t"], body: "s3cr3t")])
+        let task = world.start()
+        await world.clock.sleepers(atLeast: 1)
+        world.clock.advance(by: .seconds(1))
+        let error = try #require(await task.error())
+        #expect(
+            String(reflecting: error) == """
+                rejected: the server answered 400 Bad Request [awaitingResponse, attempt 2, rejected]
+                  sent 100, acknowledged 100 bytes
+                  answer: 400 Bad Request, 6 bytes
+                  attempt 1: as the script says, next after 1.0 seconds
+                  attempt 2: 400 Bad Request
+                """)
+    }
+
+    @Test func `no error shows a credential that a transport quoted`() async throws {
+        let transport = QuotingTransport(
+            quote: "no way to https://me:pa55word@backend.example/?sign=s1gnature with Bearer t0ken\u{1B}[2J")
+        let session = UploadSession(transport: transport)
+        let request = UploadRequest(
+            .put, "https://me:pa55word@backend.example/?sign=s1gnature", headers: [.authorization: "Bearer t0ken"],
+            options: UploadOptions(retry: .none))
+        let error = try #require(await session.start(request).error())
+        var dumped = ""
+        dump(error, to: &dumped)
+        for text in ["\(error)", String(reflecting: error), dumped, "\(error.cause as Any)", "\(error.attempts)"] {
+            for secret in ["pa55word", "s1gnature", "t0ken"] { #expect(!text.contains(secret), "\(text)") }
+        }
+        #expect(!"\(error)".contains("\u{1B}"))
+        #expect(error.message.contains("backend.example"))
+    }
+
+    @Test func `names of codes pass through unchanged`() {
+        #expect(UploadError.Code("hostNotFound") == .hostNotFound)
+        #expect(UploadError.Code(BodyError.Code.sourceChanged.description) == .sourceChanged)
+        #expect(UploadError.Code(TransferError.Code.stalled.description) == .stalled)
+    }
+
+    @Test func `the innermost error that explains something gives the code`() {
+        let jpeg = BodyError(
+            .preparationFailed, "part 1: its content can't be made", part: "FILE",
+            cause: JPEGError(.notAJPEG, "It is a PNG."))
+        let image = UploadError(preparing: jpeg)
+        #expect(image.code == .notAJPEG)
+        #expect(image.message == "It is a PNG.")
+        #expect(image.part == "FILE")
+        struct Foreign: Error {}
+        let foreign = UploadError(preparing: BodyError(.preparationFailed, "its content", part: "X", cause: Foreign()))
+        #expect(foreign.code == .preparationFailed)
+        #expect(foreign.part == "X")
+        #expect(UploadError(preparing: CancellationError()).isCancelled)
+    }
+
+    @Test func `questions have answers`() {
+        let timeout = UploadError(.stalled, "", phase: .sending, outcome: .incomplete(acknowledged: 1))
+        #expect(timeout.isTimeout && timeout.isRetryable && !timeout.isCancelled)
+        let cancelled = UploadError(.cancelled, "", phase: .sending, outcome: .notSent)
+        #expect(cancelled.isCancelled && !cancelled.isRetryable && !cancelled.isTimeout)
+        let unknown = UploadError(.responseTimeout, "", phase: .awaitingResponse, outcome: .unknown)
+        #expect(unknown.isTimeout && !unknown.isRetryable)
+        let busy = UploadError(
+            .rejected, "", phase: .awaitingResponse, outcome: .rejected,
+            response: UploadResponse(status: .serviceUnavailable))
+        #expect(busy.isRetryable)
+        let body = UploadError(.sourceChanged, "", phase: .preparing)
+        #expect(!body.isRetryable)
+    }
+
+    @Test func `an answer that is not the JSON asked for says so, and that the upload is done`() throws {
+        let response = UploadResponse(status: .ok, body: Array("<html>".utf8))
+        let error = #expect(throws: UploadError.self) { try response.decode([Int].self) }
+        #expect(error?.code == .decodingFailed)
+        #expect(error?.phase == .succeeded)
+        #expect(error?.isRetryable == false)
+        #expect(error?.cause is DecodingError)
+        #expect(error?.response?.text == "<html>")
+        #expect("\(response)" == "200 OK, 6 bytes")
+    }
+}
+
+/// Fails with a message that quotes what it was given.
+private struct QuotingTransport: UploadTransport {
+    private struct Control: TransferControl {
+        func cancel() {}
+        func pause() {}
+        func resume() {}
+        func limit(to rate: ByteCount?) {}
+    }
+
+    let quote: String
+
+    func start(_ request: TransferRequest, sink: any TransferSink) -> any TransferControl {
+        let error = TransferError(.other, quote, outcome: .notSent)
+        sink.transfer(.ended(TransferEnd(result: .failure(error), evidence: TransferEvidence())))
+        return Control()
+    }
+}

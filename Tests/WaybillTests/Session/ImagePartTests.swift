@@ -1,0 +1,51 @@
+import FoundationEssentials
+import Testing
+import WaybillCore
+import WaybillJPEG
+import WaybillMultipart
+import WaybillTesting
+
+@testable import Waybill
+
+@Suite(.timeLimit(.minutes(1))) struct ImagePartTests {
+    @Test(arguments: [
+        ("front.jpg", "front.jpg"), ("front.JPEG", "front.JPEG"), ("front.png", "front.jpg"),
+        ("front.tar.heic", "front.tar.jpg"), ("front", "front.jpg"), (".hidden", ".hidden.jpg"), ("正面.bmp", "正面.jpg"),
+    ])
+    func `the name fits the bytes`(name: String, fitting: String) {
+        #expect(ImagePreparing.jpegName(for: name) == fitting)
+        let part = MultipartPart.image("FILE", data: [], fileName: name, .maxBytes(.kibibytes(100)))
+        #expect(part.fileName == fitting)
+        #expect(part.contentType == "image/jpeg")
+    }
+
+    @Test func `without a file name, the path's last component or a plain one is sent`() throws {
+        #expect(MultipartPart.image("F", path: "/cards/front.png", .maxBytes(.kibibytes(9))).fileName == "front.jpg")
+        let url = URL(filePath: "/cards/front side.jpeg")
+        #expect(MultipartPart.image("F", url: url, .maxBytes(.kibibytes(9))).fileName == "front side.jpeg")
+        #expect(MultipartPart.image("F", data: [], .maxBytes(.kibibytes(9))).fileName == "image.jpg")
+    }
+
+    @Test func `what is no JPEG fails its part before a byte is sent`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        let form: MultipartForm = [
+            .text("DOCTYPE", "ID"), .image("FILE", data: Array("not a photo".utf8), .maxBytes(.kibibytes(100))),
+        ]
+        let error = try #require(await world.session.start(form, to: SessionWorld.url).error())
+        #expect(error.code == .notAJPEG)
+        #expect(error.part == "FILE")
+        #expect(error.phase == .preparing)
+        #expect(error.outcome == .notSent)
+        #expect(world.transport.transfers.isEmpty)
+    }
+
+    @Test func `a URL that names no file is refused, without its secrets`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        let url = try #require(URL(string: "https://host.example/card.jpg?sign=s3cr3t"))
+        let form: MultipartForm = [.image("FILE", url: url, .maxBytes(.kibibytes(100)))]
+        let error = try #require(await world.session.start(form, to: SessionWorld.url).error())
+        #expect(error.code == .invalidRequest)
+        #expect(error.part == "FILE")
+        #expect(!String(reflecting: error).contains("s3cr3t"))
+    }
+}

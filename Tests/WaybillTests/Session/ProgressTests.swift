@@ -1,0 +1,149 @@
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillMultipart
+import WaybillTesting
+
+@testable import Waybill
+
+@Suite(.timeLimit(.minutes(1))) struct ProgressTests {
+    @Test func `two listeners see the same way, each at its own pace`() async throws {
+        let gates = (0..<4).map { _ in ScriptGate() }
+        let world = SessionWorld([
+            [
+                .connect, .take(10), .wait(gates[0]), .take(10), .wait(gates[1]), .take(10), .wait(gates[2]), .takeRest,
+                .wait(gates[3]), .answer(.ok),
+            ]
+        ])
+        let first = Watched<[UploadProgress]>([])
+        let second = Watched<[UploadProgress]>([])
+        let task = world.start()
+        task.onProgress { progress in first.update { $0.append(progress) } }
+        await gates[0].arrivals(atLeast: 1)
+        task.onProgress { progress in second.update { $0.append(progress) } }
+        // The first script step may have come before anybody listened; the second one is seen by both.
+        gates[0].open()
+        try await first.waitUntil { $0.last?.acknowledged == 20 }
+        try await second.waitUntil { $0.last?.acknowledged == 20 }
+        gates[1].open()
+        try await first.waitUntil { $0.last?.acknowledged == 30 }
+        gates[2].open()
+        try await second.waitUntil { $0.last?.phase == .awaitingResponse }
+        gates[3].open()
+        try await first.waitUntil { $0.last?.phase == .succeeded }
+        try await second.waitUntil { $0.last?.phase == .succeeded }
+        for listener in [first.value, second.value] {
+            #expect(listener.last?.acknowledged == 100)
+            #expect(zip(listener, listener.dropFirst()).allSatisfy { $0.acknowledged <= $1.acknowledged })
+        }
+    }
+
+    @Test func `a late listener has the latest at once, and after the end only the end`() async throws {
+        let gate = ScriptGate()
+        let world = SessionWorld([[.connect, .take(10), .wait(gate), .takeRest, .answer(.ok)]])
+        let task = world.start()
+        await gate.arrivals(atLeast: 1)
+        var late = task.progress.makeAsyncIterator()
+        let progress = try #require(await late.next())
+        #expect(progress.phase == .sending)
+        gate.open()
+        _ = try await task.response
+        var phases: [UploadPhase] = []
+        for await progress in task.progress { phases.append(progress.phase) }
+        #expect(phases == [.succeeded])
+        for _ in 0..<2 { _ = await late.next() }
+        #expect(await late.next() == nil)
+    }
+
+    @Test func `who is slow misses snapshots, but not the newest and not the last`() async throws {
+        let start = ScriptGate()
+        let end = ScriptGate()
+        let steps: [TransferScript.Step] = [.connect, .wait(start)] + (0..<50).map { _ in .take(1) }
+        let world = SessionWorld([TransferScript(steps + [.wait(end), .takeRest, .answer(.ok)])])
+        let task = world.start()
+        var slow = task.progress.makeAsyncIterator()
+        _ = await slow.next()
+        start.open()
+        await end.arrivals(atLeast: 1)
+        #expect(await slow.next()?.acknowledged == 50)
+        end.open()
+        _ = try await task.response
+        #expect(await slow.next()?.phase == .succeeded)
+        #expect(await slow.next() == nil)
+    }
+
+    @Test func `work is done only while somebody listens`() async throws {
+        let gates = (0..<2).map { _ in ScriptGate() }
+        let world = SessionWorld([[.connect, .wait(gates[0]), .take(10), .wait(gates[1]), .takeRest, .answer(.ok)]])
+        let task = world.start()
+        await gates[0].arrivals(atLeast: 1)
+        #expect(!task.run.wantsProgress)
+        do {
+            var listener = task.progress.makeAsyncIterator()
+            _ = await listener.next()
+            #expect(task.run.wantsProgress)
+        }
+        #expect(!task.run.wantsProgress)
+        gates[0].open()
+        await gates[1].arrivals(atLeast: 1)
+        #expect(task.run.snapshot.acknowledged == 0)
+        gates[1].open()
+        #expect(try await task.response.attempts.first?.acknowledged == 100)
+    }
+
+    @Test func `callbacks come one after the other, and completion after the last`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        let events = Watched<[String]>([])
+        world.start(100_000)
+            .onProgress { progress in events.update { $0.append("\(progress.phase)") } }
+            .onCompletion { result in events.update { $0.append((try? result.get()) == nil ? "error" : "done") } }
+        let seen = try await events.waitUntil { $0.last == "done" }
+        #expect(seen.filter { $0 == "succeeded" }.count == 1)
+        #expect(seen.suffix(2) == ["succeeded", "done"])
+    }
+
+    @Test func `parts are counted from what is acknowledged`() async throws {
+        let gate = ScriptGate()
+        let world = SessionWorld([[.connect, .takeRest, .wait(gate), .answer(.ok)]])
+        let form: MultipartForm = [
+            .text("DOCTYPE", "ID"), .data("FILE", [UInt8](repeating: 1, count: 1_000), fileName: "card.jpg"),
+        ]
+        let task = world.session.start(form, to: SessionWorld.url)
+        await gate.arrivals(atLeast: 1)
+        let progress = task.run.currentProgress()
+        #expect(progress.parts.map(\.name) == ["DOCTYPE", "FILE"])
+        #expect(progress.parts.map(\.fileName) == [nil, "card.jpg"])
+        #expect(progress.parts.map(\.acknowledged) == [2, 1_000])
+        gate.open()
+        _ = try await task.response
+    }
+
+    @Test(arguments: [(0, 0), (99, 0), (100, 0), (101, 1), (150, 50), (200, 100), (900, 100)])
+    func `a part's share of the body`(acknowledged: Int64, ofPart: Int64) {
+        let part = BodyPart(name: "FILE", range: 100..<200)
+        #expect(PartProgress(part, acknowledgedOfBody: acknowledged).acknowledged == ofPart)
+    }
+
+    @Test func `the rate follows the line, and starts anew with an attempt`() {
+        var meter = RateMeter()
+        meter.add(acknowledged: 0, attempt: 1, at: .zero)
+        #expect(meter.bytesPerSecond == 0)
+        for tick in 1...100 { meter.add(acknowledged: Int64(tick) * 5_000, attempt: 1, at: .milliseconds(tick * 50)) }
+        #expect(abs(meter.bytesPerSecond - 100_000) < 1)
+        for tick in 101...300 { meter.add(acknowledged: 500_000, attempt: 1, at: .milliseconds(tick * 50)) }
+        #expect(meter.bytesPerSecond < 2_000)
+        meter.add(acknowledged: 0, attempt: 2, at: .seconds(16))
+        #expect(meter.bytesPerSecond == 0)
+        // Two snapshots within a microsecond say nothing about a rate.
+        meter.add(acknowledged: 500_000, attempt: 2, at: .seconds(16) + .microseconds(1))
+        #expect(meter.bytesPerSecond == 0)
+        meter.add(acknowledged: 500_000, attempt: 2, at: .seconds(17))
+        #expect(abs(meter.bytesPerSecond - 500_000) < 1)
+    }
+
+    @Test func `fractions of known, unknown and empty bodies`() {
+        #expect(UploadProgress(phase: .sending, attempt: 1, acknowledged: 5, total: 20).fraction == 0.25)
+        #expect(UploadProgress(phase: .sending, attempt: 1, acknowledged: 5).fraction == nil)
+        #expect(UploadProgress(phase: .sending, attempt: 1, total: 0).fraction == 1)
+    }
+}

@@ -1,0 +1,93 @@
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillMultipart
+import WaybillTesting
+
+@Suite(.timeLimit(.minutes(1))) struct ScriptedTransportTests {
+    @Test func `it tells what a real one would tell, in that order`() async throws {
+        let sink = RecordingSink()
+        let transport = ScriptedTransport(.answering(.created, body: "done"))
+        _ = transport.start(request(40_000), sink: sink)
+        let events = try await sink.events.waitUntil { $0.last?.hasPrefix("ended") == true }
+        #expect(
+            events == [
+                "connected", "progress 16384", "progress 32768", "progress 40000", "bodyAcknowledged", "head 201",
+                "ended 201",
+            ])
+        #expect(transport.transfers.first?.body.count == 40_000)
+        #expect(transport.running == 0)
+    }
+
+    @Test func `failures carry the evidence of their bytes`() async throws {
+        let scripts: [(TransferScript, UploadOutcome)] = [
+            (.failing(.hostNotFound), .notSent), (.breaking(after: 7), .incomplete(acknowledged: 7)),
+            ([.connect, .takeUnacknowledged(7), .fail(.connectionLost)], .notSent),
+            ([.connect, .takeRest, .fail(.connectionLost)], .unknown),
+            ([.connect, .take(7), .fail(.stalled, outcome: .unknown)], .unknown),
+        ]
+        for (script, outcome) in scripts {
+            let sink = RecordingSink()
+            _ = ScriptedTransport(script).start(request(10), sink: sink)
+            try await sink.events.waitUntil { $0.last?.hasPrefix("ended") == true }
+            #expect(sink.outcome.value == outcome)
+        }
+    }
+
+    @Test func `a cancel ends a hanging attempt, and later ones do nothing`() async throws {
+        let sink = RecordingSink()
+        let gate = ScriptGate()
+        let control = ScriptedTransport([.connect, .take(5), .wait(gate), .hang]).start(request(10), sink: sink)
+        await gate.arrivals(atLeast: 1)
+        control.cancel()
+        control.cancel()
+        try await sink.events.waitUntil { $0.last == "ended cancelled" }
+        control.cancel()
+        #expect(sink.outcome.value == .incomplete(acknowledged: 5))
+        #expect(sink.events.value.filter { $0.hasPrefix("ended") }.count == 1)
+    }
+
+    @Test func `a body that comes late is waited for`() async throws {
+        let sink = RecordingSink()
+        let (chunks, input) = AsyncStream.makeStream(of: [UInt8].self)
+        let body = SequenceBody(chunks, length: nil)
+        let transport = ScriptedTransport(.answering())
+        _ = transport.start(TransferRequest(method: .put, url: "http://host.example/", body: body), sink: sink)
+        try await sink.events.waitUntil { $0 == ["connected"] }
+        input.yield([1, 2, 3])
+        try await sink.events.waitUntil { $0.last == "progress 3" }
+        input.finish()
+        try await sink.events.waitUntil { $0.last == "ended 200" }
+        #expect(transport.transfers.first?.body == [1, 2, 3])
+    }
+
+    private func request(_ count: Int) -> TransferRequest {
+        TransferRequest(
+            method: .put, url: "http://host.example/", body: DataBody([UInt8](repeating: 1, count: count)))
+    }
+}
+
+private final class RecordingSink: TransferSink {
+    let events = Watched<[String]>([])
+    let outcome = Watched<UploadOutcome?>(nil)
+
+    var wantsProgress: Bool { true }
+
+    func transfer(_ event: TransferEvent) {
+        switch event {
+        case .connected: add("connected")
+        case .progress(let progress): add("progress \(progress.acknowledged)")
+        case .bodyAcknowledged: add("bodyAcknowledged")
+        case .responseHead(let head): add("head \(head.status.code)")
+        case .ended(let end):
+            switch end.result {
+            case .success(let response): add("ended \(response.head.status.code)")
+            case .failure(let error):
+                outcome.update { $0 = error.outcome }
+                add("ended \(error.code)")
+            }
+        }
+    }
+
+    private func add(_ name: String) { events.update { $0.append(name) } }
+}
