@@ -25,7 +25,8 @@ let package = Package(
         .executableTarget(
             name: "Receiver", dependencies: ["ReceiverKit"], path: "Receiver/Command", swiftSettings: settings),
         .testTarget(
-            name: "ReceiverTests", dependencies: ["ReceiverKit"], path: "Receiver/Tests", swiftSettings: settings),
+            name: "ReceiverTests", dependencies: ["ReceiverKit", .product(name: "waybill", package: "waybill")],
+            swiftSettings: settings),
 
         // Two sides of a specimen identity card, drawn, photographed, prepared and posted.
         .target(
@@ -39,7 +40,6 @@ let package = Package(
         .testTarget(
             name: "IDCardFlowTests",
             dependencies: ["CardArtist", "IDCardFlow", "ReceiverKit", .product(name: "Waybill", package: "waybill")],
-            path: "IDCardFlow/Tests",
             swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -32,7 +32,7 @@ struct CardUpload {
         let body = try await form.prepared()
         let image = try await PreparedImage(of: body, part: "FILE")
         let original = try ByteCount(bytes: Int64(Data(contentsOf: URL(filePath: path)).count))
-        print("\(side): \(original) -> \(ByteCount(bytes: image.byteCount)) in \(Wording.seconds(.now - start))")
+        say("\(side): \(original) -> \(ByteCount(bytes: image.byteCount)) in \(Wording.seconds(.now - start))")
 
         var options = UploadOptions()
         options.transfer.rateLimit = .kibibytes(200)  // slow enough to see the bar move
@@ -42,10 +42,10 @@ struct CardUpload {
         let response = try await task.response
 
         let reply = try response.decode(Reply.self)
-        print("  HTTP \(response.status.code), RETCODE \(reply.RETCODE) (\(reply.RETMSG))")
+        say("  HTTP \(response.status.code), RETCODE \(reply.RETCODE) (\(reply.RETMSG))")
         for file in reply.DATA?.FILES ?? [] {
-            print("  sha256 here  \(image.sha256)")
-            print("  sha256 there \(file.sha256)  \(file.width ?? 0) x \(file.height ?? 0)")
+            say("  sha256 here  \(image.sha256)")
+            say("  sha256 there \(file.sha256)  \(file.width ?? 0) x \(file.height ?? 0)")
         }
         try check(reply, image)
     }

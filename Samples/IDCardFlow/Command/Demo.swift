@@ -18,20 +18,20 @@ struct Demo {
         let result = await post(cards, to: receiver, token)
         await receiver.stop()
         try result.get()
-        print("\nBoth sides are stored, byte for byte. The backend has stopped and its files are gone.")
+        say("\nBoth sides are stored, byte for byte. The backend has stopped and its files are gone.")
     }
 
     private func cards() async throws -> CardArtist.Cards {
         let start = ContinuousClock.now
         let cards = try await CardArtist.cards(in: directory, width: width)
-        print("Specimen card: \(cards.front), \(cards.back) (\(Wording.seconds(.now - start)))")
+        say("Specimen card: \(cards.front), \(cards.back) (\(Wording.seconds(.now - start)))")
         return cards
     }
 
     private func post(
         _ cards: CardArtist.Cards, to receiver: Receiver, _ token: String
     ) async -> Result<Void, any Error> {
-        print("Backend: \(receiver.url)\n")
+        say("Backend: \(receiver.url)\n")
         let session = UploadSession()
         let business = Business(token: .secret(token), number: "B-\(UUID().uuidString.prefix(8))")
         do {

@@ -22,7 +22,7 @@ final class ProgressBar {
             fflush(nil)
         } else if percent / 25 > quartersShown, progress.phase != .connecting {
             quartersShown = percent / 25
-            print("  \(label) \(percent) %  \(amount(progress))")
+            say("  \(label) \(percent) %  \(amount(progress))")
         }
     }
 
@@ -31,6 +31,12 @@ final class ProgressBar {
         let total = progress.total.map { " of \(ByteCount(bytes: $0))" } ?? ""
         return "\(ByteCount(bytes: progress.acknowledged))\(total) acknowledged, \(rate)/s"
     }
+}
+
+/// Prints a line at once: a pipe is watched too.
+func say(_ line: String) {
+    print(line)
+    fflush(nil)
 }
 
 enum Wording {

@@ -96,7 +96,8 @@ extension UploadRun {
     private func perform(_ action: UploadStateMachine.Action, _ core: SessionCore?) {
         switch action {
         case .publish(let snapshot):
-            log.phase(snapshot)
+            let last = broadcast.snapshot
+            if snapshot.phase != last.phase || snapshot.attempt != last.attempt { log.phase(snapshot) }
             broadcast.publish(snapshot)
         case .prepare: prepare()
         case .stopPreparing: hold { $0.preparation.take() }?.cancel()

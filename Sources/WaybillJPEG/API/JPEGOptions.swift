@@ -30,8 +30,8 @@ public struct JPEGOptions: Sendable, Hashable {
     public var maxPixels: Int?
     /// How much work goes into it. `best` unless set.
     public var mode: Mode
-    /// Whether thin dark text on white paper matters more than smooth areas: lines keep their weight when the picture
-    /// shrinks, and more pixels are kept. `false` unless set.
+    /// Whether fine text matters more than smooth areas: light is added as a lens would when the picture shrinks, and
+    /// more pixels are kept. `false` unless set.
     public var isDocument: Bool
 
     /// Makes options; whatever is left out is not bounded.

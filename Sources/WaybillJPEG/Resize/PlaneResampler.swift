@@ -21,7 +21,7 @@ import CWaybillJPEG
     private var emitted = 0
 
     /// Makes a resampler for one plane. With `isLinear`, samples are squared before and rooted after, which comes close
-    /// to adding light and keeps thin dark lines from fading.
+    /// to adding light as a lens does; thin text stays legible at smaller sizes.
     init(horizontal: ResamplingPlan, vertical: ResamplingPlan, depth: Depth, isLinear: Bool) {
         self.horizontal = horizontal
         self.vertical = vertical

@@ -6,7 +6,7 @@ import Glibc
 /// It compares luma as it would be decoded, without writing a file. 512 pixels a side weigh most: that is where
 /// losing edges to coarseness and losing them to few pixels come out alike.
 struct SimilarityJudge {
-    private struct Level {
+    struct Level {
         let width: Int
         let height: Int
         let samples: Samples<UInt8>
@@ -69,7 +69,7 @@ struct SimilarityJudge {
     }
 
     /// Luma as a decoder would show it, at the reference's size.
-    private func decoded(_ image: LevelImage, _ component: FrequencyImage.Component) -> Level {
+    func decoded(_ image: LevelImage, _ component: FrequencyImage.Component) -> Level {
         let target = Level(width: reference[0].width, height: reference[0].height)
         let resampler = PlaneResampler(
             horizontal: ResamplingPlan(

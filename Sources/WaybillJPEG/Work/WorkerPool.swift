@@ -32,7 +32,7 @@ import WaybillCore
         let job = Job<Value>()
         let outcome: Result<Value, JPEGError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                job.begin(continuation)
+                guard job.begin(continuation) else { return }
                 submit {
                     guard job.start() else { return }
                     job.finish(Result { () throws(JPEGError) in try work(job.flag) })
@@ -107,8 +107,14 @@ private final class Job<Value: Sendable>: Sendable {
     let flag = StopFlag()
     private let state = Locked(State())
 
-    func begin(_ continuation: Continuation) {
-        state.withLock { $0.continuation = continuation }
+    /// Takes the continuation, or resumes it when a cancel came first.
+    func begin(_ continuation: Continuation) -> Bool {
+        let isCancelled = state.withLock { state in
+            if !state.isCancelled { state.continuation = continuation }
+            return state.isCancelled
+        }
+        if isCancelled { continuation.resume(returning: .failure(.stopped)) }
+        return !isCancelled
     }
 
     /// Whether the work is still wanted.

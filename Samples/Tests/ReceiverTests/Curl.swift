@@ -38,10 +38,13 @@ struct Exchange {
 }
 
 /// Runs a program to its end, off the threads that tests run on.
-func run(_ program: String, _ arguments: [String]) async throws -> (exitCode: Int32, output: Data) {
+func run(
+    _ program: String, _ arguments: [String], environment: [String: String] = [:]
+) async throws -> (exitCode: Int32, output: Data) {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = [program] + arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let pipe = Pipe()
     process.standardOutput = pipe
     process.standardError = FileHandle.nullDevice
@@ -63,3 +66,6 @@ func curl(_ arguments: String..., to url: String) async throws -> Exchange {
         exitCode: code, status: Int(String(decoding: output[end...].dropFirst(), as: UTF8.self)) ?? 0,
         body: output[..<end])
 }
+
+/// The command `waybill`, which is built beside the tests.
+let commandPath = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "waybill").path

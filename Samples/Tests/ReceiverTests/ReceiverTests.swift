@@ -33,6 +33,38 @@ struct ReceiverTests {
         }
     }
 
+    @Test func `waybill post and curl bring the same form`() async throws {
+        try await withReceiver { receiver, scratch in
+            let file = try scratch.write("a \"b\" ü.bin", Data((0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }))
+            let form = [
+                "-F", "USERNO=42", "-F", "NOTE=größer als 1 MB, naïve", "--form-string", "ODD=@not a file",
+                "-F", "FILE=@\(file);type=application/x-odd", "-F", "AGAIN=@\(file);filename=x.bin", "-F", "USERNO=43",
+            ]
+            let theirs = try await run("curl", ["-s", "-F", "TOKEN=right"] + form + [receiver.url])
+            let ours = try await run(
+                commandPath, ["post", receiver.url, "-F", "TOKEN=env:SECRET"] + form, environment: ["SECRET": "right"])
+            #expect(theirs.exitCode == 0)
+            #expect(ours.exitCode == 0)
+            let answer = try JSONDecoder().decode(Answer.self, from: theirs.output)
+            #expect(answer.RETCODE == "000000")
+            #expect(answer.DATA?.FILES.map(\.bytes) == [70_000, 70_000])
+            let text = String(decoding: theirs.output, as: UTF8.self)
+            #expect(String(decoding: ours.output, as: UTF8.self).hasPrefix(text))
+        }
+    }
+
+    @Test func `waybill post takes an HTTP refusal for one and an envelope for an answer`() async throws {
+        try await withReceiver(sizeLimit: 1_000) { receiver, scratch in
+            let file = try scratch.write("big", Data(repeating: 7, count: 300_000))
+            let refused = try await run(commandPath, ["post", receiver.url, "-F", "FILE=@\(file)"])
+            #expect(refused.exitCode == 1)
+            #expect(String(decoding: refused.output, as: UTF8.self).contains("100003"))
+            let wrong = try await run(commandPath, ["post", receiver.url, "-F", "TOKEN=wrong"])
+            #expect(wrong.exitCode == 0)
+            #expect(String(decoding: wrong.output, as: UTF8.self).contains("100001"))
+        }
+    }
+
     @Test func `files are private and carry names of ours`() async throws {
         try await withReceiver { receiver, scratch in
             let file = try scratch.write("a", Data("x".utf8))

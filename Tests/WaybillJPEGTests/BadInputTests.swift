@@ -1,0 +1,151 @@
+import Glibc
+import Testing
+import WaybillCore
+
+@testable import WaybillJPEG
+
+@Suite struct BadInputTests {
+    @Test func `no bytes, other files and a lone SOI each have their error`() {
+        #expect(failure([]) == .empty)
+        #expect(failure(Array("hello, world".utf8)) == .notAJPEG)
+        #expect(failure([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) == .notAJPEG)
+        #expect(failure([0xFF]) == .notAJPEG)
+        #expect(failure([0xFF, 0xD8]) == .truncated)
+        #expect(failure([0xFF, 0xD8, 0xFF, 0xD9]) == .corrupt)
+    }
+
+    @Test func `a picture without frame header is corrupt`() {
+        let scan = TinyJPEG.segment(0xDA, [1, 1, 0, 0, 63, 0])
+        #expect(failure([0xFF, 0xD8] + scan + [0, 0, 0xFF, 0xD9]) == .corrupt)
+    }
+
+    @Test(arguments: [(65_500, 65_500), (65_535, 65_535), (65_501, 8), (10_001, 10_000)])
+    func `a small file that announces a huge picture is refused before decoding`(width: Int, height: Int) {
+        let bomb = Self.resized(Self.grey(8, 8), width, height)
+        #expect(bomb.count < 600)
+        #expect(failure(bomb) == .tooManyPixels)
+    }
+
+    @Test func `a progressive picture has a lower cap`() throws {
+        let progressive = try recompress(Self.grey(8, 8), JPEGOptions(quality: 50)).bytes
+        #expect(try JPEGHeader(parsing: progressive).process == .progressive)
+        #expect(failure(Self.resized(progressive, 16_000, 16_000)) == .tooManyPixels)
+    }
+
+    @Test(arguments: [(0, 8), (8, 0)])
+    func `a side of zero is refused`(width: Int, height: Int) {
+        #expect(failure(Self.resized(Self.grey(8, 8), width, height)) == .noPixels)
+    }
+
+    @Test func `more than 40 MB are refused`() {
+        #expect(failure(Self.grey(8, 8) + Array(repeating: 0, count: 40_000_000)) == .tooManyBytes)
+    }
+
+    @Test(
+        arguments: [(0xC3, .unsupportedProcess), (0xC5, .unsupportedProcess), (0xCB, .unsupportedProcess)]
+            as [(UInt8, JPEGError.Code)])
+    func `lossless and hierarchical processes are refused`(marker: UInt8, code: JPEGError.Code) {
+        #expect(failure(Self.grey(8, 8, frameMarker: marker)) == code)
+    }
+
+    @Test func `12 bits and 2 components are refused`() {
+        #expect(failure(Self.grey(8, 8, frameMarker: 0xC1, precision: 12)) == .unsupportedPrecision)
+        let components = [1, 2].map { TinyJPEG.Component(identifier: $0) { _, _ in 90 } }
+        let file = TinyJPEG(width: 8, height: 8, components: components)
+        #expect(failure(file.encoded()) == .unsupportedComponents)
+    }
+
+    @Test func `more than 100 scans are refused`() throws {
+        let progressive = try recompress(Self.grey(16, 16), JPEGOptions(quality: 50)).bytes
+        let scans = markers(progressive).filter { $0.code == 0xDA }
+        let last = try #require(scans.last).offset
+        let repeated = Array(progressive[last..<progressive.count - 2])
+        var file = Array(progressive.dropLast(2))
+        for _ in 0..<120 { file += repeated }
+        #expect(failure(file + [0xFF, 0xD9]) == .tooManyScans)
+    }
+
+    @Test(arguments: [JPEGOptions(quality: 60), .maxBytes(.kibibytes(100), mode: .fast)])
+    func `every cut of a file is a typed error`(options: JPEGOptions) {
+        let bytes = Scene.file(24, 16, quantiser: 12, Scene.photo(24, 16))
+        for length in 0..<bytes.count {
+            let code = failure(Array(bytes.prefix(length)), options)
+            let expected: [JPEGError.Code] = length < 2 ? [.empty, .notAJPEG] : [.truncated]
+            #expect(code.map(expected.contains) == true, "cut at \(length): \(String(describing: code))")
+        }
+    }
+
+    @Test func `a cut progressive file is truncated, not blurry`() throws {
+        let bytes = try recompress(Scene.photoFile, JPEGOptions(quality: 60, mode: .fast)).bytes
+        for share in [0.3, 0.6, 0.9, 0.99] {
+            let cut = Array(bytes.prefix(Int(Double(bytes.count) * share)))
+            #expect(failure(cut, .maxBytes(.bytes(3_000), mode: .draft)) == .truncated, "cut at \(share)")
+        }
+    }
+
+    @Test func `flipped bits give a typed error or a picture, never a crash`() throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        let bytes = Scene.file(48, 32, quantiser: 10, Scene.photo(48, 32))
+        for round in 0..<400 {
+            var damaged = bytes
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                let position = Int.random(in: 0..<damaged.count, using: &random)
+                damaged[position] ^= 1 << UInt8.random(in: 0...7, using: &random)
+            }
+            let options = JPEGOptions(
+                maxBytes: .bytes(2_500), quality: round % 2 == 0 ? 50 : nil, maxPixels: 20_000, mode: .fast)
+            do throws(JPEGError) {
+                let result = try recompress(damaged, options)
+                #expect(result.bytes.count <= 2_500, "seed \(seed), round \(round)")
+                _ = try JPEGHeader(parsing: result.bytes)
+            } catch {
+                let isKnown = ![.cancelled, .invalidOptions, .outOfMemory].contains(error.code)
+                #expect(isKnown, "seed \(seed), round \(round): \(error)")
+            }
+        }
+    }
+
+    @Test func `data damaged between markers is corrupt, not silently grey`() {
+        var bytes = Scene.photoFile
+        // A marker in the middle of the data ends it there.
+        bytes[bytes.count / 2] = 0xFF
+        bytes[bytes.count / 2 + 1] = 0xD9
+        #expect(failure(bytes, JPEGOptions(quality: 50)) == .corrupt)
+    }
+
+    @Test func `options out of range are refused`() {
+        #expect(failure(Scene.photoFile, JPEGOptions(quality: 0)) == .invalidOptions)
+        #expect(failure(Scene.photoFile, JPEGOptions(quality: 101)) == .invalidOptions)
+        #expect(failure(Scene.photoFile, JPEGOptions(maxBytes: .bytes(0))) == .invalidOptions)
+        #expect(failure(Scene.photoFile, JPEGOptions(maxPixels: 0)) == .invalidOptions)
+    }
+
+    @Test func `missing files, directories and devices each have their error`() async {
+        let recompressor = JPEGRecompressor(.quality(50))
+        for (path, code) in [
+            ("/nowhere/card.jpg", .fileNotFound), ("/tmp", .notARegularFile), ("/dev/null", .notARegularFile),
+        ] as [(String, JPEGError.Code)] {
+            let error = await #expect(throws: JPEGError.self) { try await recompressor.recompress(file: path) }
+            #expect(error?.code == code)
+            #expect(error?.message.contains(path) == true)
+        }
+    }
+
+    static func grey(_ width: Int, _ height: Int, frameMarker: UInt8 = 0xC0, precision: UInt8 = 8) -> [UInt8] {
+        let component = TinyJPEG.Component(identifier: 1) { x, y in (x * 31 + y * 17) % 200 }
+        return TinyJPEG(
+            width: width, height: height, components: [component], frameMarker: frameMarker, precision: precision
+        ).encoded()
+    }
+
+    /// The same file with another size in its frame header.
+    static func resized(_ bytes: [UInt8], _ width: Int, _ height: Int) -> [UInt8] {
+        guard let frame = markers(bytes).first(where: { (0xC0...0xC2).contains($0.code) }) else { return [] }
+        var changed = bytes
+        changed.replaceSubrange(
+            frame.offset + 5..<frame.offset + 9,
+            with: [UInt8(height >> 8), UInt8(height & 255), UInt8(width >> 8), UInt8(width & 255)])
+        return changed
+    }
+}

@@ -1,0 +1,98 @@
+import Glibc
+import Testing
+import WaybillCore
+
+@testable import WaybillJPEG
+
+@Suite(.timeLimit(.minutes(1))) struct CancellationTests {
+    @Test func `a cancelled task never starts the work`() async {
+        let task = Task { () throws(JPEGError) in
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            return try await JPEGRecompressor(.quality(50)).recompress(Scene.photoFile)
+        }
+        let error = await #expect(throws: JPEGError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+        #expect(error?.isCancelled == true)
+    }
+
+    @Test func `a cancel at any moment ends in cancelled or in a whole picture`() async {
+        await withTaskGroup(of: Void.self) { group in
+            for yields in 0..<24 {
+                group.addTask {
+                    let task = Task { () async throws(JPEGError) -> JPEGResult in
+                        try await JPEGRecompressor(.maxBytes(.bytes(5_000), mode: .fast)).recompress(Scene.photoFile)
+                    }
+                    for _ in 0..<yields * yields { await Task.yield() }
+                    task.cancel()
+                    do {
+                        let result = try await task.value
+                        #expect(result.bytes.count <= 5_000)
+                    } catch {
+                        #expect((error as? JPEGError)?.code == .cancelled)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `a raised flag stops every stage`() throws {
+        let flag = StopFlag()
+        let seen = try Seen(Scene.photoFile)
+        let image = try FrequencyImage(seen.picture, width: 120, height: 90, isLinear: false, flag: flag)
+        let quantiser = Quantiser(usesTrellis: true)
+        let levels = try LevelImage(image, factor: 1, quantiser: quantiser, flag: flag)
+        flag.raise()
+        let stages: [() throws -> Void] = [
+            { _ = try recompress(Scene.photoFile, .quality(50), flag: flag) },
+            { _ = try FrequencyImage(seen.picture, width: 120, height: 90, isLinear: false, flag: flag) },
+            { _ = try LevelImage(image, factor: 1, quantiser: quantiser, flag: flag) },
+            { _ = try JPEGWriter.write(levels, image, script: .split, flag: flag) },
+            { _ = try JPEGWriter.transcode(Scene.photoFile, orientation: 1, script: .split, flag: flag) },
+        ]
+        for stage in stages {
+            let error = #expect(throws: JPEGError.self) { try stage() }
+            #expect(error?.code == .cancelled)
+        }
+    }
+
+    @Test func `a flag raised between rows stops the decoder`() throws {
+        let flag = StopFlag()
+        let error = #expect(throws: JPEGError.self) {
+            try unsafe Scene.photoFile.withUnsafeBufferPointer { bytes throws(JPEGError) in
+                let decoder = try unsafe Decoder(bytes, eighths: 8, flag: flag)
+                #expect(try decoder.read())
+                flag.raise()
+                _ = try decoder.read()
+            }
+        }
+        #expect(error?.code == .cancelled)
+    }
+
+    @Test func `work that waits for a thread is cancelled at once`() async throws {
+        let pool = WorkerPool(width: 1)
+        let isBusy = StopFlag()
+        let gate = StopFlag()
+        async let busy = pool.run { _ throws(JPEGError) in
+            isBusy.raise()
+            while !gate.isRaised { sched_yield() }
+            return 1
+        }
+        while !isBusy.isRaised { await Task.yield() }
+        let waiting = Task { () throws(JPEGError) in try await pool.run { _ throws(JPEGError) in 2 } }
+        waiting.cancel()
+        let error = await #expect(throws: JPEGError.self) { try await waiting.value }
+        #expect(error?.code == .cancelled)
+        gate.raise()
+        let answer = try await busy
+        #expect(answer == 1)
+    }
+
+    @Test func `more jobs than threads are all done`() async throws {
+        let pool = WorkerPool(width: 2)
+        let sum = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<200 { group.addTask { try await pool.run { _ throws(JPEGError) in number } } }
+            return try await group.reduce(0, +)
+        }
+        #expect(sum == 19_900)
+    }
+}

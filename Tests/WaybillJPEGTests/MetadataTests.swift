@@ -1,0 +1,60 @@
+import Testing
+import WaybillCore
+
+@testable import WaybillJPEG
+
+@Suite struct MetadataTests {
+    static let secret = "48.8566N 2.3522E"
+
+    static let file: [UInt8] = {
+        let segments = [
+            TinyJPEG.jfif, TinyJPEG.exif(orientation: 1),
+            TinyJPEG.segment(0xE1, Array("http://ns.adobe.com/x\(secret)".utf8)),
+            JPEGHeaderTests.profile("Display P3", true), TinyJPEG.segment(0xED, Array("Photoshop 3.0\0\(secret)".utf8)),
+            TinyJPEG.segment(0xFE, Array(secret.utf8)),
+        ]
+        // A second picture behind the first, as phones append.
+        return Scene.file(96, 64, segments: segments, Scene.photo(96, 64)) + [0xFF, 0xD8] + Array(secret.utf8)
+    }()
+
+    @Test(arguments: [
+        JPEGOptions(), JPEGOptions(quality: 70), .maxBytes(.bytes(2_000)), .maxBytes(.bytes(2_000), mode: .draft),
+    ])
+    func `nothing but the picture goes out`(options: JPEGOptions) throws {
+        let result = try recompress(Self.file, options)
+        let codes = markers(result.bytes).map(\.code)
+        #expect(codes.first == 0xE0)
+        #expect(codes.filter { (0xE0...0xEF).contains($0) || $0 == 0xFE } == [0xE0])
+        #expect(codes.last == 0xD9)
+        #expect(Array(result.bytes.suffix(2)) == [0xFF, 0xD9])
+        #expect(!contains(result.bytes, Array(Self.secret.utf8)))
+        #expect(result.report.stripped == ["Exif", "XMP", "ICC profile", "Photoshop", "comment"])
+        #expect(result.report.droppedProfile == "Display P3")
+    }
+
+    @Test func `stripping alone leaves tables and data byte for byte`() throws {
+        let stripped = try #require(MetadataStripper.strip(Self.file))
+        #expect(!contains(stripped, Array(Self.secret.utf8)))
+        let plain = Scene.file(96, 64, Scene.photo(96, 64))
+        #expect(stripped == plain)
+    }
+
+    @Test func `a file cut anywhere is stripped whole or not at all`() {
+        for length in stride(from: 0, to: Self.file.count, by: 7) {
+            guard let stripped = MetadataStripper.strip(Array(Self.file.prefix(length))) else { continue }
+            #expect(stripped == MetadataStripper.strip(Self.file))
+        }
+    }
+
+    @Test func `an sRGB profile is dropped without a word`() throws {
+        let segments = [JPEGHeaderTests.profile("sRGB IEC61966-2.1", false)]
+        let file = Scene.file(32, 32, segments: segments, Scene.quarters(32, 32))
+        let report = try recompress(file, JPEGOptions(quality: 70)).report
+        #expect(report.droppedProfile == nil)
+        #expect(report.stripped == ["ICC profile"])
+    }
+
+    private func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {
+        bytes.indices.contains { bytes[$0...].starts(with: part) }
+    }
+}

@@ -1,0 +1,88 @@
+import Testing
+import WaybillCore
+
+@testable import WaybillJPEG
+
+@Suite struct OrientationTests {
+    /// How a picture comes out upright: without loss, at a quality, or under a limit.
+    enum Way: CaseIterable { case kept, quality, limit }
+
+    @Test(arguments: 1...8, Way.allCases)
+    func `every orientation comes out upright`(orientation: Int, way: Way) throws {
+        // Whole MCUs, so that keeping coefficients is exact in all eight.
+        let (width, height) = (96, 64)
+        let scene = Scene.quarters(width, height)
+        let file = Self.stored(width, height, orientation, scene)
+        let options =
+            switch way {
+            case .kept: JPEGOptions()
+            case .quality: JPEGOptions(quality: 92)
+            case .limit: JPEGOptions(maxBytes: .bytes(1_000), maxPixels: 6_000, mode: .fast)
+            }
+        let result = try recompress(file, options)
+        #expect(result.report.isPassedThrough == (way == .kept))
+        #expect(result.report.orientation == orientation)
+        #expect(result.report.originalWidth == width && result.report.originalHeight == height)
+        try Self.expectQuarters(result)
+    }
+
+    @Test(arguments: 1...8)
+    func `odd sides are turned without shifting colours`(orientation: Int) throws {
+        let (width, height) = (61, 45)
+        let scene: (Int, Int) -> Colour = { x, y in
+            Colour(red: 40 + 3 * x, green: 120, blue: 230 - 4 * y)
+        }
+        let file = Self.stored(width, height, orientation, scene)
+        let seen = try Seen(try recompress(file, JPEGOptions(quality: 98, maxPixels: 10_000)).bytes)
+        #expect(seen.header.width == width && seen.header.height == height)
+        // A shift by one pixel would be 1.3 in Cr and 2 in Cb; rounding is 0.7.
+        let upright = try Seen(Self.stored(width, height, 1, scene))
+        for (index, plane) in seen.picture.chroma.enumerated() {
+            var bias = 0.0
+            for y in 2..<plane.height - 2 {
+                for x in 2..<plane.width - 2 { bias += plane[x, y] - upright.picture.chroma[index][x, y] }
+            }
+            #expect(abs(bias / Double((plane.width - 4) * (plane.height - 4))) < 0.4)
+        }
+    }
+
+    @Test func `a mirrored side of a broken MCU is decoded instead`() throws {
+        let file = Self.stored(60, 44, 3, Scene.quarters(60, 44))
+        let result = try recompress(file, JPEGOptions())
+        #expect(!result.report.isPassedThrough)
+        #expect(result.bytes.count <= file.count)
+        try Self.expectQuarters(result)
+    }
+
+    /// The middle of each quarter has the colour of that quarter.
+    static func expectQuarters(_ result: JPEGResult) throws {
+        let seen = try Seen(result.bytes)
+        let (width, height) = (seen.header.width, seen.header.height)
+        let scene = Scene.quarters(width, height)
+        for (x, y) in [(1, 1), (3, 1), (1, 3), (3, 3)] {
+            let (column, row) = (x * width / 4, y * height / 4)
+            for (seen, wanted) in zip(seen.yCbCr(column, row), scene(column, row).yCbCr) {
+                #expect(abs(seen - Double(wanted)) < 14, "at \(column), \(row)")
+            }
+        }
+    }
+
+    /// A file that shows `scene` when turned as its Exif orientation says (Exif 2.32, 4.6.4 A).
+    static func stored(_ width: Int, _ height: Int, _ orientation: Int, _ scene: (Int, Int) -> Colour) -> [UInt8] {
+        let (across, down) = orientation >= 5 ? (height, width) : (width, height)
+        let exif = TinyJPEG.exif(orientation: UInt16(orientation))
+        return Scene.file(across, down, segments: [exif]) { column, row in
+            let (right, bottom) = (across - 1 - column, down - 1 - row)
+            switch orientation {
+            case 2: return scene(right, row)
+            case 3: return scene(right, bottom)
+            case 4: return scene(column, bottom)
+            case 5: return scene(row, column)
+            case 6: return scene(bottom, column)
+            case 7: return scene(bottom, right)
+            case 8: return scene(row, right)
+            default: return scene(column, row)
+            }
+        }
+    }
+}

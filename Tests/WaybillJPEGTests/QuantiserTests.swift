@@ -1,0 +1,261 @@
+import Glibc
+import Testing
+
+@testable import WaybillJPEG
+
+@Suite struct QuantiserTests {
+    private static let picture = Picture(
+        luma: ResamplingTests.plane(45, 30, isFine: true),
+        chroma: [ResamplingTests.plane(23, 15, isFine: true), ResamplingTests.plane(23, 15, isFine: false)])
+
+    private static func image() throws -> FrequencyImage {
+        try FrequencyImage(picture, width: 45, height: 30, isLinear: false, flag: StopFlag())
+    }
+
+    @Test func `coefficients are eight times the standard's, edges repeated`() throws {
+        let image = try Self.image()
+        for (plane, component) in zip([Self.picture.luma] + Self.picture.chroma, image.components) {
+            for block in 0..<component.blocks {
+                let (left, top) = (block % component.blocksAcross * 8, block / component.blocksAcross * 8)
+                let samples = (0..<64).map {
+                    plane[min(plane.width - 1, left + $0 % 8), min(plane.height - 1, top + $0 / 8)] - 128
+                }
+                let expected = PlainDCT.forward(samples)
+                var energy = 0.0
+                for (k, natural) in TinyJPEG.naturalOfZigzag.enumerated() {
+                    let coefficient = Double(component.coefficients[block * 64 + k])
+                    #expect(abs(coefficient - 8 * expected[natural]) <= 0.52)
+                    if k > 0 { energy += 64 * expected[natural] * expected[natural] / 63 }
+                }
+                #expect(abs(Double(component.norms[block]) - energy) <= 0.001 * energy + 1)
+            }
+        }
+    }
+
+    @Test func `the extremes of contrast stay within the format's range`() throws {
+        let luma = Plane(width: 64, height: 64) { x, y in (x / 2 + y / 2) % 2 == 0 ? 255 : 0 }
+        let picture = Picture(luma: luma, chroma: [])
+        let image = try FrequencyImage(picture, width: 64, height: 64, isLinear: false, flag: StopFlag())
+        let levels = try LevelImage(
+            image, factor: QuantiserTable.finest, quantiser: Quantiser(usesTrellis: false), flag: StopFlag())
+        let bytes = try JPEGWriter.write(levels, image, script: .split, flag: StopFlag())
+        let seen = try Seen(bytes)
+        #expect((0..<64).allSatisfy { x in abs(seen.picture.luma[x, x] - luma[x, x]) <= 2 })
+    }
+
+    @Test(arguments: [0.01, 0.3, 1.0, 7.0, 40.0])
+    func `without trellis, levels are plain division and counts are plain counting`(factor: Double) throws {
+        let image = try Self.image()
+        let quantiser = Quantiser(usesTrellis: false)
+        let levels = try LevelImage(image, factor: factor, quantiser: quantiser, flag: StopFlag())
+        for (component, found) in zip(image.components, levels.levels) {
+            for index in 0..<found.count {
+                let k = index % 64
+                let exact = abs(Double(component.coefficients[index])) / (8 * Double(levels.table.zigzag[k]))
+                let rounded = (exact + (k == 0 ? 0.5 : Double(quantiser.rounding))).rounded(.down)
+                let distance = abs(abs(Double(found[index])) - rounded)
+                // Single precision may fall on the other side of a boundary.
+                let isAtBoundary = abs(exact - exact.rounded(.down) - (k == 0 ? 0.5 : 0.6)) < 1e-3
+                #expect(distance == 0 || (distance == 1 && isAtBoundary))
+                #expect(Int(found[index]) * Int(component.coefficients[index]) >= 0)
+            }
+        }
+        let counts = SymbolCounts(image, levels.table, rounding: quantiser.rounding)
+        #expect(abs(counts.bytes() - Self.plainEstimate(image, levels)) < 0.5)
+        #expect(abs(counts.bytes() - levels.estimate) < 0.001)
+    }
+
+    @Test func `the trellis finds the cheapest of all choices`() throws {
+        let image = try Self.image()
+        let (factor, quantiser) = (9.0, Quantiser(usesTrellis: true))
+        let levels = try LevelImage(image, factor: factor, quantiser: quantiser, flag: StopFlag())
+        let counts = SymbolCounts(image, levels.table, rounding: 0.5)
+        var tried = 0
+        for (component, found) in zip(image.components, levels.levels) {
+            let oracle = PlainTrellis(
+                table: levels.table.zigzag.map(Double.init),
+                bits: counts.symbolBits[component.tableClass].map(Double.init))
+            for block in 0..<component.blocks {
+                let coefficients = (0..<64).map { Double(component.coefficients[block * 64 + $0]) }
+                let chosen = (0..<64).map { Int(found[block * 64 + $0]) }
+                guard let least = oracle.least(coefficients, norm: Double(component.norms[block])) else { continue }
+                let cost = oracle.cost(chosen, coefficients, norm: Double(component.norms[block]))
+                #expect(abs(cost - least) < 0.01 * least + 0.01)
+                tried += 1
+            }
+        }
+        #expect(tried > 10)
+    }
+
+    @Test func `more fidelity takes more bytes on the same table`() throws {
+        let image = try Self.image()
+        for usesTrellis in [true, false] {
+            let sizes = try [-0.5, 0, 0.5, 1, 1.5].map { fidelity in
+                try LevelImage(
+                    image, factor: 2, quantiser: Quantiser(usesTrellis: usesTrellis, fidelity: fidelity),
+                    flag: StopFlag()
+                ).estimate
+            }
+            #expect(sizes == sizes.sorted() && sizes[0] < sizes[4])
+        }
+    }
+
+    @Test func `tables follow libjpeg's quality and stay in range`() {
+        #expect(QuantiserTable.factor(quality: 50) == 1)
+        #expect(QuantiserTable.factor(quality: 75) == 0.5)
+        #expect(QuantiserTable.factor(quality: 25) == 2)
+        #expect(QuantiserTable.factor(quality: 1) == 50)
+        #expect(QuantiserTable.factor(quality: 100) == QuantiserTable.finest)
+        #expect(QuantiserTable.naturalOfZigzag == TinyJPEG.naturalOfZigzag)
+        for factor in [0.001, 0.05, 0.5, 5, 50, 5_000] {
+            let table = QuantiserTable(factor: factor)
+            #expect(table.natural.allSatisfy { (1...255).contains($0) })
+            #expect(table.zigzag.sorted() == table.natural.sorted())
+        }
+    }
+
+    @Test func `small steps of the factor step few entries`() {
+        var last = QuantiserTable(factor: 0.2).natural
+        for step in 1..<200 {
+            let next = QuantiserTable(factor: 0.2 * exp(0.002 * Double(step))).natural
+            #expect(zip(last, next).count(where: { $0 != $1 }) <= 10)
+            last = next
+        }
+    }
+
+    @Test func `what the judge compares is what libjpeg decodes`() throws {
+        let image = try Self.image()
+        let levels = try LevelImage(image, factor: 1, quantiser: Quantiser(usesTrellis: true), flag: StopFlag())
+        let judge = SimilarityJudge(Self.picture, rules: SearchRules(limit: 100_000, options: JPEGOptions()))
+        let decoded = judge.decoded(levels, image.components[0])
+        let seen = try Seen(try JPEGWriter.write(levels, image, script: .wide, flag: StopFlag()))
+        #expect(decoded.width == 45 && decoded.height == 30)
+        for y in 0..<30 {
+            for x in 0..<45 { #expect(abs(Double(decoded.samples[y * 45 + x]) - seen.picture.luma[x, y]) <= 1) }
+        }
+    }
+
+    @Test func `all scan scripts carry the same picture`() throws {
+        let image = try Self.image()
+        let levels = try LevelImage(image, factor: 1, quantiser: Quantiser(usesTrellis: true), flag: StopFlag())
+        let seen = try ScanScript.allCases.map {
+            try Seen(try JPEGWriter.write(levels, image, script: $0, flag: StopFlag()))
+        }
+        for other in seen.dropFirst() {
+            #expect((0..<30).allSatisfy { y in (0..<45).allSatisfy { seen[0].yCbCr($0, y) == other.yCbCr($0, y) } })
+        }
+    }
+
+    @Test func `a coarser picture is judged farther away`() throws {
+        let scene = Scene.photo(240, 180)
+        let picture = Picture(luma: Plane(width: 240, height: 180) { Double(scene($0, $1).yCbCr[0]) }, chroma: [])
+        let image = try FrequencyImage(picture, width: 240, height: 180, isLinear: false, flag: StopFlag())
+        let judge = SimilarityJudge(picture, rules: SearchRules(limit: 100_000, options: JPEGOptions()))
+        let distances = try [0.02, 0.5, 2, 8].map { factor in
+            let levels = try LevelImage(
+                image, factor: factor, quantiser: Quantiser(usesTrellis: true), flag: StopFlag())
+            return judge.distance(of: levels, image)
+        }
+        #expect(distances == distances.sorted() && distances[0] < distances[3] / 4)
+    }
+
+    @Test func `a factor is found for a size, or the end of the range`() {
+        let estimate: (Double) -> Double = { 1_000 + 50_000 * pow($0, -0.8) }
+        let met = FactorSolver.solve(target: 20_000, from: 0.5, within: 0.01...40, tolerance: 0.001, estimate: estimate)
+        #expect(met.isMet && abs(met.bytes / 20_000 - 1) <= 0.001)
+        let low = FactorSolver.solve(target: 1e9, from: 0.5, within: 0.01...40, tolerance: 0.001, estimate: estimate)
+        #expect(!low.isMet && low.factor == 0.01)
+        let high = FactorSolver.solve(target: 500, from: 0.5, within: 0.01...40, tolerance: 0.001, estimate: estimate)
+        #expect(!high.isMet && high.factor == 40)
+    }
+
+    /// The estimate by the book: runs and sizes counted in dictionaries.
+    private static func plainEstimate(_ image: FrequencyImage, _ levels: LevelImage) -> Double {
+        var counts: [Int: [Int: Double]] = [:]
+        var bits = 0.0
+        func note(_ table: Int, _ symbol: Int, extra: Int) {
+            counts[table, default: [:]][symbol, default: 0] += 1
+            bits += Double(extra)
+        }
+        for (component, levels) in zip(image.components, levels.levels) {
+            var last = 0
+            for block in 0..<component.blocks {
+                let values = (0..<64).map { Int(levels[block * 64 + $0]) }
+                note(component.tableClass, TinyJPEG.size(values[0] - last), extra: TinyJPEG.size(values[0] - last))
+                last = values[0]
+                var run = 0
+                for value in values.dropFirst() {
+                    guard value != 0 else {
+                        run += 1
+                        continue
+                    }
+                    for _ in 0..<run / 16 { note(component.tableClass + 2, 0xF0, extra: 0) }
+                    note(component.tableClass + 2, (run % 16) << 4 | TinyJPEG.size(value), extra: TinyJPEG.size(value))
+                    run = 0
+                }
+                if run > 0 { note(component.tableClass + 2, 0, extra: 0) }
+            }
+        }
+        for table in counts.values {
+            let total = table.values.reduce(0, +)
+            for count in table.values { bits += count * min(16, max(1, log2(total / count) + 0.03)) + 8 }
+        }
+        return (bits + Double(152 * (image.components.count > 1 ? 4 : 2))) / 8 + 330
+    }
+}
+
+/// Tries every combination of candidate levels of a block.
+private struct PlainTrellis {
+    let table: [Double]
+    let bits: [Double]
+
+    private func weight(_ k: Int, norm: Double) -> Double {
+        let knee = exp2(16.5)
+        return exp2(14) / knee * pow(knee / (knee + norm), 0.7) * 64 * table[k] / table[0]
+    }
+
+    /// Bits and weighted squared error of AC levels that are not plainly zero.
+    func cost(_ levels: [Int], _ coefficients: [Double], norm: Double) -> Double {
+        var cost = 0.0
+        var run = 0
+        for k in 1..<64 {
+            let exact = abs(coefficients[k]) / (8 * table[k])
+            let level = abs(levels[k])
+            if exact + 0.5 >= 1 { cost += weight(k, norm: norm) * (Double(level) - exact) * (Double(level) - exact) }
+            guard level != 0 else {
+                run += 1
+                continue
+            }
+            cost += Double(run / 16) * bits[0xF0] + bits[(run % 16) << 4 | TinyJPEG.size(level)]
+            cost += Double(TinyJPEG.size(level))
+            run = 0
+        }
+        return run > 0 ? cost + bits[0] : cost
+    }
+
+    /// - Returns: The least cost, or `nil` for blocks with too many combinations.
+    func least(_ coefficients: [Double], norm: Double) -> Double? {
+        var choices: [(k: Int, levels: [Int])] = []
+        for k in 1..<64 {
+            let plain = Int((abs(coefficients[k]) / (8 * table[k]) + 0.5).rounded(.down))
+            guard plain > 0 else { continue }
+            let power = 1 << (TinyJPEG.size(plain) - 1)
+            choices.append((k, Array(Set([0, plain, plain - 1, power - 1]))))
+        }
+        guard choices.reduce(1.0, { $0 * Double($1.levels.count) }) < 3_000 else { return nil }
+        var least = Double.infinity
+        func search(_ index: Int, _ levels: [Int]) {
+            guard index < choices.count else {
+                least = min(least, cost(levels, coefficients, norm: norm))
+                return
+            }
+            for level in choices[index].levels {
+                var next = levels
+                next[choices[index].k] = level
+                search(index + 1, next)
+            }
+        }
+        search(0, [Int](repeating: 0, count: 64))
+        return least
+    }
+}

@@ -1,0 +1,170 @@
+import Testing
+import WaybillCore
+
+@testable import WaybillJPEG
+
+/// A colour with its JFIF luma and colour differences.
+struct Colour {
+    var red: Int
+    var green: Int
+    var blue: Int
+
+    var yCbCr: [Int] {
+        let (r, g, b) = (Double(red), Double(green), Double(blue))
+        let values = [
+            0.299 * r + 0.587 * g + 0.114 * b, 128 - 0.168_736 * r - 0.331_264 * g + 0.5 * b,
+            128 + 0.5 * r - 0.418_688 * g - 0.081_312 * b,
+        ]
+        return values.map { max(0, min(255, Int($0.rounded()))) }
+    }
+}
+
+/// Numbers that are the same on every run, from a seed that failing tests print.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed &* 2 &+ 1 }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
+
+enum Scene {
+    /// Four quarters of different colour: upper left red, upper right green, lower left blue, lower right pale.
+    static func quarters(_ width: Int, _ height: Int) -> (Int, Int) -> Colour {
+        { x, y in
+            switch (x < width / 2, y < height / 2) {
+            case (true, true): Colour(red: 200, green: 30, blue: 40)
+            case (false, true): Colour(red: 30, green: 180, blue: 60)
+            case (true, false): Colour(red: 40, green: 50, blue: 190)
+            case (false, false): Colour(red: 230, green: 220, blue: 200)
+            }
+        }
+    }
+
+    /// Shapes, slopes and grain: as hard to compress as a photo.
+    static func photo(_ width: Int, _ height: Int, grain: Int = 24) -> (Int, Int) -> Colour {
+        var random = SeededGenerator(seed: 7)
+        let noise = (0..<width * height).map { _ in Int.random(in: -grain...grain, using: &random) }
+        return { x, y in
+            let (dx, dy) = (x - width / 2, y - height / 2)
+            let isInside = dx * dx + dy * dy < width * height / 12
+            let base: Int = isInside ? 190 - x * 60 / width : 60 + y * 90 / height
+            let stripe: Int = (x / 7 + y / 11) % 2 * 25
+            let value: Int = max(0, min(255, base + stripe + noise[y * width + x]))
+            let blue: Int = value / 2 + (isInside ? 90 : 20)
+            return Colour(red: value, green: max(0, value - 30), blue: min(255, blue))
+        }
+    }
+
+    /// A YCbCr file of a scene; `sampling` is luma's, over chroma's 1 x 1.
+    static func file(
+        _ width: Int, _ height: Int, sampling: (Int, Int) = (2, 2), segments: [[UInt8]] = [TinyJPEG.jfif],
+        quantiser: UInt8 = 2, _ scene: (Int, Int) -> Colour
+    ) -> [UInt8] {
+        var planes: [[Int]] = Array(repeating: [], count: 3)
+        for y in 0..<height {
+            for x in 0..<width {
+                for (index, value) in scene(x, y).yCbCr.enumerated() { planes[index].append(value) }
+            }
+        }
+        let components = planes.enumerated().map { index, plane -> TinyJPEG.Component in
+            let factors = index == 0 ? sampling : (1, 1)
+            return TinyJPEG.Component(
+                identifier: UInt8(index + 1), horizontal: factors.0, vertical: factors.1
+            ) { x, y in plane[y * width + x] }
+        }
+        return TinyJPEG(
+            width: width, height: height, components: components, segments: segments, quantiser: quantiser
+        ).encoded()
+    }
+
+    /// A photo-like file of 240 x 180 pixels; kept, for most tests want one.
+    static let photoFile = file(240, 180, photo(240, 180))
+}
+
+/// A file decoded again, to be looked at.
+struct Seen {
+    let header: JPEGHeader
+    let picture: Picture
+
+    init(_ bytes: [UInt8]) throws {
+        header = try JPEGHeader(parsing: bytes)
+        let loader = PictureLoader(bytes: bytes, header: header, isLinear: false, flag: StopFlag())
+        picture = try loader.load(width: header.width, height: header.height, eighths: 8)
+    }
+
+    /// Y, Cb, Cr at a pixel, in units.
+    func yCbCr(_ x: Int, _ y: Int) -> [Double] {
+        let chroma = picture.chroma.map { $0[x / 2, y / 2] }
+        return [picture.luma[x, y]] + (chroma.isEmpty ? [128, 128] : chroma)
+    }
+
+    /// Mean difference to a scene, largest of the three components.
+    func distance(to scene: (Int, Int) -> Colour) -> Double {
+        var sums = [0.0, 0.0, 0.0]
+        for y in 0..<header.height {
+            for x in 0..<header.width {
+                for (index, (seen, wanted)) in zip(yCbCr(x, y), scene(x, y).yCbCr).enumerated() {
+                    sums[index] += abs(seen - Double(wanted))
+                }
+            }
+        }
+        return sums.max()! / Double(header.width * header.height)
+    }
+}
+
+extension Plane {
+    /// A sample in units.
+    subscript(x: Int, y: Int) -> Double {
+        switch storage {
+        case .bytes(let samples): Double(samples[y * width + x])
+        case .words(let samples): Double(samples[y * width + x]) / 256
+        }
+    }
+
+    init(width: Int, height: Int, _ value: (Int, Int) -> Double) {
+        self.init(width: width, height: height, isFine: true)
+        guard case .words(let samples) = storage else { return }
+        for y in 0..<height {
+            for x in 0..<width { samples[y * width + x] = UInt16((value(x, y) * 256).rounded()) }
+        }
+    }
+}
+
+/// The work itself on the test's own thread.
+func recompress(_ bytes: [UInt8], _ options: JPEGOptions, flag: StopFlag = StopFlag()) throws(JPEGError) -> JPEGResult {
+    try Recompression(input: bytes, options: options, flag: flag).run()
+}
+
+/// The code of the error that the work ends with.
+func failure(_ bytes: [UInt8], _ options: JPEGOptions = .maxBytes(.kibibytes(100), mode: .fast)) -> JPEGError.Code? {
+    do {
+        _ = try recompress(bytes, options)
+        return nil
+    } catch {
+        return error.code
+    }
+}
+
+/// The markers of a file, walked to its end; entropy-coded data is skipped.
+func markers(_ bytes: [UInt8]) -> [(code: UInt8, offset: Int)] {
+    var found: [(code: UInt8, offset: Int)] = []
+    var position = 2
+    while position + 1 < bytes.count {
+        let code = bytes[position + 1]
+        guard bytes[position] == 0xFF, code != 0, code != 0xFF, !(0xD0...0xD7).contains(code) else {
+            position += 1
+            continue
+        }
+        found.append((code, position))
+        if code == 0xD9 { break }
+        position += 2 + Int(bytes[position + 2]) << 8 + Int(bytes[position + 3])
+    }
+    return found
+}
