@@ -21,9 +21,9 @@ enum Exit: Int32, Sendable, Hashable, CaseIterable {
         case .usage: "the command was called wrongly; nothing was sent"
         case .source: "a file is missing, unreadable, or no picture that can be made to fit"
         case .sourceChanged: "a file changed while it was sent; the server has nothing whole"
-        case .transient: "the network failed before the server had everything; trying again may help"
-        case .unknown: "everything was sent and no whole answer came: look before you send it again"
-        case .fatal: "trying again will not help: a certificate is not trusted, a file can't be written"
+        case .transient: "the network failed before all was sent; trying again may help"
+        case .unknown: "all was sent and no answer came: look before you send it again"
+        case .fatal: "no trust in a certificate, or a file that can't be written"
         case .interrupted: "stopped by SIGINT"
         case .terminated: "stopped by SIGTERM"
         }
@@ -65,11 +65,13 @@ extension Exit {
     /// Every code whose failure has nothing to do with the network.
     static let codes: [String: Exit] = {
         let usage = [
-            "invalidURL", "invalidRequest", "invalidContentType", "invalidHeader", "invalidFieldName", "invalidFileName",
+            "invalidURL", "invalidRequest", "invalidContentType", "invalidHeader", "invalidFieldName",
+            "invalidFileName",
             "emptyFieldName", "headerTooLarge", "invalidOptions",
         ]
         let source = [
-            "fileNotFound", "notARegularFile", "fileNotReadable", "readFailed", "preparationFailed", "notAJPEG", "empty",
+            "fileNotFound", "notARegularFile", "fileNotReadable", "readFailed", "preparationFailed", "notAJPEG",
+            "empty",
             "truncated", "corrupt", "noPixels", "tooManyPixels", "tooManyBytes", "tooManyScans", "unsupportedPrecision",
             "unsupportedProcess", "unsupportedComponents", "cannotReachLimit",
         ]

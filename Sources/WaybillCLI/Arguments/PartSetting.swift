@@ -6,7 +6,7 @@ struct PartSetting<Value: Sendable & Hashable>: Sendable, Hashable {
     var name: String?
     var value: Value
 
-    /// - Parameter read: Reads the value, or says why it is none.
+    /// Reads `name=value` or `value`; `read` reads the value, or says why it is none.
     init(_ text: String, read: (String) throws(CommandFailure) -> Value) throws(CommandFailure) {
         // Field names may hold a "=", sizes and qualities can't.
         if let equals = text.lastIndex(of: "=") {
@@ -64,7 +64,8 @@ struct PictureSettings: Sendable {
         for setting in settings {
             if let name = setting.name {
                 guard files.contains(where: { $0.name == name }) else {
-                    throw .usage("\(option): no -F sends a file as \"\(Redaction.escaped(name))\". Name a part that does.")
+                    throw .usage(
+                        "\(option): no -F sends a file as \"\(Redaction.escaped(name))\". Name a part that does.")
                 }
             } else if !files.contains(where: \.isJPEG) {
                 throw .usage("\(option): no -F sends a JPEG. Name the part: \(option) NAME=…")

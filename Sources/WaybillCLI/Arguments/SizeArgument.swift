@@ -5,7 +5,8 @@ enum SizeArgument {
     /// A size of at least one byte: `102400`, `100KB` (100,000), `100KiB` and `100K` (102,400), `1.5M`.
     static func size(_ text: String, for option: String) throws(CommandFailure) -> ByteCount {
         guard let count = ByteCount(text), count.bytes > 0 else {
-            throw .usage("\(option): \"\(Redaction.escaped(text))\" is no size. Write 100KiB, 100KB, 1.5M or a number of bytes.")
+            throw .usage(
+                "\(option): \"\(Redaction.escaped(text))\" is no size. Write 100KiB, 100KB, 1.5M or a number of bytes.")
         }
         return count
     }

@@ -42,8 +42,11 @@ enum Checks {
         guard unsafe statvfs(path, &status) == 0 else {
             return Check(name, false, "\(path) can't be used: \(SystemText.of(errno)). Set TMPDIR")
         }
-        let free = ByteCount(bytes: Int64(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(
-            by: UInt64(status.f_frsize)).partialValue))
+        let free = ByteCount(
+            bytes: Int64(
+                clamping: UInt64(status.f_bavail).multipliedReportingOverflow(
+                    by: UInt64(status.f_frsize)
+                ).partialValue))
         guard unsafe access(path, W_OK | X_OK) == 0 else {
             return Check(name, false, "\(path) is not writable: \(SystemText.of(errno)). Set TMPDIR")
         }
@@ -53,7 +56,8 @@ enum Checks {
 
     private static func certificates() -> Check {
         guard let path = CurlLibrary.loaded.certificateAuthorities else {
-            return Check(note: "certificates", "libcurl names no file of its own; give one with --cacert if https fails")
+            return Check(
+                note: "certificates", "libcurl names no file of its own; give one with --cacert if https fails")
         }
         return certificates(in: path)
     }

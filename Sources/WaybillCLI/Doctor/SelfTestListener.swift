@@ -68,7 +68,8 @@ final class SelfTestListener: Sendable {
         var parser = try MultipartParser(contentType: type)
         try parser.feed(body.span, to: &form)
         try parser.finish()
-        _ = Output.write(Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8), to: connection)
+        _ = Output.write(
+            Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8), to: connection)
         return form
     }
 

@@ -81,7 +81,9 @@ enum Output {
     static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
         var start = 0
         while start < bytes.count {
-            let count = unsafe bytes.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress! + start, $0.count - start) }
+            let count = unsafe bytes.withUnsafeBytes {
+                unsafe Glibc.write(descriptor, $0.baseAddress! + start, $0.count - start)
+            }
             if count >= 0 {
                 start += count
             } else if errno == EAGAIN {

@@ -73,9 +73,7 @@ struct JSONLine: Sendable, Hashable {
     var event: String
     var members: [JSONMember]
 
-    /// The line, with its line break.
-    ///
-    /// - Parameter time: UTC, as in RFC 3339.
+    /// The line, with its line break. The time is UTC, as in RFC 3339.
     func text(time: String) -> String {
         let head = [
             JSONMember("v", .int(Self.version)), JSONMember("t", .string(time)), JSONMember("event", .string(event)),

@@ -17,7 +17,7 @@ enum ProgressLine {
         }
         let percent = progress.fraction.map { "  \(percentage($0)) %" } ?? ""
         // The name gives way to the figures, but not to nothing.
-        let fittedLead = TerminalText.fitted(lead, to: max(12, min(36, room - 40)))
+        let fittedLead = TerminalText.fitted(lead, to: max(16, min(36, room - 40)))
         var used = TerminalText.columns(of: fittedLead) + percent.utf8.count
         guard used <= room else { return TerminalText.fitted(lead + percent, to: room) }
 

@@ -22,7 +22,7 @@ struct Pace: Sendable {
         var attempt: Int
     }
 
-    /// - Parameter showsChanges: Whether a new phase or attempt is shown at once.
+    /// With `showsChanges`, a new phase or attempt is shown at once.
     init(every interval: Duration, showsChanges: Bool, startingAt start: Duration?) {
         self.interval = interval
         self.showsChanges = showsChanges

@@ -17,9 +17,7 @@ struct AnswerTarget {
 
     private let kind: Kind
 
-    /// - Parameters:
-    ///   - path: The argument of `-o`.
-    ///   - isJSON: Whether standard output belongs to JSON lines.
+    /// Opens the argument of `-o`. With `isJSON`, standard output belongs to the JSON lines.
     init(path: String?, isJSON: Bool) throws(CommandFailure) {
         guard let path, path != "-" else {
             kind = isJSON ? .nowhere : .standardOutput

@@ -10,7 +10,7 @@ struct FormAssembly {
     private(set) var secrets: [String] = []
     private var files: [(name: String, isJPEG: Bool)] = []
 
-    /// - Parameter environment: Looks up a variable.
+    /// Reads what has to be read; `environment` looks up a variable.
     init(
         _ arguments: [FormArgument], pictures: PictureSettings, environment: (String) -> String?
     ) throws(CommandFailure) {
@@ -21,7 +21,8 @@ struct FormAssembly {
             case .environment(let variable):
                 guard let value = environment(variable) else {
                     throw .usage(
-                        "-F: the environment has no \(variable), which \"\(Redaction.escaped(argument.name))\" asks for.")
+                        "-F: the environment has no \(variable), which \"\(Redaction.escaped(argument.name))\" asks for."
+                    )
                 }
                 add(argument, Array(value.utf8), isSecret: true)
             case .textFile(let path):

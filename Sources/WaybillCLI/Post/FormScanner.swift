@@ -42,7 +42,8 @@ struct FormScanner {
     mutating func takePrefix(_ prefix: String) -> Bool {
         var tail = rest
         for scalar in prefix.unicodeScalars {
-            guard let next = tail.popFirst(), next == scalar || next.properties.lowercaseMapping == String(scalar) else {
+            guard let next = tail.popFirst(), next == scalar || next.properties.lowercaseMapping == String(scalar)
+            else {
                 return false
             }
         }

@@ -7,25 +7,29 @@ struct PostCommand: AsyncParsableCommand {
         commandName: "post",
         abstract: "Sends a form and prints the server's answer.",
         discussion: """
-            The answer goes to standard output, everything else to standard error. The letters mean what they mean to
-            curl; an answer of 300 and above ends the command with 1.
+            The answer goes to standard output, everything else to standard error. The letters mean what they mean to \
+            curl; an answer of 300 and above ends the command with 1. A text is sent byte for byte, as curl does, the \
+            line break at the end of a file included.
 
             FORM:
               -F 'name=value'            a text; blanks around it go, as with curl
               -F 'name="a;b"'            a text with a ; in it, in double quotes
-              -F 'name=<token.txt'       a text from a file, - is standard input; never printed
-              -F 'name=env:TOKEN'        a text from the environment; never printed
+              -F 'name=<token.txt'       a text from a file, never printed; <- is
+                                         standard input
+              -F 'name=env:TOKEN'        a text from the environment, never printed
               -F 'name=@card.jpg'        a file; @a,b sends two under one name
               -F 'name=@card.jpg;type=image/jpeg;filename=front.jpg'
               --form-string 'name=@x'    a text, as it stands
 
-            Values on the command line can be read by every user of the machine with ps. For secrets use < or env:,
+            Values on the command line can be read by every user of the machine with ps. For secrets use < or env:, \
             and -H @file.
 
             EXAMPLES:
-              waybill post https://backend.example/upload -F 'BUSINESSNO=20240001' -F 'TOKEN=env:TOKEN' \\
-                -F 'front=@card.jpg;filename=IDFrontImage.jpg' --max-bytes front=100KiB
-              waybill post https://backend.example/upload -F 'file=@report.pdf' -H @headers.txt --retry 3 --json
+              waybill post https://backend.example/upload -F 'BUSINESSNO=20240001' \\
+                -F 'TOKEN=env:TOKEN' -F 'front=@card.jpg;filename=IDFrontImage.jpg' \\
+                --max-bytes front=100KiB
+              waybill post https://backend.example/upload -F 'file=@report.pdf' \\
+                -H @headers.txt --retry 3 --json
 
             EXIT STATUS:
             \(Exit.table)
@@ -50,7 +54,9 @@ struct PostCommand: AsyncParsableCommand {
             exit = try await PostRun(plan: plan, target: target, output: output, console: console, json: json).run()
         } catch {
             // Nothing was sent, or its summary is out already.
-            if error.exit == .usage || error.exit == .source { try? json?.write("summary", PostReport.members(of: error)) }
+            if error.exit == .usage || error.exit == .source {
+                try? json?.write("summary", PostReport.members(of: error))
+            }
             throw error
         }
         if exit != .done { throw ExitCode(exit.rawValue) }
@@ -161,7 +167,8 @@ struct OutputOptions: ParsableArguments {
         help: ArgumentHelp("Write the answer to this file.", valueName: "file"))
     var output: String?
 
-    @Flag(name: .customLong("json"), help: "One JSON object a line on standard output, the summary with the answer last.")
+    @Flag(
+        name: .customLong("json"), help: "One JSON object a line on standard output, the summary with the answer last.")
     var json = false
 
     @Flag(name: [.customShort("v"), .customLong("verbose")], help: "Print the events of the transfer.")

@@ -11,7 +11,7 @@ struct PostPlan {
     let secrets: [String]
     let partCount: Int
 
-    /// - Parameter arguments: The words of the command line, for the order of `-F` and `--form-string`.
+    /// Checks and reads. `arguments` are the words of the command line, for the order of `-F` and `--form-string`.
     init(_ command: PostCommand, arguments: [String]) throws(CommandFailure) {
         let form = try Self.form(command.form, arguments: arguments)
         var fields = PostFields()

@@ -56,7 +56,8 @@ extension PostReport {
     /// What went wrong, what may be believed of the server's side, and what to do.
     var failureLines: [String] {
         guard case .failure(let error) = result else { return [] }
-        let place = error.part.map { " in part \"\($0)\"" } ?? ""
+        // Errors of the form name the part themselves, those of pictures don't.
+        let place = error.message.hasPrefix("part ") ? "" : error.part.map { " in part \"\($0)\"" } ?? ""
         var lines = ["\(error.code)\(place): \(error.message)"]
         if error.attempts.count > 1 {
             lines.append("gave up after \(error.attempts.count) attempts in \(SummaryText.seconds(time))")
@@ -74,9 +75,10 @@ extension PostReport {
                 ("name", metrics.nameLookup), ("connect", metrics.connect), ("tls", metrics.tls),
                 ("first byte", metrics.firstByte), ("total", metrics.total),
             ].filter { $0.1 > .zero }.map { "\($0.0) \(SummaryText.seconds($0.1))" }
-            let peer = metrics.connection.map { connection in
-                " to \(connection.peerAddress) port \(connection.peerPort)\(connection.isReused ? ", reused" : "")"
-            } ?? ""
+            let peer =
+                metrics.connection.map { connection in
+                    " to \(connection.peerAddress) port \(connection.peerPort)\(connection.isReused ? ", reused" : "")"
+                } ?? ""
             return "* \(attempt)\(peer); \(times.joined(separator: ", "))"
         }
     }
@@ -195,7 +197,9 @@ enum SummaryText {
     /// `0.012 s`, `1.2 s`, `75 s`.
     static func seconds(_ time: Duration) -> String {
         let milliseconds = Int64((value(time) * 1_000).rounded())
-        if milliseconds < 1_000 { return "0.\(String(repeating: "0", count: 3 - "\(milliseconds)".count))\(milliseconds) s" }
+        if milliseconds < 1_000 {
+            return "0.\(String(repeating: "0", count: 3 - "\(milliseconds)".count))\(milliseconds) s"
+        }
         if milliseconds < 60_000 { return "\(milliseconds / 1_000).\(milliseconds / 100 % 10) s" }
         return "\((milliseconds + 500) / 1_000) s"
     }

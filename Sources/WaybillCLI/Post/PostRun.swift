@@ -17,10 +17,12 @@ struct PostRun {
         }
         let place = Redaction.url(plan.request.url)
         if let json {
-            try json.write("start", [
-                JSONMember("method", .string("\(plan.request.method)")), JSONMember("url", .string(place)),
-                JSONMember("parts", .int(Int64(plan.partCount))),
-            ])
+            try json.write(
+                "start",
+                [
+                    JSONMember("method", .string("\(plan.request.method)")), JSONMember("url", .string(place)),
+                    JSONMember("parts", .int(Int64(plan.partCount))),
+                ])
         } else if !output.silent {
             if !console.canRedraw { console.line("sending \(parts) to \(place)") }
         }

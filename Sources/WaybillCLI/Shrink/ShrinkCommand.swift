@@ -8,13 +8,13 @@ struct ShrinkCommand: AsyncParsableCommand {
         commandName: "shrink",
         abstract: "Makes a JPEG fit under a limit in bytes, or gives it a quality.",
         discussion: """
-            The result is upright, never larger than the original in bytes or pixels, and has no metadata: no place, no
+            The result is upright, never larger than the original in bytes or pixels, and has no metadata: no place, no \
             camera, no thumbnail. It appears whole or not at all.
 
             EXAMPLES:
               waybill shrink card.jpg --max-bytes 100KiB          makes card-waybill.jpg
               waybill shrink card.jpg -o - --quality 50 | wc -c
-              waybill shrink page.jpg -o small.jpg --max-bytes 200KB --max-pixels 2.4MP --document
+              waybill shrink page.jpg -o small.jpg --max-bytes 200KB --document
 
             EXIT STATUS:
             \(Exit.table)

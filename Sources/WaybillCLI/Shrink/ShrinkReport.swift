@@ -43,7 +43,8 @@ struct ShrinkReport: Sendable {
 
     /// `cards/front.jpeg` gives `cards/front-waybill.jpg`.
     static func defaultName(for input: String) -> String {
-        let name = input.utf8.lastIndex(of: UInt8(ascii: "/")).map { input[input.utf8.index(after: $0)...] } ?? input[...]
+        let name =
+            input.utf8.lastIndex(of: UInt8(ascii: "/")).map { input[input.utf8.index(after: $0)...] } ?? input[...]
         let folder = input[..<name.startIndex]
         let stem = name.lastIndex(of: ".").flatMap { $0 > name.startIndex ? name[..<$0] : nil } ?? name
         return "\(folder)\(stem)-waybill.jpg"

@@ -11,10 +11,7 @@ final class NewFile {
     private let descriptor: Int32
     private var temporaryPath: String?
 
-    /// - Parameters:
-    ///   - path: Where the file is to be.
-    ///   - replaces: Whether it takes the place of what is there; a link is replaced, not followed.
-    ///   - mode: Its permissions. 0600 unless set.
+    /// Opens a file for this path. With `replaces` it takes the place of what is there; a link is replaced, not followed.
     init(_ path: String, replaces: Bool, mode: mode_t = 0o600) throws(CommandFailure) {
         self.path = path
         self.replaces = replaces

@@ -1,0 +1,118 @@
+import Testing
+import Waybill
+
+@testable import WaybillCLI
+
+@Suite struct RenderingTests {
+    static func progress(
+        _ phase: UploadPhase = .sending, acknowledged: Int64 = 1_300_000, total: Int64? = 2_097_152,
+        rate: Double = 1_153_434,
+        attempt: Int = 1, name: String = "front"
+    ) -> UploadProgress {
+        UploadProgress(
+            phase: phase, attempt: attempt, sent: acknowledged, acknowledged: acknowledged, total: total,
+            bytesPerSecond: rate,
+            parts: [
+                PartProgress(name: "TOKEN", acknowledged: 10, total: 10),
+                PartProgress(name: name, fileName: "a.jpg", acknowledged: acknowledged, total: 2_097_000),
+            ])
+    }
+
+    @Test(arguments: [
+        (120, "sending front  61 % [=================>          ]  1.2 of 2.0 MiB  1.1 MiB/s  ETA 0:01"),
+        (80, "sending front  61 % [============>       ]  1.2 of 2.0 MiB  1.1 MiB/s  ETA 0:01"),
+        (60, "sending front  61 %  1.2 of 2.0 MiB  1.1 MiB/s  ETA 0:01"),
+        (50, "sending front  61 %  1.2 of 2.0 MiB  ETA 0:01"),
+        (40, "sending front  61 %  1.2 of 2.0 MiB"),
+        (24, "sending front  61 %"),
+        (18, "sending front  6…"),
+        (10, "sending …"),
+    ]) func `a bar leaves out what the width has no room for`(_ columns: Int, _ line: String) {
+        #expect(ProgressLine.text(Self.progress(), columns: columns) == line)
+    }
+
+    @Test func `no bar is as wide as the terminal, whatever it shows`() {
+        for columns in 1...200 {
+            for phase in UploadPhase.allCases {
+                for name in ["f", "身份证正面身份证正面身份证正面", String(repeating: "long", count: 30)] {
+                    for attempt in [1, 12] {
+                        let line = ProgressLine.text(
+                            Self.progress(phase, attempt: attempt, name: name), columns: columns)
+                        #expect(TerminalText.columns(of: line) <= max(columns - 1, 1), "\(columns): \(line)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `bars tell of phases, attempts and unknown lengths`() {
+        #expect(ProgressLine.text(Self.progress(.connecting), columns: 80) == "connecting")
+        #expect(
+            ProgressLine.text(Self.progress(attempt: 2), columns: 80)
+                == "sending front  61 % [=====>   ]  1.2 of 2.0 MiB  1.1 MiB/s  ETA 0:01  attempt 2")
+        #expect(
+            ProgressLine.text(Self.progress(total: nil, rate: 0), columns: 80) == "sending front  1.2 MiB")
+        #expect(
+            ProgressLine.text(Self.progress(.awaitingResponse, acknowledged: 2_097_152), columns: 80)
+                == "waiting for the answer  100 % [============================]  2.0 of 2.0 MiB")
+    }
+
+    @Test func `only all is 100 per cent`() {
+        #expect(ProgressLine.percentage(0.999_9) == 99)
+        #expect(ProgressLine.percentage(1) == 100)
+    }
+
+    @Test func `times are read as on a clock`() {
+        #expect([0, 59, 60, 3_599, 3_723].map(ProgressLine.time) == ["0:00", "0:59", "1:00", "59:59", "1:02:03"])
+    }
+
+    @Test func `a plain line has the same figures`() {
+        #expect(
+            PlainLine.text(Self.progress(attempt: 3))
+                == "sending front: 61 %, 1.2 of 2.0 MiB, 1.1 MiB/s, ETA 0:01, attempt 3")
+        #expect(PlainLine.text(Self.progress(acknowledged: 900, rate: 0)) == "sending front: 0 %, 900 B of 2.0 MiB")
+    }
+
+    @Test func `a JSON line begins with its version and keeps the order`() {
+        let line = JSONLine(event: "progress", members: ProgressJSON.members(of: Self.progress()))
+        #expect(
+            line.text(time: "T") == """
+                {"v":1,"t":"T","event":"progress","phase":"sending","attempt":1,"sent":1300000,"acknowledged":1300000,\
+                "total":2097152,"accuracy":"exact","bytesPerSecond":1153434,"parts":[{"name":"TOKEN","fileName":null,\
+                "acknowledged":10,"total":10},{"name":"front","fileName":"a.jpg","acknowledged":1300000,"total":2097000}]}
+
+                """)
+    }
+
+    @Test func `JSON texts can't rewrite a terminal`() {
+        #expect(
+            JSONValue.string("a\"\\\n\u{1B}[2J\u{202E}\u{E0001}é").text == #""a\"\\\n\u001b[2J\u202e\udb40\udc01é""#)
+        #expect(JSONValue.double(.infinity).text == "null")
+        #expect(JSONValue.double(1.23456).text == "1.235")
+    }
+
+    @Test func `wide characters take two columns and marks none`() {
+        #expect(TerminalText.columns(of: "a你🚀e\u{301}") == 6)
+        #expect(TerminalText.fitted("你好世界", to: 6) == "你好…")
+        #expect(TerminalText.fitted("abc", to: 3) == "abc")
+    }
+
+    @Test func `plain lines come once a minute, JSON with every change and once a second`() {
+        func due(_ pace: inout Pace, _ progress: [(UploadProgress, Int)]) -> [Bool] {
+            progress.map { pace.isDue($0.0, at: .milliseconds($0.1)) }
+        }
+        let (sending, waiting, again) = (Self.progress(), Self.progress(.awaitingResponse), Self.progress(attempt: 2))
+        var minute = Pace(every: .seconds(60), showsChanges: false, startingAt: .zero)
+        let plain = due(&minute, [(sending, 59_000), (sending, 60_000), (waiting, 100_000), (sending, 121_000)])
+        #expect(plain == [false, true, false, true])
+        var second = Pace(every: .seconds(1), showsChanges: true, startingAt: nil)
+        let json = due(&second, [(sending, 0), (sending, 900), (again, 950), (again, 1_900), (again, 1_950)])
+        #expect(json == [true, false, true, false, true])
+    }
+
+    @Test func `durations are read at a glance`() {
+        #expect(SummaryText.seconds(.milliseconds(12)) == "0.012 s")
+        #expect(SummaryText.seconds(.milliseconds(1_260)) == "1.2 s")
+        #expect(SummaryText.seconds(.seconds(75)) == "75 s")
+    }
+}

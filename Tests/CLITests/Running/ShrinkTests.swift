@@ -1,0 +1,96 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct ShrinkTests {
+    private let photo = NoisePhoto.bytes(width: 640, height: 480, seed: 3)
+
+    @Test func `a photo is made to fit, beside the original`() async throws {
+        let folder = try TemporaryDirectory()
+        let path = try folder.write("card.jpeg", photo)
+        let run = try await Tool.run(["shrink", path, "--max-bytes", "20KB", "--mode", "fast"])
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        #expect(run.output.isEmpty)
+        let small = try folder.read("card-waybill.jpg")
+        #expect(small.count <= 20_000 && small.count > 10_000)
+        #expect(small.starts(with: [0xFF, 0xD8]) && small.suffix(2) == [0xFF, 0xD9])
+        #expect(try folder.read("card.jpeg") == photo)
+        #expect(try folder.names() == ["card-waybill.jpg", "card.jpeg"])
+        for fact in ["480 x 640", "turned upright", "Exif", "comment", "card-waybill.jpg"] {
+            #expect(run.errorText.contains(fact), "\(run.errorText)")
+        }
+    }
+
+    @Test func `what is there is not replaced unless that is asked for`() async throws {
+        let folder = try TemporaryDirectory()
+        let path = try folder.write("card.jpg", photo)
+        try folder.write("card-waybill.jpg", "mine")
+        let refused = try await Tool.run(["shrink", path, "--max-bytes", "20K", "--mode", "draft", "--json"])
+        #expect(refused.exit == .status(2))
+        #expect(refused.errorText.contains("--force"))
+        #expect(try refused.jsonLines().last?["exit"] as? Int == 2)
+        #expect(try folder.read("card-waybill.jpg") == Array("mine".utf8))
+        let forced = try await Tool.run(["shrink", path, "--max-bytes", "20K", "--mode", "draft", "--force"])
+        #expect(forced.exit == .status(0), "\(forced.errorText)")
+        #expect(try folder.read("card-waybill.jpg").count <= 20_480)
+        #expect(try folder.names() == ["card-waybill.jpg", "card.jpg"])
+    }
+
+    @Test func `the result goes to standard output, the input may come from a pipe`() async throws {
+        let run = try await Tool.run(["shrink", "-", "--quality", "30", "--mode", "draft"], input: photo)
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        #expect(run.output.starts(with: [0xFF, 0xD8]) && run.output.count < photo.count)
+    }
+
+    @Test func `the result has the original's permissions, and figures in JSON`() async throws {
+        let folder = try TemporaryDirectory()
+        let path = try folder.write("card.jpg", photo)
+        #expect(unsafe chmod(path, 0o640) == 0)
+        let output = folder.path("small.jpg")
+        let run = try await Tool.run([
+            "shrink", path, "-o", output, "--max-pixels", "0.1MP", "--quality", "50", "--mode", "draft", "--document",
+            "--json",
+        ])
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        #expect(run.errorText.isEmpty)
+        var status = stat()
+        #expect(unsafe stat(output, &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o640)
+        let summary = try #require(try run.jsonLines().last)
+        let (width, height) = (summary["width"] as? Int ?? 0, summary["height"] as? Int ?? 0)
+        #expect(width * height <= 100_000 && width * height > 80_000)
+        #expect(summary["originalWidth"] as? Int == 480)
+        #expect(summary["bytes"] as? Int == Int(status.st_size))
+        #expect(summary["orientation"] as? Int == 6)
+    }
+
+    @Test func `what can't be shrunk is 3, and leaves no file`() async throws {
+        let folder = try TemporaryDirectory()
+        let good = try folder.write("good.jpg", photo)
+        let text = try folder.write("text.jpg", "this is no picture")
+        let cut = try folder.write("cut.jpg", Array(photo[..<(photo.count / 2)]))
+        #expect(unsafe mkfifo(folder.path("fifo.jpg"), 0o600) == 0)
+        let before = try folder.names()
+        let cases = [
+            (folder.path("missing.jpg"), "10K", "fileNotFound"), (text, "10K", "notAJPEG"), (cut, "10K", "truncated"),
+            (good, "30", "cannotReachLimit"), (folder.path, "10K", "notARegularFile"),
+            (folder.path("fifo.jpg"), "10K", "notARegularFile"),
+        ]
+        for (path, limit, code) in cases {
+            let run = try await Tool.run([
+                "shrink", path, "-o", folder.path("out.jpg"), "--max-bytes", limit, "--mode", "draft",
+            ])
+            #expect(run.exit == .status(3), "\(run.errorText)")
+            #expect(run.errorText.contains(code), "\(run.errorText)")
+        }
+        #expect(try folder.names() == before)
+    }
+
+    @Test func `a folder that can't be written to is 7`() async throws {
+        let folder = try TemporaryDirectory()
+        let path = try folder.write("card.jpg", photo)
+        let run = try await Tool.run(["shrink", path, "-o", "/nonexistent/x.jpg", "--quality", "50"])
+        #expect(run.exit == .status(7), "\(run.errorText)")
+    }
+}

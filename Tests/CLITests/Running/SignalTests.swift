@@ -1,0 +1,69 @@
+import Glibc
+import TestSupport
+import Testing
+import WaybillCore
+
+@Suite(.timeLimit(.minutes(2))) struct SignalTests {
+    private func stalled(
+        _ folder: TemporaryDirectory, _ more: [String] = []
+    ) async throws -> (server: LoopbackServer, child: ChildProcess) {
+        let file = try folder.writeSparse("large", size: 20_000_000)
+        let server = try LoopbackServer(.stall(afterBodyBytes: 50_000), receiveBuffer: .kibibytes(64))
+        let child = try Tool.start(["post", server.url(), "-F", "f=@\(file)"] + more)
+        try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 50_000 }
+        return (server, child)
+    }
+
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)]) func `a signal in a stall ends with a summary`(
+        _ signal: Int32, _ status: Int
+    ) async throws {
+        let folder = try TemporaryDirectory()
+        let (server, child) = try await stalled(folder)
+        child.signal(signal)
+        let run = try await child.finish()
+        #expect(run.exit == .status(status), "\(run.errorText)")
+        #expect(run.errorText.contains("waybill: cancelled"))
+        #expect(run.errorText.contains("it has nothing whole"))
+        _ = try await server.peerEnd()
+    }
+
+    @Test func `the JSON summary is last, also after a signal`() async throws {
+        let folder = try TemporaryDirectory()
+        let (server, child) = try await stalled(folder, ["--json"])
+        child.signal(SIGTERM)
+        let run = try await child.finish()
+        #expect(run.exit == .status(143), "\(run.errorText)")
+        let lines = try run.jsonLines()
+        let summary = try #require(lines.last)
+        #expect(lines.filter { $0["event"] as? String == "summary" }.count == 1)
+        #expect(summary["event"] as? String == "summary")
+        #expect(summary["result"] as? String == "cancelled")
+        #expect(summary["outcome"] as? String == "incomplete")
+        #expect(summary["signal"] as? Int == 15)
+        #expect((summary["acknowledged"] as? Int ?? 0) >= 50_000)
+        _ = try await server.peerEnd()
+    }
+
+    @Test func `a signal while the answer is awaited tells that the outcome is unknown`() async throws {
+        let server = try LoopbackServer(.neverAnswer)
+        let child = try Tool.start(["post", server.url(), "-F", "a=b", "--json"])
+        try await child.waitUntil { $0.text.contains("awaitingResponse") }
+        child.signal(SIGINT)
+        let run = try await child.finish()
+        #expect(run.exit == .status(130), "\(run.errorText)")
+        #expect(try run.jsonLines().last?["outcome"] as? String == "unknown")
+    }
+
+    @Test func `a signal that was ignored from the start stays ignored`() async throws {
+        let gate = Gate()
+        let server = try LoopbackServer(.respond(200, body: "ok").held(at: gate))
+        let child = try ChildProcess(
+            "env", ["--ignore-signal=INT", Tool.path, "post", server.url(), "-F", "a=b", "--json"],
+            environment: Tool.environment())
+        try await child.waitUntil { $0.text.contains("awaitingResponse") }
+        child.signal(SIGINT)
+        gate.open()
+        let run = try await child.finish()
+        #expect(run.exit == .status(0), "\(run.errorText)")
+    }
+}

@@ -1,0 +1,78 @@
+import TestSupport
+import Testing
+import WaybillCore
+
+@testable import WaybillCLI
+
+@Suite(.timeLimit(.minutes(2))) struct TerminalTests {
+    /// A server that reads some of a large body and waits.
+    private func scene(_ gate: Gate) throws -> (server: LoopbackServer, folder: TemporaryDirectory, file: String) {
+        let folder = try TemporaryDirectory()
+        let file = try folder.writeSparse("large", size: 6_000_000)
+        let server = try LoopbackServer(
+            .respond(200, body: "answer").paused(afterBodyBytes: 50_000, until: gate), receiveBuffer: .kibibytes(64))
+        return (server, folder, file)
+    }
+
+    @Test func `a terminal shows a bar that fits it, and a clean line at the end`() async throws {
+        let gate = Gate()
+        let (server, folder, file) = try scene(gate)
+        let terminal = try PseudoTerminal(columns: 60)
+        let child = try terminal.run(["post", server.url(), "-F", "front=@\(file)"])
+        try await terminal.waitUntil { $0.contains("sending front") }
+        let wide = terminal.text
+        terminal.resize(to: 30)
+        try await terminal.waitUntil { $0.utf8.count > wide.utf8.count }
+        let atResize = terminal.text
+        gate.open()
+        let run = try await child.finish()
+        #expect(run.exit == .status(0) && run.text == "answer")
+        let text = try await terminal.waitUntil { $0.contains("done: 200 OK") && $0.hasSuffix("\r\n") }
+        let bars = PseudoTerminal.bars(in: wide)
+        #expect(bars.contains { $0.hasPrefix("sending front") && $0.contains(" %") })
+        #expect(bars.allSatisfy { TerminalText.columns(of: $0) < 60 })
+        let narrow = PseudoTerminal.bars(in: String(text.dropFirst(atResize.count))).filter { !$0.hasPrefix("done") }
+        #expect(narrow.allSatisfy { TerminalText.columns(of: $0) < 30 }, "\(narrow)")
+        let screen = PseudoTerminal.screen(after: text).filter { !$0.isEmpty }
+        #expect(screen.count == 1 && screen[0].hasPrefix("done: 200 OK"), "\(screen)")
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test func `events are written above the bar`() async throws {
+        let gate = Gate()
+        let (server, folder, file) = try scene(gate)
+        let terminal = try PseudoTerminal(columns: 100)
+        let child = try terminal.run(["post", server.url(), "-F", "front=@\(file)", "-v"])
+        try await terminal.waitUntil { $0.contains("\r\u{1B}[Ksending front") }
+        gate.open()
+        #expect(try await child.finish().exit == .status(0))
+        let text = try await terminal.waitUntil { $0.contains("done: 200 OK") && $0.hasSuffix("\r\n") }
+        let screen = PseudoTerminal.screen(after: text).filter { !$0.isEmpty }
+        #expect(screen.allSatisfy { $0.hasPrefix("* ") || $0.hasPrefix("done: ") }, "\(screen)")
+        #expect(screen.contains { $0.contains("status=200") })
+        withExtendedLifetime(folder) {}
+    }
+
+    @Test(arguments: [["TERM": "dumb"], ["TERM": "xterm", "CI": "1"]]) func `a poor terminal gets plain lines`(
+        _ environment: [String: String]
+    ) async throws {
+        let server = try LoopbackServer(otherwise: .respond(400))
+        let terminal = try PseudoTerminal(columns: 80)
+        let child = try terminal.run(["post", server.url(), "-F", "a=b"], environment: environment)
+        #expect(try await child.finish().exit == .status(1))
+        let text = try await terminal.waitUntil { $0.contains("rejected") && $0.hasSuffix("\r\n") }
+        #expect(!text.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" && $0 != "\r" })
+        #expect(text.hasPrefix("sending 1 part to "))
+    }
+
+    @Test func `NO_COLOR takes the colour from errors`() async throws {
+        let server = try LoopbackServer(otherwise: .respond(400))
+        for (environment, isColoured) in [(["TERM": "xterm"], true), (["TERM": "xterm", "NO_COLOR": "1"], false)] {
+            let terminal = try PseudoTerminal(columns: 80)
+            let child = try terminal.run(["post", server.url(), "-F", "a=b"], environment: environment)
+            #expect(try await child.finish().exit == .status(1))
+            let text = try await terminal.waitUntil { $0.contains("rejected") && $0.hasSuffix("\r\n") }
+            #expect(text.contains("\u{1B}[31m") == isColoured)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import Glibc
+import TestSupport
+
+/// A terminal without a screen: what a program writes to its other end can be read here.
+final class PseudoTerminal: Sendable {
+    /// The path of the end that programs open.
+    let path: String
+    private let descriptor: Int32
+    private let written = Watched<[UInt8]>([])
+
+    init(columns: Int) throws {
+        descriptor = unsafe open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw NoTerminal(code: errno) }
+        var isLocked: Int32 = 0
+        var number: UInt32 = 0
+        // TIOCSPTLCK and TIOCGPTN (ioctl_tty(2)); Swift does not import macros that compute.
+        guard unsafe ioctl(descriptor, 0x4004_5431, &isLocked) == 0,
+            unsafe ioctl(descriptor, 0x8004_5430, &number) == 0
+        else { throw NoTerminal(code: errno) }
+        path = "/dev/pts/\(number)"
+        resize(to: columns)
+        let (descriptor, written) = (descriptor, written)
+        Task {
+            await onOwnThread {
+                var buffer = [UInt8](repeating: 0, count: 4_096)
+                while true {
+                    let count = unsafe buffer.withUnsafeMutableBytes {
+                        unsafe read(descriptor, $0.baseAddress, $0.count)
+                    }
+                    // EIO: the last program has closed the other end.
+                    guard count > 0 else { break }
+                    written.update { $0 += buffer[..<count] }
+                }
+                close(descriptor)
+            }
+        }
+    }
+
+    struct NoTerminal: Error { let code: Int32 }
+
+    /// Sets the width.
+    func resize(to columns: Int) {
+        var size = winsize(ws_row: 24, ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
+        unsafe _ = ioctl(descriptor, UInt(TIOCSWINSZ), &size)
+    }
+
+    /// Everything written until now.
+    var text: String { String(decoding: written.value, as: UTF8.self) }
+
+    /// Waits until what was written is as asked.
+    @discardableResult
+    func waitUntil(_ isMet: @escaping @Sendable (String) -> Bool) async throws -> String {
+        String(decoding: try await written.waitUntil { isMet(String(decoding: $0, as: UTF8.self)) }, as: UTF8.self)
+    }
+
+    /// Every text that was drawn as a bar: what follows a return and an erasing, up to the next.
+    static func bars(in text: String) -> [String] {
+        text.components(separatedBy: "\r\u{1B}[K").dropFirst().map { piece in
+            piece.components(separatedBy: "\r\n").last ?? ""
+        }.filter { !$0.isEmpty }
+    }
+
+    /// What stands on the screen at the end: returns and erasing are carried out.
+    static func screen(after text: String) -> [String] {
+        text.components(separatedBy: "\r\n").map { line in
+            line.components(separatedBy: "\r\u{1B}[K").last ?? ""
+        }
+    }
+
+    /// Runs the program with its standard error on this terminal.
+    func run(_ arguments: [String], environment extra: [String: String] = ["TERM": "xterm"]) throws -> ChildProcess {
+        try ChildProcess(
+            "sh", ["-c", "exec \"$@\" 2>\"$0\"", path, Tool.path] + arguments, environment: Tool.environment(extra))
+    }
+}
+
+extension String {
+    func components(separatedBy separator: String) -> [String] {
+        split(separator: separator, omittingEmptySubsequences: false).map(String.init)
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import TestSupport
+
+/// The real program, as a user runs it.
+enum Tool {
+    static let path = "\(ProjectRoot.products)/waybill"
+
+    /// An environment without proxies, CI marks and colours, plus what a test adds.
+    static func environment(_ extra: [String: String] = [:]) -> [String: String] {
+        let kept = ["PATH", "LD_LIBRARY_PATH", "TMPDIR", "TSAN_OPTIONS", "ASAN_OPTIONS", "LSAN_OPTIONS"]
+        return ProcessInfo.processInfo.environment.filter { kept.contains($0.key) }.merging(extra) { $1 }
+    }
+
+    static func start(
+        _ arguments: [String], environment extra: [String: String] = [:], input: [UInt8] = []
+    ) throws -> ChildProcess {
+        // A test run in the background ignores SIGINT, and what is ignored is handed on.
+        try ChildProcess(
+            "env", ["--default-signal=INT,TERM", path] + arguments, environment: environment(extra), input: input)
+    }
+
+    static func run(
+        _ arguments: [String], environment extra: [String: String] = [:], input: [UInt8] = []
+    ) async throws -> ChildProcess.Finished {
+        try await start(arguments, environment: extra, input: input).finish()
+    }
+}
+
+extension ChildProcess.Finished {
+    /// The lines of standard output, each read as a JSON object.
+    func jsonLines() throws -> [[String: Any]] {
+        try text.split(separator: "\n").map { line in
+            guard let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] else {
+                throw NotAnObject(line: String(line))
+            }
+            return object
+        }
+    }
+
+    struct NotAnObject: Error { let line: String }
+}
+
+extension RecordedRequest {
+    /// The body as text, each boundary replaced by one word.
+    var bodyWithoutBoundary: String {
+        let boundary = value(of: "Content-Type")?.split(separator: "boundary=").last.map(String.init) ?? ""
+        return String(decoding: body, as: UTF8.self).split(separator: boundary, omittingEmptySubsequences: false)
+            .joined(separator: "BOUNDARY")
+    }
+}
