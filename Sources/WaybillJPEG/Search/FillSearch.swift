@@ -22,6 +22,7 @@ struct FillSearch {
     private var script: ScanScript?
     private var factors: Bracket
     private var fidelities: Bracket?
+    private var isFidelityUseless = false
     private(set) var best: Encoded?
     private(set) var smallest = Int.max
 
@@ -39,10 +40,11 @@ struct FillSearch {
     /// - Returns: The largest file that fits, or `nil` when none did.
     /// - Throws: ``JPEGError`` when cancelled.
     mutating func run() throws(JPEGError) -> Encoded? {
-        for attempt in 0..<rules.mostWrites {
+        for attempt in 0..<rules.mostWrites + Self.extraWrites {
             let count = try write(isFirst: attempt == 0)
             let isFitting = count <= rules.limit
             if isFitting, Double(count) >= rules.goodFill * Double(rules.limit) { break }
+            if attempt >= rules.mostWrites - 1, isFair { break }
             // Nothing finer is allowed, so the limit stays unfilled.
             if isFitting, factor <= rules.factors.lowerBound { break }
             if !isFitting, factor >= rules.factors.upperBound { break }
@@ -51,6 +53,12 @@ struct FillSearch {
         }
         return best
     }
+
+    /// Writes beyond the usual number, for pictures whose size jumps so much that none came near the limit.
+    private static let extraWrites = 4
+
+    /// Whether what was found will do when the usual number of writes is spent.
+    private var isFair: Bool { Double(best?.bytes.count ?? 0) >= 0.985 * Double(rules.limit) }
 
     private mutating func write(isFirst: Bool) throws(JPEGError) -> Int {
         let quantiser = Quantiser(usesTrellis: rules.usesTrellis, fidelity: fidelity)
@@ -80,10 +88,8 @@ struct FillSearch {
     private mutating func step(_ bytes: Double, isFitting: Bool) -> Bool {
         if fidelities == nil {
             factors.note(log(factor), bytes, isFitting: isFitting)
-            guard abs(bytes / target - 1) < 0.03 || factors.isNarrow else {
-                let next = rules.clamped(exp(factors.next(after: log(factor), bytes, target: target)))
-                defer { factor = next }
-                return next != factor
+            guard !isFidelityUseless, abs(bytes / target - 1) < 0.03 || factors.isNarrow else {
+                return stepFactor(bytes)
             }
             startFidelities(bytes, isFitting: isFitting)
         } else {
@@ -92,8 +98,22 @@ struct FillSearch {
         let range = rules.usesTrellis ? -0.5...3.0 : -1.5...2.0
         guard let wanted = fidelities?.next(after: fidelity, bytesHere(bytes), target: target) else { return false }
         let next = min(range.upperBound, max(range.lowerBound, wanted))
-        defer { fidelity = next }
-        return abs(next - fidelity) > 0.002
+        if abs(next - fidelity) > 0.002 {
+            fidelity = next
+            return true
+        }
+        // Text of one pixel's width has no bits to trade; only the factor moves its size.
+        guard !isFitting, !factors.isNarrow else { return false }
+        isFidelityUseless = true
+        fidelities = nil
+        fidelity = 0
+        return stepFactor(bytes)
+    }
+
+    private mutating func stepFactor(_ bytes: Double) -> Bool {
+        let next = rules.clamped(exp(factors.next(after: log(factor), bytes, target: target)))
+        defer { factor = next }
+        return abs(next / factor - 1) > 1e-4
     }
 
     /// Stays at the last factor, or at the one that fitted when a step of the table lies between it and the last.
