@@ -28,8 +28,9 @@ BENCH_ROUNDS ?= 5
 # Warnings of our own targets are errors; the C kernels are optimised in debug builds too, where they are 10 times slower.
 STRICT := WAYBILL_CI=1 swift
 KERNELS := -Xcc -O2
-# A crashing test must not leave a backtrace program behind that holds our pipe open.
-QUIET_CRASH := SWIFT_BACKTRACE=enable=no
+# A crashing test must not leave a backtrace program behind that holds our pipe open. Eight tests at a time: with all of
+# them begun at once, one that waits for an event stands in line behind every other one's work.
+TESTING := SWIFT_BACKTRACE=enable=no SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 
 # Nested packages, where there are some. What tools make in them begins with a dot, so the folders named are all source.
 NESTED := $(wildcard Samples Benchmarks Fuzz)
@@ -58,13 +59,13 @@ demo: setup ## the main job, end to end
 
 test: build lint ## strict build, lint, all tests
 	$(call say,Tests)
-	@$(QUIET_CRASH) $(STRICT) test --skip-build
+	@$(TESTING) $(STRICT) test --skip-build
 	@$(MAKE) --no-print-directory samples-test
 
 samples-test: ## the tests of the samples
 ifneq ($(wildcard Samples/Package.swift),)
 	$(call say,Tests of the samples)
-	@$(QUIET_CRASH) swift test --package-path Samples $(KERNELS)
+	@$(TESTING) swift test --package-path Samples $(KERNELS)
 endif
 
 check: test thread address fuzz-short ## everything that can be proven without a second machine
@@ -72,18 +73,18 @@ check: test thread address fuzz-short ## everything that can be proven without a
 thread: setup ## all tests once under the thread sanitizer, those with threads several times
 	$(call say,Thread sanitizer)
 	@swift build --build-tests --sanitize=thread --scratch-path .build-thread $(KERNELS)
-	@$(QUIET_CRASH) TSAN_OPTIONS=halt_on_error=1 \
+	@$(TESTING) TSAN_OPTIONS=halt_on_error=1 \
 		swift test --skip-build --sanitize=thread --scratch-path .build-thread
 	@for round in $$(seq $(THREAD_ROUNDS)); do \
 		printf '\n==> Thread sanitizer, round %s of %s\n' $$round $(THREAD_ROUNDS); \
-		$(QUIET_CRASH) TSAN_OPTIONS=halt_on_error=1 swift test --skip-build --sanitize=thread \
+		$(TESTING) TSAN_OPTIONS=halt_on_error=1 swift test --skip-build --sanitize=thread \
 			--scratch-path .build-thread --filter '$(THREADING)'; \
 	done
 
 address: setup ## all tests under the address and leak sanitizers
 	$(call say,Address sanitizer)
 	@swift build --build-tests --sanitize=address --scratch-path .build-address $(KERNELS)
-	@$(QUIET_CRASH) LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.supp \
+	@$(TESTING) LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.supp \
 		swift test --skip-build --sanitize=address --scratch-path .build-address
 
 lint: ## layout and documentation rules

@@ -88,7 +88,8 @@ let package = Package(
             name: "IntegrationTests", dependencies: ["Waybill", "TestSupport", httpTypes], swiftSettings: swift),
         .testTarget(
             name: "CLITests", dependencies: ["WaybillCLI", "TestSupport", argumentParser], swiftSettings: swift),
-        .testTarget(name: "DocumentationTests", dependencies: ["Waybill"], swiftSettings: swift),
+        .testTarget(
+            name: "DocumentationTests", dependencies: ["Waybill", "WaybillCLI", argumentParser], swiftSettings: swift),
         .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: swift),
     ],
     swiftLanguageModes: [.v6]

@@ -1,5 +1,8 @@
+import ArgumentParser
 import Foundation
 import Testing
+
+@testable import WaybillCLI
 
 /// What a reader copies from the documentation compiles: each `swift` block of a Markdown file stands, line for line, in
 /// a region of a file of `Snippets`, which the compiler has just accepted.
@@ -40,6 +43,48 @@ struct DocumentationTests {
         #expect(Samples.normalised(blocks[0].text) != Samples.normalised("let a = 2\ncall(a)"))
         #expect(Samples.imports(of: blocks[0].text) == ["Waybill"])
         #expect(Samples.blocks("sh", in: markdown).map(\.text) == ["make"])
+    }
+
+    @Test func `every command line is understood by the command`() throws {
+        var count = 0
+        for page in try pages() {
+            for block in Samples.blocks("sh", in: page.text) {
+                for words in CommandLines.commands("waybill", in: block.text) {
+                    count += 1
+                    #expect(throws: Never.self, "\(page.path):\(block.line): \(words.joined(separator: " "))") {
+                        try WaybillCommand.parseAsRoot(Array(words.dropFirst()))
+                    }
+                }
+            }
+        }
+        #expect(count > 0)
+        #expect(throws: (any Error).self) { try WaybillCommand.parseAsRoot(["post", "--no-such-flag"]) }
+    }
+
+    @Test func `every make target that is named is there`() throws {
+        let makefile = try file("Makefile").text
+        let targets = Set(
+            makefile.split(separator: "\n").compactMap { line in
+                line.firstMatch(of: /^([a-z-]+):/).map { String($0.1) }
+            })
+        var count = 0
+        for page in try pages() {
+            for block in Samples.blocks("sh", in: page.text) {
+                for words in CommandLines.commands("make", in: block.text) where words.count > 1 {
+                    count += 1
+                    #expect(targets.contains(words[1]), "\(page.path):\(block.line): make \(words[1])")
+                }
+            }
+        }
+        #expect(count > 0)
+    }
+
+    @Test func `command lines are cut as a shell cuts them`() {
+        #expect(
+            CommandLines.words("waybill post u -F 'a=b c' x\"y z\" # d") == [
+                "waybill", "post", "u", "-F", "a=b c", "xy z",
+            ])
+        #expect(CommandLines.commands("make", in: "make \\\n  test\nls\n") == [["make", "test"]])
     }
 
     // MARK: The checkout
