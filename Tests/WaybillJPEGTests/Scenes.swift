@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import WaybillCore
 
@@ -16,21 +17,6 @@ struct Colour {
             128 + 0.5 * r - 0.418_688 * g - 0.081_312 * b,
         ]
         return values.map { max(0, min(255, Int($0.rounded()))) }
-    }
-}
-
-/// Numbers that are the same on every run, from a seed that failing tests print.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed &* 2 &+ 1 }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
 

@@ -1,39 +1,61 @@
-import Glibc
+internal import Glibc
 
 /// Writes small baseline JPEG files of any layout, byte for byte under the tests' control, without libjpeg.
 ///
 /// Huffman codes are as plain as the format allows: all DC symbols in 4 bits, all AC symbols in 8.
-struct TinyJPEG {
-    struct Component {
-        var identifier: UInt8
-        var horizontal = 1
-        var vertical = 1
+package struct TinyJPEG {
+    package struct Component {
+        package var identifier: UInt8
+        package var horizontal = 1
+        package var vertical = 1
         /// The sample at a pixel of the full-size picture, 0 to 255.
-        var sample: (_ x: Int, _ y: Int) -> Int
+        package var sample: (_ x: Int, _ y: Int) -> Int
+
+        package init(
+            identifier: UInt8, horizontal: Int = 1, vertical: Int = 1, sample: @escaping (_ x: Int, _ y: Int) -> Int
+        ) {
+            self.identifier = identifier
+            self.horizontal = horizontal
+            self.vertical = vertical
+            self.sample = sample
+        }
     }
 
-    var width: Int
-    var height: Int
-    var components: [Component]
+    package var width: Int
+    package var height: Int
+    package var components: [Component]
     /// Whole segments to put behind SOI.
-    var segments: [[UInt8]] = [TinyJPEG.jfif]
-    var frameMarker: UInt8 = 0xC0
-    var precision: UInt8 = 8
+    package var segments: [[UInt8]] = [TinyJPEG.jfif]
+    package var frameMarker: UInt8 = 0xC0
+    package var precision: UInt8 = 8
     /// Every entry of the quantisation table.
-    var quantiser: UInt8 = 2
+    package var quantiser: UInt8 = 2
 
-    static let jfif: [UInt8] = [0xFF, 0xE0, 0, 16, 0x4A, 0x46, 0x49, 0x46, 0, 1, 1, 0, 0, 1, 0, 1, 0, 0]
+    package init(
+        width: Int, height: Int, components: [Component], segments: [[UInt8]] = [TinyJPEG.jfif],
+        frameMarker: UInt8 = 0xC0, precision: UInt8 = 8, quantiser: UInt8 = 2
+    ) {
+        self.width = width
+        self.height = height
+        self.components = components
+        self.segments = segments
+        self.frameMarker = frameMarker
+        self.precision = precision
+        self.quantiser = quantiser
+    }
 
-    static func adobe(transform: UInt8) -> [UInt8] {
+    package static let jfif: [UInt8] = [0xFF, 0xE0, 0, 16, 0x4A, 0x46, 0x49, 0x46, 0, 1, 1, 0, 0, 1, 0, 1, 0, 0]
+
+    package static func adobe(transform: UInt8) -> [UInt8] {
         [0xFF, 0xEE, 0, 14] + Array("Adobe".utf8) + [0, 100, 0, 0, 0, 0, transform]
     }
 
-    static func segment(_ marker: UInt8, _ body: [UInt8]) -> [UInt8] {
+    package static func segment(_ marker: UInt8, _ body: [UInt8]) -> [UInt8] {
         [0xFF, marker, UInt8((body.count + 2) >> 8), UInt8((body.count + 2) & 255)] + body
     }
 
     /// An Exif segment that holds nothing but an orientation.
-    static func exif(orientation: UInt16, isLittleEndian: Bool = true) -> [UInt8] {
+    package static func exif(orientation: UInt16, isLittleEndian: Bool = true) -> [UInt8] {
         func short(_ value: UInt16) -> [UInt8] {
             isLittleEndian ? [UInt8(value & 255), UInt8(value >> 8)] : [UInt8(value >> 8), UInt8(value & 255)]
         }
@@ -43,7 +65,7 @@ struct TinyJPEG {
         return segment(0xE1, Array("Exif\0\0".utf8) + mark + short(42) + long(8) + short(1) + entry + long(0))
     }
 
-    func encoded() -> [UInt8] {
+    package func encoded() -> [UInt8] {
         var bytes: [UInt8] = [0xFF, 0xD8] + segments.flatMap { $0 }
         bytes += Self.segment(0xDB, [0] + Array(repeating: quantiser, count: 64))
         let size = [UInt8(height >> 8), UInt8(height & 255), UInt8(width >> 8), UInt8(width & 255)]
@@ -61,10 +83,10 @@ struct TinyJPEG {
         return bytes + scan() + [0xFF, 0xD9]
     }
 
-    static let acSymbols: [UInt8] =
+    package static let acSymbols: [UInt8] =
         [0x00, 0xF0] + (0...15).flatMap { run in (1...10).map { UInt8(run << 4 | $0) } }
 
-    static let naturalOfZigzag: [Int] = (0..<64).sorted { one, other in
+    package static let naturalOfZigzag: [Int] = (0..<64).sorted { one, other in
         let (a, b) = (one / 8 + one % 8, other / 8 + other % 8)
         if a != b { return a < b }
         return a % 2 == 0 ? one / 8 > other / 8 : one / 8 < other / 8
@@ -137,7 +159,7 @@ struct TinyJPEG {
         if run > 0 { bits.write(symbol: 0x00) }
     }
 
-    static func size(_ value: Int) -> Int { Int.bitWidth - abs(value).leadingZeroBitCount }
+    package static func size(_ value: Int) -> Int { Int.bitWidth - abs(value).leadingZeroBitCount }
 }
 
 private struct BitWriter {
@@ -172,7 +194,7 @@ private struct BitWriter {
 }
 
 /// The DCT as the standard writes it (ISO/IEC 10918-1 A.3.3), one dimension after the other.
-enum PlainDCT {
+package enum PlainDCT {
     private static let basis: [[Double]] = (0..<8).map { frequency in
         (0..<8).map { position in
             let scale = frequency == 0 ? 0.5 / 2.0.squareRoot() : 0.5
@@ -180,11 +202,11 @@ enum PlainDCT {
         }
     }
 
-    static func forward(_ samples: [Double]) -> [Double] {
+    package static func forward(_ samples: [Double]) -> [Double] {
         transform(samples) { basis[$0][$1] }
     }
 
-    static func inverse(_ coefficients: [Double]) -> [Double] {
+    package static func inverse(_ coefficients: [Double]) -> [Double] {
         transform(coefficients) { basis[$1][$0] }
     }
 
