@@ -1,5 +1,7 @@
 // What `print` and `dump` show of the values that carry credentials on their way to a transport: the harmless half.
 
+import HTTPTypes
+
 extension TransferRequest: CustomReflectable {
     /// Id, method and the names of the header fields. URL and header values may hold credentials.
     public var customMirror: Mirror {

@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 /// How an attempt ended.
 public struct TransferEnd: Sendable {
     /// The response when all went well at the transport (whatever its status), else the error.

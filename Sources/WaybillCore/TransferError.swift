@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 /// Why an attempt came to no complete response.
 ///
 /// ``code`` is for programs, ``message`` for people: it says what went wrong and what to do. ``outcome`` says what may

@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 /// One attempt at a request, complete in every detail: what a transport runs as it stands.
 ///
 /// Retries, redirects and credentials are decided above; a transport adds nothing and repeats nothing.

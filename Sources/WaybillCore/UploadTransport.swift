@@ -1,3 +1,5 @@
+public import HTTPTypes
+
 /// What moves bytes: runs one attempt as it is told and says what happened.
 ///
 /// The real one is libcurl's, the double `ScriptedTransport` of WaybillTesting.

@@ -1,3 +1,4 @@
+import HTTPTypes
 import WaybillCore
 
 /// Makes a response of the lines and bytes that libcurl hands over. Pure: no libcurl in here.

@@ -1,10 +1,14 @@
-/// Bytes per second, smoothed: each new stretch counts the more the longer it was, with a memory of about two seconds.
+/// Bytes per second, smoothed: the mean since the attempt began, and after two seconds with a memory of about two.
+///
+/// The first stretch is the least typical of all, since the kernel takes the first bytes at once; so it must not count
+/// more than its time.
 package struct RateMeter: Sendable {
     private static let memory = 2.0
     /// Stretches shorter than this are added to the next one: over a few microseconds any rate comes out.
     private static let shortest = 0.02
 
     private var attempt = 0
+    private var start: Duration = .zero
     private var lastTime: Duration?
     private var lastCount: Int64 = 0
     /// The rate after the last sample.
@@ -17,6 +21,7 @@ package struct RateMeter: Sendable {
         guard let before = lastTime, attempt == self.attempt, acknowledged >= lastCount else {
             self = RateMeter()
             self.attempt = attempt
+            start = time
             lastTime = time
             lastCount = acknowledged
             return
@@ -24,7 +29,8 @@ package struct RateMeter: Sendable {
         let seconds = (time - before) / .seconds(1)
         guard seconds >= Self.shortest else { return }
         let now = Double(acknowledged - lastCount) / seconds
-        let weight = bytesPerSecond == 0 ? 1 : seconds / (Self.memory + seconds)
+        let elapsed = (time - start) / .seconds(1)
+        let weight = seconds / min(elapsed, Self.memory + seconds)
         bytesPerSecond += weight * (now - bytesPerSecond)
         lastTime = time
         lastCount = acknowledged

@@ -83,7 +83,8 @@ enum ProgressLine {
 
     /// The part that is on its way: the first that is not acknowledged to its end.
     private static func currentPart(_ progress: UploadProgress) -> String? {
-        (progress.parts.first { $0.acknowledged < $0.total } ?? progress.parts.last)?.name
+        // Made visible before it is measured.
+        (progress.parts.first { $0.acknowledged < $0.total } ?? progress.parts.last).map { Redaction.escaped($0.name) }
     }
 
     private static func bar(_ fraction: Double, columns: Int) -> String {

@@ -32,7 +32,7 @@ struct PostRun {
         let report = PostReport(
             result: await Self.result(of: task), progress: last, time: ContinuousClock.now - start,
             signal: Interrupt.signal)
-        return try finish(report)
+        return finish(report)
     }
 
     private var configuration: UploadSession.Configuration {
@@ -78,20 +78,18 @@ struct PostRun {
         }
     }
 
-    private func finish(_ report: PostReport) throws(CommandFailure) -> Exit {
+    private func finish(_ report: PostReport) -> Exit {
         if output.verbose {
             for line in report.attemptLines { console.line(line) }
         }
         var exit = report.exit
-        do throws(CommandFailure) {
-            if let answer = report.answer { try target.write(answer) }
-        } catch {
-            // What the server did goes before what became of its answer.
-            console.failure(error.message)
-            if exit == .done { exit = error.exit }
+        if let answer = report.answer {
+            exit = deliver(exit) { () throws(CommandFailure) in try target.write(answer) }
         }
         if let json {
-            try json.write("summary", report.members(exit: exit), answer: report.answerMembers)
+            exit = deliver(exit) { () throws(CommandFailure) in
+                try json.write("summary", report.members(exit: exit), answer: report.answerMembers)
+            }
         }
         switch report.result {
         case .success:
@@ -100,5 +98,16 @@ struct PostRun {
             for line in report.failureLines { console.failure(line) }
         }
         return exit
+    }
+
+    /// Hands something over, and says so when nobody takes it. What the server did goes before what became of its answer.
+    private func deliver(_ exit: Exit, _ body: () throws(CommandFailure) -> Void) -> Exit {
+        do throws(CommandFailure) {
+            try body()
+            return exit
+        } catch {
+            console.failure(error.message)
+            return exit == .done ? error.exit : exit
+        }
     }
 }

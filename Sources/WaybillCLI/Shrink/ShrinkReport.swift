@@ -10,7 +10,8 @@ struct ShrinkReport: Sendable {
     var line: String {
         let before = "\(picture.originalWidth) x \(picture.originalHeight), \(size(picture.originalBytes))"
         let after = "\(picture.width) x \(picture.height), \(size(picture.bytes)) (\(share))"
-        var line = "\(Self.shown(input)): \(before) -> \(Self.shown(output)): \(after)"
+        var line = "\(Self.shown(input, "standard input")): \(before)"
+        line += " -> \(Self.shown(output, "standard output")): \(after)"
         if picture.isPassedThrough {
             line += ", nothing lost"
         } else if let quality = picture.quality {
@@ -57,5 +58,5 @@ struct ShrinkReport: Sendable {
 
     private func size(_ bytes: Int) -> String { ByteCount(bytes: Int64(bytes)).description }
 
-    private static func shown(_ path: String) -> String { path == "-" ? "standard stream" : path }
+    private static func shown(_ path: String, _ stream: String) -> String { path == "-" ? stream : path }
 }

@@ -1,7 +1,10 @@
 import Glibc
 import Waybill
 
-/// SIGINT and SIGTERM: the first one asks for a clean end, the second one ends the process at once.
+/// SIGINT and SIGTERM: the first one asks for a clean end, the next one ends the process at once.
+///
+/// Programs that hand signals on, such as `timeout`, send each of them to the process and to its group, so what comes
+/// within 300 ms of the first is taken to be the same.
 ///
 /// A signal that was ignored when the process began (`nohup`, a job in the background) stays ignored.
 enum Interrupt {
@@ -19,6 +22,7 @@ enum Interrupt {
         unsafe wakeUp = ends[1]
         // Read once before the handler may: a global of Swift's is made at its first use.
         unsafe firstSignal = 0
+        unsafe firstTime = 0
         let reader = ends[0]
         Thread.start {
             var number: UInt8 = 0
@@ -44,13 +48,21 @@ enum Interrupt {
 }
 
 nonisolated(unsafe) private var firstSignal: Int32 = 0
+nonisolated(unsafe) private var firstTime: Int64 = 0
 nonisolated(unsafe) private var wakeUp: Int32 = -1
 
 /// Runs in the signal's context, where only a few calls are allowed (`signal-safety(7)`).
 private func takeSignal(_ number: Int32) {
-    guard unsafe firstSignal == 0 else { _exit(128 + number) }
-    unsafe firstSignal = number
     let saved = errno
+    var now = timespec()
+    unsafe clock_gettime(CLOCK_MONOTONIC, &now)
+    let milliseconds = Int64(now.tv_sec) * 1_000 + Int64(now.tv_nsec) / 1_000_000
+    guard unsafe firstSignal == 0 else {
+        if unsafe milliseconds - firstTime > 300 { _exit(128 + number) }
+        return
+    }
+    unsafe firstSignal = number
+    unsafe firstTime = milliseconds
     var byte = UInt8(truncatingIfNeeded: number)
     unsafe _ = write(wakeUp, &byte, 1)
     errno = saved

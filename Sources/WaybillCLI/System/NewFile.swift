@@ -12,12 +12,18 @@ final class NewFile {
     private var temporaryPath: String?
 
     /// Opens a file for this path. With `replaces` it takes the place of what is there; a link is replaced, not followed.
-    init(_ path: String, replaces: Bool, mode: mode_t = 0o600) throws(CommandFailure) {
+    ///
+    /// With `isNamed`, the bytes go to a file with a name from the start, as where the file system has no others.
+    init(
+        _ path: String, replaces: Bool, mode: mode_t = 0o600, isNamed: Bool = false
+    ) throws(CommandFailure) {
         self.path = path
         self.replaces = replaces
         if !replaces, Self.exists(path) { throw Self.exists(at: path) }
         let folder = Self.folder(of: path)
-        var descriptor = unsafe open(folder, O_WRONLY | O_CLOEXEC | Self.withoutName, mode)
+        var descriptor: Int32 = -1
+        errno = EOPNOTSUPP
+        if !isNamed { descriptor = unsafe open(folder, O_WRONLY | O_CLOEXEC | Self.withoutName, mode) }
         if descriptor < 0, errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOENT {
             let temporary = Self.temporaryName(beside: path)
             descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)

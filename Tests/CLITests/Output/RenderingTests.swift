@@ -34,7 +34,7 @@ import Waybill
     @Test func `no bar is as wide as the terminal, whatever it shows`() {
         for columns in 1...200 {
             for phase in UploadPhase.allCases {
-                for name in ["f", "身份证正面身份证正面身份证正面", String(repeating: "long", count: 30)] {
+                for name in ["f", "身份证正面身份证正面身份证正面", String(repeating: "long", count: 30), "\u{1B}[2J\u{202E}"] {
                     for attempt in [1, 12] {
                         let line = ProgressLine.text(
                             Self.progress(phase, attempt: attempt, name: name), columns: columns)

@@ -54,6 +54,38 @@ import WaybillCore
         #expect(try run.jsonLines().last?["outcome"] as? String == "unknown")
     }
 
+    @Test func `a signal that comes twice at a stroke, as timeout sends it, still ends with a summary`() async throws {
+        let folder = try TemporaryDirectory()
+        let (server, child) = try await stalled(folder)
+        for _ in 0..<3 { child.signal(SIGINT) }
+        let run = try await child.finish()
+        #expect(run.exit == .status(130), "\(run.errorText)")
+        #expect(run.errorText.contains("waybill: cancelled"))
+        _ = try await server.peerEnd()
+    }
+
+    @Test func `a later signal ends at once what the first one could not`() async throws {
+        let folder = try TemporaryDirectory()
+        let pipe = folder.path("pipe")
+        #expect(unsafe mkfifo(pipe, 0o600) == 0)
+        // Opened here, and never read from: the command waits for room for its answer.
+        let end = unsafe open(pipe, O_RDWR | O_CLOEXEC | O_NONBLOCK)
+        defer { close(end) }
+        let server = try LoopbackServer(.respond(200, body: String(repeating: "x", count: 500_000)))
+        let child = try ChildProcess(
+            "env",
+            [
+                "--default-signal=INT", "sh", "-c", "exec \"$0\" \"$@\" >'\(pipe)'", Tool.path, "post", server.url(),
+                "-F", "a=b", "-v",
+            ], environment: Tool.environment())
+        try await child.waitUntil { $0.errorText.contains("upload succeeded") }
+        while child.writtenSoFar.finished == nil {
+            child.signal(SIGINT)
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        #expect(try await child.finish().exit == .status(130))
+    }
+
     @Test func `a signal that was ignored from the start stays ignored`() async throws {
         let gate = Gate()
         let server = try LoopbackServer(.respond(200, body: "ok").held(at: gate))

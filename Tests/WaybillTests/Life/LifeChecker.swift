@@ -1,3 +1,4 @@
+import HTTPTypes
 import WaybillCore
 
 @testable import Waybill

@@ -1,3 +1,4 @@
+import HTTPTypes
 import FoundationEssentials
 import Testing
 import WaybillCore
