@@ -30,8 +30,9 @@ public struct TransferOptions: Sendable, Hashable {
     public enum ExpectContinue: Sendable, Hashable {
         /// Never.
         case never
-        /// With bodies of more than so many bytes, or of unknown length. A server that does not answer within the wait
-        /// gets the body all the same.
+        /// With bodies of more than so many bytes, or of unknown length; never under 1 MiB, where the question takes longer
+        /// than the body. A server that does not answer within the wait gets the body all the same, and one that ignored
+        /// or refused the question (417) is not asked again.
         case above(ByteCount, wait: Duration = .milliseconds(200))
     }
 

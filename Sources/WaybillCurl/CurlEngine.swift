@@ -10,6 +10,7 @@ import WaybillCore
 final class CurlEngine: @unchecked Sendable {
     let inbox: EngineInbox
     let sockets = SocketRegistry()
+    var expectations = ExpectMemory()
     private var commands: [EngineCommand] = []
     /// By the address of the easy handle, which is what libcurl tells of a transfer that has ended.
     private var active: [UInt: CurlTransfer] = [:]

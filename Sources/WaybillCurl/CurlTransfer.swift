@@ -23,6 +23,10 @@ final class CurlTransfer: @unchecked Sendable {
     private var watch: TransferWatch
     private var probe: SocketProbe?
     private var connection: TransferConnection?
+    private var origin = ""
+    private var asksLeave = false
+    /// Whether the request goes out again after a 417, without the question.
+    private var wasRefusedLeave = false
     /// Whether libcurl was told to pause by the caller.
     private var isPaused = false
     /// Why the transfer is being ended by us, which libcurl then reports as an aborted callback.
@@ -44,7 +48,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// Makes the body's reader and readies a handle.
     func begin(on engine: CurlEngine, handle: EasyHandle, wake: @escaping @Sendable () -> Void) throws(TransferError) {
         self.engine = engine
-        try RequestCheck.check(request)
+        origin = try RequestCheck.check(request)
         if let body = request.body, body.length != 0 {
             do {
                 feed = try BodyFeed(body, wake: wake)
@@ -52,7 +56,8 @@ final class CurlTransfer: @unchecked Sendable {
                 throw TransferError(.bodyFailed, "The body can't be read: \(error)", outcome: .notSent, cause: error)
             }
         }
-        headers = .headers(of: request)
+        asksLeave = request.wantsLeave && engine.expectations.isWorthAsking(origin)
+        headers = .headers(of: request, asksLeave: asksLeave)
         resolve = StringList(request.options.resolve)
         handle.reset()
         handle.configure(for: request, headers: headers, resolve: resolve)
@@ -102,6 +107,7 @@ final class CurlTransfer: @unchecked Sendable {
         // A connection of HTTP/2 is shared; what the kernel counts there is not this transfer's.
         if request.options.httpVersion == .http1 { probe = engine?.sockets.claim(ends, for: self) }
         if isFirst { sink?.transfer(.connected(connection)) }
+        if assembler.head?.status.code == 417 { wasRefusedLeave = true }
         return true
     }
 
@@ -253,7 +259,20 @@ final class CurlTransfer: @unchecked Sendable {
         let result = result(code: code, evidence: evidence, isAcknowledged: isAcknowledged)
         if case .success = result { report(progress, isAcknowledged: isAcknowledged) }
         closeBody()
+        learnExpectation()
         return TransferEnd(result: result, evidence: evidence, metrics: metrics)
+    }
+
+    private func learnExpectation() {
+        guard asksLeave, connection != nil, let engine else { return }
+        let handedOver = feed?.handedOver ?? 0
+        if wasRefusedLeave || assembler.head?.status.code == 417 {
+            engine.expectations.learn(.refused, of: origin)
+        } else if assembler.sawContinue || (assembler.head != nil && handedOver == 0) {
+            engine.expectations.learn(.answered, of: origin)
+        } else if handedOver > 0 {
+            engine.expectations.learn(.ignored, of: origin)
+        }
     }
 
     /// Tells the sink of the end and lets it go.

@@ -86,7 +86,7 @@ extension EasyHandle {
 
 extension StringList {
     /// The header lines of a request, as libcurl takes them.
-    static func headers(of request: TransferRequest) -> StringList {
+    static func headers(of request: TransferRequest, asksLeave: Bool) -> StringList {
         var list = StringList()
         for field in request.headers {
             // "Name;" is libcurl's way to say a field with an empty value; "Name:" would remove it.
@@ -94,16 +94,22 @@ extension StringList {
         }
         if request.headers[.contentType] == nil { list.append("Content-Type:") }
         if request.headers[.accept] == nil { list.append("Accept: */*") }
-        list.append(asksLeave(request) ? "Expect: 100-continue" : "Expect:")
+        // The question itself is left to libcurl, which knows to leave it out when it sends again after a 417; a line of
+        // ours would be there again.
+        if !asksLeave { list.append("Expect:") }
         if let body = request.body, body.length == nil { list.append("Transfer-Encoding: chunked") }
         return list
     }
+}
 
-    private static func asksLeave(_ request: TransferRequest) -> Bool {
-        guard let body = request.body, case .above(let threshold, _) = request.options.expectContinue else {
-            return false
-        }
-        return body.length.map { $0 > threshold.bytes } ?? true
+extension TransferRequest {
+    /// libcurl's own threshold: below it, the question takes longer than the body.
+    private static let leastAsked: Int64 = 1 << 20
+
+    /// Whether the body is one that the server is asked about first.
+    var wantsLeave: Bool {
+        guard let body, case .above(let threshold, _) = options.expectContinue else { return false }
+        return body.length.map { $0 > max(threshold.bytes, Self.leastAsked) } ?? true
     }
 }
 

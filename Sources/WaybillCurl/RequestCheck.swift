@@ -4,9 +4,11 @@ import WaybillCore
 
 /// What is refused before a handle is touched: a request that libcurl would bend, or that would bend its framing.
 enum RequestCheck {
+    /// - Returns: The origin of the URL (RFC 9110 section 4.3.1): scheme, host, port.
     /// - Throws: ``TransferError/Code/invalidURL`` or ``TransferError/Code/invalidRequest``, outcome `notSent`.
-    static func check(_ request: TransferRequest) throws(TransferError) {
-        try checkURL(request.url)
+    @discardableResult
+    static func check(_ request: TransferRequest) throws(TransferError) -> String {
+        let origin = try checkURL(request.url)
         for field in request.headers {
             guard !TransferRequest.ownedFields.contains(field.name) else {
                 throw refused("The header field \(field.name.canonicalName) belongs to the transport. Leave it out.")
@@ -18,10 +20,11 @@ enum RequestCheck {
         if let length = request.body?.length, length < 0 {
             throw refused("The body announces a negative length.")
         }
+        return origin
     }
 
     /// Lets libcurl's own parser judge the URL (`curl_url_set(3)`), then looks at the scheme.
-    private static func checkURL(_ text: String) throws(TransferError) {
+    private static func checkURL(_ text: String) throws(TransferError) -> String {
         guard let url = unsafe curl_url() else { throw refused("Out of memory.") }
         defer { unsafe curl_url_cleanup(url) }
         let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE)
@@ -38,11 +41,14 @@ enum RequestCheck {
                 .invalidURL, "The scheme \"\(scheme)\" is not for uploads. Give an http or https URL.",
                 outcome: .notSent)
         }
+        let host = unsafe part(CURLUPART_HOST, of: url) ?? ""
+        let port = unsafe part(CURLUPART_PORT, of: url, flags: UInt32(CURLU_DEFAULT_PORT)) ?? ""
+        return "\(scheme)://\(host.lowercased()):\(port)"
     }
 
-    private static func part(_ part: CURLUPart, of url: OpaquePointer) -> String? {
+    private static func part(_ part: CURLUPart, of url: OpaquePointer, flags: UInt32 = 0) -> String? {
         var text: UnsafeMutablePointer<CChar>?
-        guard unsafe curl_url_get(url, part, &text, 0) == CURLUE_OK, let text = unsafe text else { return nil }
+        guard unsafe curl_url_get(url, part, &text, flags) == CURLUE_OK, let text = unsafe text else { return nil }
         defer { unsafe curl_free(text) }
         return unsafe String(cString: text)
     }

@@ -18,6 +18,9 @@ struct ResponseAssembler {
     private var headBytes = 0
     private var headLines = 0
 
+    /// Whether the server said `100 Continue`.
+    private(set) var sawContinue = false
+
     /// The last complete head of a final response.
     private(set) var head: HTTPResponse?
     private(set) var body: [UInt8] = []
@@ -67,7 +70,10 @@ struct ResponseAssembler {
     }
 
     private mutating func endHead() -> Bool {
-        guard pending.status.code >= 200 else { return false }
+        guard pending.status.code >= 200 else {
+            if pending.status == .continue { sawContinue = true }
+            return false
+        }
         head = pending
         return true
     }

@@ -114,10 +114,13 @@ import WaybillCurl
         #expect(server.requests.count == 1)
     }
 
+    /// Just above the least that the server is asked about.
+    private let large = 1 << 20 | 1
+
     @Test func `a large body asks leave first and then comes whole`() async throws {
         let server = try LoopbackServer(.respond(200))
-        let body = PatternBody(100_000)
-        let patient = TransferOptions.ExpectContinue.above(.bytes(50_000), wait: .seconds(50))
+        let body = PatternBody(large)
+        let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
         _ = try await run(.post(server.url(), body) { $0.expectContinue = patient }).response()
         let request = try await server.request(0)
         #expect(request.value(of: "Expect") == "100-continue")
@@ -126,7 +129,7 @@ import WaybillCurl
 
     @Test func `a server that ignores the question delays the body a little and no more`() async throws {
         let server = try LoopbackServer(.respond(200).ignoringExpect())
-        let body = PatternBody(100_000)
+        let body = PatternBody(large)
         _ = try await run(.post(server.url(), body) { $0.expectContinue = .above(.bytes(0)) }).response()
         #expect(try await server.request(0).body == body.bytes)
     }
@@ -134,7 +137,7 @@ import WaybillCurl
     @Test func `a server that says no to the question gets no body`() async throws {
         let server = try LoopbackServer(.refuse(413))
         let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
-        let recorder = run(.post(server.url(), PatternBody(100_000)) { $0.expectContinue = patient })
+        let recorder = run(.post(server.url(), PatternBody(large)) { $0.expectContinue = patient })
         let end = await recorder.end()
         #expect(try end.result.get().head.status.code == 413)
         #expect(end.evidence.sent == 0)
@@ -143,11 +146,38 @@ import WaybillCurl
 
     @Test func `a server that does not know the question is asked again without it`() async throws {
         let server = try LoopbackServer(.refuse(417))
-        let body = PatternBody(100_000)
+        let body = PatternBody(large)
         let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
         let response = try await run(.post(server.url(), body) { $0.expectContinue = patient }).response()
         #expect(response.head.status == .ok)
         #expect(try await server.request(1).body == body.bytes)
+    }
+
+    @Test func `a server that ignores the question is not asked a second time`() async throws {
+        let server = try LoopbackServer(otherwise: Behaviour.respond(200).ignoringExpect())
+        for expected in ["100-continue", nil] {
+            let end = await run(.post(server.url(), PatternBody(large)) { $0.expectContinue = .above(.bytes(0)) }).end()
+            #expect(try end.result.get().head.status == .ok)
+            #expect(server.requests.last?.value(of: "Expect") == expected)
+        }
+    }
+
+    @Test func `a server that refuses the question is not asked a second time`() async throws {
+        let server = try LoopbackServer(.refuse(417))
+        let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
+        for _ in 0..<2 {
+            _ = try await run(.post(server.url(), PatternBody(large)) { $0.expectContinue = patient }).response()
+        }
+        #expect(server.requests.map { $0.value(of: "Expect") } == ["100-continue", nil, nil])
+    }
+
+    @Test func `a server that answers the question is asked again`() async throws {
+        let server = try LoopbackServer()
+        let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
+        for _ in 0..<2 {
+            _ = try await run(.post(server.url(), PatternBody(large)) { $0.expectContinue = patient }).response()
+        }
+        #expect(server.requests.map { $0.value(of: "Expect") } == ["100-continue", "100-continue"])
     }
 
     @Test func `the transport may be released while a transfer runs`() async throws {
