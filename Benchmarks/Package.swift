@@ -9,9 +9,10 @@ let package = Package(
     targets: [
         .target(name: "CBench"),
         .executableTarget(name: "BenchLauncher"),
+        .executableTarget(name: "CurlMime", linkerSettings: [.linkedLibrary("curl")]),
         .executableTarget(
             name: "WaybillBench",
-            dependencies: ["CBench", "BenchLauncher", .product(name: "Waybill", package: "waybill")]),
+            dependencies: ["CBench", "BenchLauncher", "CurlMime", .product(name: "Waybill", package: "waybill")]),
     ],
     swiftLanguageModes: [.v6]
 )

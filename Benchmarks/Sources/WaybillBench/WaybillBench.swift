@@ -4,14 +4,14 @@ import Waybill
 
 /// Measures Waybill on this machine, beside curl.
 ///
-///     waybill-bench [--rounds 5] [--size 1GiB] [form|memory]
+///     waybill-bench [--rounds 5] [--size 1GiB] [--count 10000] [form] [memory] [progress] [small]
 @main
 struct WaybillBench {
     static func main() async {
         do {
             let arguments = Array(CommandLine.arguments.dropFirst())
-            if arguments.count == 3, arguments[0] == "send" {
-                try await Form.send(arguments[2], to: arguments[1])
+            if let errand = Errand(arguments) {
+                try await errand.run()
             } else {
                 try measure(Options(arguments))
             }
@@ -30,9 +30,11 @@ struct WaybillBench {
             print(
                 "Note: no private network with Reno here (errno \(code)); the machine's congestion control may pace.\n")
         }
-        let workloads = Workloads(sink: try Sink(), rounds: options.rounds, size: options.size)
+        let workloads = Workloads(sink: try Sink(), rounds: options.rounds, size: options.size, count: options.count)
         if options.names.contains("form") { print(try workloads.form(), terminator: "\n\n") }
         if options.names.contains("memory") { print(try workloads.memory(), terminator: "\n\n") }
+        if options.names.contains("progress") { print(try workloads.progress(), terminator: "\n\n") }
+        if options.names.contains("small") { print(try workloads.small(), terminator: "\n\n") }
     }
 }
 
@@ -40,7 +42,8 @@ struct WaybillBench {
 struct Options {
     var rounds = 5
     var size: ByteCount = .gibibytes(1)
-    var names: Set<String> = ["form", "memory"]
+    var count = 10_000
+    var names: Set<String> = ["form", "memory", "progress", "small"]
 
     init(_ arguments: [String]) throws(BenchError) {
         var rest = arguments[...]
@@ -57,8 +60,15 @@ struct Options {
                     throw BenchError("--size takes a size, such as 1GiB.")
                 }
                 size = value
-            case "form", "memory": chosen.insert(word)
-            default: throw BenchError("\(word)? Known are: --rounds N, --size SIZE, form, memory.")
+            case "--count":
+                guard let value = rest.popFirst().flatMap({ Int($0) }), value > 0 else {
+                    throw BenchError("--count takes a number above 0.")
+                }
+                count = value
+            case "form", "memory", "progress", "small": chosen.insert(word)
+            default:
+                throw BenchError(
+                    "\(word)? Known are: --rounds N, --size SIZE, --count N, form, memory, progress, small.")
             }
         }
         if !chosen.isEmpty { names = chosen }

@@ -7,6 +7,8 @@ struct Workloads {
     var sink: Sink
     var rounds: Int
     var size: ByteCount
+    /// How many small forms are sent in a row.
+    var count: Int
 
     private var url: String { "http://127.0.0.1:\(sink.port)/" }
 
@@ -46,8 +48,49 @@ struct Workloads {
         return table.text
     }
 
-    private func post(_ path: String, atLeast size: ByteCount) throws(BenchError) -> Run {
-        try checked(Child.run(Child.ownPath, ["send", url, path]), by: "waybill", atLeast: size)
+    /// A large form with somebody watching, and with nobody: watching must cost next to nothing.
+    func progress() throws(BenchError) -> String {
+        let file = try TemporaryFile(byteCount: Int(size.bytes), isWarm: true)
+        var watched: [Run] = []
+        var unwatched: [Run] = []
+        for _ in 0..<rounds {
+            watched.append(try post(file.path, atLeast: size, errand: .watch))
+            unwatched.append(try post(file.path, atLeast: size))
+        }
+        var table = Table(["Form with a file of \(size), \(rounds) rounds", "watched", "unwatched", "ratio", "target"])
+        table.add(compare("wall", "s", watched, unwatched, target: 1.03) { $0.wall.seconds })
+        table.add(compare("CPU, user and system", "s", watched, unwatched, target: 1.03) { $0.cpu.seconds })
+        return table.text
+    }
+
+    /// Forms with a file of 100 KB, one after the other on one connection, next to libcurl's mime API in C.
+    func small() throws(BenchError) -> String {
+        let file = try TemporaryFile(byteCount: 100_000, isWarm: true)
+        var ours: [Run] = []
+        var theirs: [Run] = []
+        let program = String(Child.ownPath.prefix(upTo: Child.ownPath.lastIndex(of: "/")!)) + "/CurlMime"
+        for _ in 0..<rounds {
+            ours.append(try counted(Child.run(Child.ownPath, [Errand.Kind.many.rawValue, url, file.path, "\(count)"])))
+            theirs.append(try counted(Child.run(program, [url, file.path, "\(count)"])))
+        }
+        var table = Table([
+            "\(count) forms of 100 KB in a row, \(rounds) rounds", "waybill", "mime in C", "ratio", "target",
+        ])
+        table.add(compare("wall", "s", ours, theirs, target: 1.0) { $0.wall.seconds })
+        table.add(compare("CPU, user and system", "s", ours, theirs, target: nil) { $0.cpu.seconds })
+        table.add(compare("peak memory", "MB", ours, theirs, target: nil) { Double($0.peakMemory) / 1e6 })
+        return table.text
+    }
+
+    private func counted(_ run: Run) throws(BenchError) -> Run {
+        guard Int(run.output.filter(\.isNumber)) == count else {
+            throw BenchError("\(run.output) answers came where \(count) were expected.")
+        }
+        return run
+    }
+
+    private func post(_ path: String, atLeast size: ByteCount, errand: Errand.Kind = .once) throws(BenchError) -> Run {
+        try checked(Child.run(Child.ownPath, [errand.rawValue, url, path]), by: "waybill", atLeast: size)
     }
 
     private func postWithCurl(_ path: String, atLeast size: ByteCount) throws(BenchError) -> Run {
@@ -83,12 +126,10 @@ enum Form {
         (name: "DOCTYPE", value: "IDCARD"),
     ]
 
-    /// Sends it with Waybill and prints the answer. Runs in a process of its own.
-    static func send(_ path: String, to url: String) async throws {
+    static func make(_ path: String) -> MultipartForm {
         var form = MultipartForm()
         for field in fields { form.append(.text(field.name, field.value)) }
         form.append(.file("FILE", path: path))
-        let response = try await UploadSession.shared.upload(form, to: url)
-        print(response.text)
+        return form
     }
 }

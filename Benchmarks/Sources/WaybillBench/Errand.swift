@@ -1,0 +1,43 @@
+import Waybill
+
+/// What this program does when it is started as the measured process: `KIND URL FILE [COUNT]`.
+struct Errand {
+    enum Kind: String {
+        /// Sends the form and prints the answer.
+        case once = "send-once"
+        /// The same, with somebody who looks at every snapshot.
+        case watch = "send-watched"
+        /// Sends it so many times, one after the other, and prints how many answers came.
+        case many = "send-many"
+    }
+
+    private let kind: Kind
+    private let url: String
+    private let path: String
+    private let count: Int
+
+    init?(_ arguments: [String]) {
+        guard arguments.count >= 3, let kind = Kind(rawValue: arguments[0]) else { return nil }
+        self.kind = kind
+        url = arguments[1]
+        path = arguments[2]
+        count = arguments.count > 3 ? Int(arguments[3]) ?? 1 : 1
+    }
+
+    func run() async throws {
+        let session = UploadSession.shared
+        switch kind {
+        case .once:
+            print(try await session.upload(Form.make(path), to: url).text)
+        case .watch:
+            let response = try await session.upload(Form.make(path), to: url) { progress in
+                precondition(progress.acknowledged <= progress.sent)
+            }
+            print(response.text)
+        case .many:
+            var answers = 0
+            for _ in 0..<count where try await session.upload(Form.make(path), to: url).status == .ok { answers += 1 }
+            print(answers)
+        }
+    }
+}
