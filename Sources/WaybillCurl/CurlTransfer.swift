@@ -254,7 +254,7 @@ final class CurlTransfer: @unchecked Sendable {
         let sent = max(progress.sent, mostSent)
         let evidence = TransferEvidence(
             announced: request.body?.length, sent: sent, acknowledged: progress.acknowledged,
-            requestAcknowledged: (probe?.sample()?.acknowledged ?? 0) > 0 || assembler.head != nil,
+            requestAcknowledged: assembler.head != nil || (probe?.sample()?.acknowledged ?? 0) > 0,
             isBodyComplete: isHandedOver(sent), sawResponseHead: assembler.head != nil)
         let result = result(code: code, evidence: evidence, isAcknowledged: isAcknowledged)
         if case .success = result { report(progress, isAcknowledged: isAcknowledged) }

@@ -27,7 +27,7 @@ public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
         description = text
     }
 
-    /// Makes a boundary nobody can guess: 24 letters and digits, 142 bits, from the system's random numbers.
+    /// Makes a boundary nobody can guess: 128 bits of the system's random numbers, in 32 hexadecimal digits.
     public static func random() -> MultipartBoundary {
         var generator = SystemRandomNumberGenerator()
         return random(using: &generator)
@@ -35,17 +35,20 @@ public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
 
     /// Makes a boundary of the given random numbers.
     package static func random(using generator: inout some RandomNumberGenerator) -> MultipartBoundary {
-        var text = "----Waybill"
-        for _ in 0..<24 {
-            let pick = Int.random(in: 0..<alphabet.count, using: &generator)
-            text.unicodeScalars.append(Unicode.Scalar(alphabet[pick]))
+        var text = Array("----Waybill".utf8)
+        // Two draws, not one a digit: each is a system call.
+        for _ in 0..<2 {
+            let bits: UInt64 = generator.next()
+            for shift in stride(from: 60, through: 0, by: -4) { text.append(digits[Int(bits >> UInt64(shift) & 15)]) }
         }
-        return MultipartBoundary(unchecked: text)
+        return MultipartBoundary(unchecked: String(decoding: text, as: UTF8.self))
     }
 
     private init(unchecked text: String) {
         description = text
     }
+
+    private static let digits = Array("0123456789abcdef".utf8)
 
     private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
