@@ -37,7 +37,9 @@ final class Recorder: TransferSink {
     /// When the engine told of the end: its own time, whatever the load does to the test's.
     var endedAt: ContinuousClock.Instant? { state.withLock { $0.endedAt } }
 
-    func waitUntil(_ isMet: @escaping @Sendable ([TransferEvent]) -> Bool) async {
+    /// Waits until the events are as they should be, or until nothing more can come.
+    func waitUntil(_ condition: @escaping @Sendable ([TransferEvent]) -> Bool) async {
+        let isMet: @Sendable ([TransferEvent]) -> Bool = { condition($0) || $0.last?.end != nil }
         await withCheckedContinuation { continuation in
             let isMetNow = state.withLock { state in
                 if isMet(state.events) { return true }

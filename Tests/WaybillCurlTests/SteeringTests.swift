@@ -112,7 +112,7 @@ import WaybillCurl
         let gate = Gate()
         let server = try LoopbackServer(
             Behaviour.respond(200).paused(afterBodyBytes: 100_000, until: gate), receiveBuffer: .kibibytes(64))
-        let (recorder, control) = start(.post(server.url(), PatternBody(32 << 20)))
+        let (recorder, control) = start(.post(server.url(), PatternBody(32 << 20)) { $0.limits.stall = .seconds(50) })
         try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 100_000 }
         control.pause()
         // The pause is a command like any other; a transfer begun after it has run its course only when it has taken effect.

@@ -17,7 +17,7 @@ import WaybillCore
 
     @Test func `a cancel at any moment ends in cancelled or in a whole picture`() async {
         await withTaskGroup(of: Void.self) { group in
-            for yields in 0..<24 {
+            for yields in stride(from: 0, to: 24, by: 4) {
                 group.addTask {
                     let task = Task { () async throws(JPEGError) -> JPEGResult in
                         try await JPEGRecompressor(.maxBytes(.bytes(5_000), mode: .fast)).recompress(Scene.photoFile)

@@ -26,6 +26,7 @@ struct PostRun {
         } else if !output.silent {
             if !console.canRedraw { console.line("sending \(parts) to \(place)") }
         }
+        Interrupt.arm()
         let task = UploadSession(configuration: configuration).start(plan.request)
         Interrupt.onFirst { _ in task.cancel() }
         let last = await follow(task, since: start)

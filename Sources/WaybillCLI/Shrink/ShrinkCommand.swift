@@ -95,6 +95,7 @@ struct ShrinkCommand: AsyncParsableCommand {
     private static func recompress(_ input: String, _ options: JPEGOptions) async throws(CommandFailure) -> JPEGResult {
         let recompressor = JPEGRecompressor(options)
         let piped = input == "-" ? try InputFile.read("-", limit: largestPicture, for: "the picture") : nil
+        Interrupt.arm()
         let work = Task { () async -> Result<JPEGResult, JPEGError> in
             do throws(JPEGError) {
                 if let piped { return .success(try await recompressor.recompress(piped)) }

@@ -14,8 +14,9 @@ enum Interrupt {
         return number == 0 ? nil : number
     }
 
-    /// Calls back on a thread of its own when the first signal comes. To be called once.
-    static func onFirst(_ body: @escaping @Sendable (Int32) -> Void) {
+    /// Holds back signals from now on, until somebody listens with ``onFirst(_:)``: what comes between the start of the
+    /// work and the listening is not to end the process with half of it done. To be called once.
+    static func arm() {
         var ends: [Int32] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else { return }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -23,7 +24,14 @@ enum Interrupt {
         // Read once before the handler may: a global of Swift's is made at its first use.
         unsafe firstSignal = 0
         unsafe firstTime = 0
-        let reader = ends[0]
+        unsafe listening = ends[0]
+        for number in [SIGINT, SIGTERM] { install(number) }
+    }
+
+    /// Calls back on a thread of its own when the first signal comes, or has come since ``arm()``.
+    static func onFirst(_ body: @escaping @Sendable (Int32) -> Void) {
+        let reader = unsafe listening
+        guard reader >= 0 else { return }
         Thread.start {
             var number: UInt8 = 0
             while true {
@@ -32,7 +40,6 @@ enum Interrupt {
                 if count == 0 || errno != EINTR { return }
             }
         }
-        for number in [SIGINT, SIGTERM] { install(number) }
     }
 
     private static func install(_ number: Int32) {
@@ -50,6 +57,7 @@ enum Interrupt {
 nonisolated(unsafe) private var firstSignal: Int32 = 0
 nonisolated(unsafe) private var firstTime: Int64 = 0
 nonisolated(unsafe) private var wakeUp: Int32 = -1
+nonisolated(unsafe) private var listening: Int32 = -1
 
 /// Runs in the signal's context, where only a few calls are allowed (`signal-safety(7)`).
 private func takeSignal(_ number: Int32) {
