@@ -85,7 +85,8 @@ let package = Package(
             name: "WaybillTests", dependencies: ["Waybill", "WaybillTesting", "TestSupport", httpTypes],
             swiftSettings: swift),
         .testTarget(
-            name: "IntegrationTests", dependencies: ["Waybill", "TestSupport", httpTypes], swiftSettings: swift),
+            name: "IntegrationTests", dependencies: ["Waybill", "TestSupport", httpTypes, logging],
+            swiftSettings: swift),
         .testTarget(
             name: "CLITests", dependencies: ["WaybillCLI", "TestSupport", argumentParser], swiftSettings: swift),
         .testTarget(

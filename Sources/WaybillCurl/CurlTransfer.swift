@@ -300,7 +300,7 @@ final class CurlTransfer: @unchecked Sendable {
                 curl: code)
         }
         // A yes before the whole body was taken is not a yes to the whole body.
-        if head.status.kind == .successful, feed != nil, !isAcknowledged, request.options.httpVersion == .http1 {
+        if head.status.kind == .successful, feed != nil, !isAcknowledged {
             return failure(
                 .bodyNotTaken, "The server answered \(head.status.code) before it had taken the whole body.",
                 evidence: evidence, curl: code)

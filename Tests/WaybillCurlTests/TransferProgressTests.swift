@@ -7,7 +7,7 @@ import WaybillCurl
 /// Progress means what the peer has, not what the kernel took.
 @Suite(.timeLimit(.minutes(1))) struct TransferProgressTests {
     /// Compares each snapshot with what the receiver's program has read at that very moment, on the engine's own thread.
-    private final class Comparer: TransferSink {
+    final class Comparer: TransferSink {
         struct Findings {
             var samples: [TransferProgress] = []
             var largestLead: Int64 = 0

@@ -1,0 +1,29 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// A test that runs itself in a process of its own, where nothing else opens and starts things: what is left in it at the
+/// end was left by the test.
+enum Alone {
+    /// Whether this is that process.
+    static var isAlone: Bool { unsafe getenv("WAYBILL_ALONE") != nil }
+
+    /// Runs a suite there, which has to say what it counted.
+    static func run(_ suite: String) async throws {
+        var path = [UInt8](repeating: 0, count: 4_096)
+        let count = unsafe path.withUnsafeMutableBytes { unsafe readlink("/proc/self/exe", $0.baseAddress!, $0.count) }
+        let program = String(decoding: path[..<max(count, 0)], as: UTF8.self)
+        let run = try await ChildProcess.run(
+            "env", ["WAYBILL_ALONE=1", program, "--testing-library", "swift-testing", "--filter", suite])
+        #expect(run.exit == .status(0), "\(run.text)\(run.errorText)")
+        // A run without a test would pass as well.
+        #expect(run.text.contains("Census: "), "\(run.text)\(run.errorText)")
+    }
+
+    static func expectNothingLeft(before: Census, after: Census) {
+        print("Census: \(before.descriptors.count) descriptors, \(before.threads.count) threads")
+        #expect(after.descriptors.count <= before.descriptors.count, "before: \(before)\nafter: \(after)")
+        #expect(after.threads.count <= before.threads.count, "before: \(before)\nafter: \(after)")
+        #expect(!after.threads.contains("waybill-curl"))
+    }
+}

@@ -1,0 +1,72 @@
+import Logging
+import TestSupport
+import Waybill
+
+/// Everything that was told of one upload, in order, with the time since its start: what a failing row prints.
+final class FaultLog: Sendable {
+    struct Entries: Sendable {
+        var lines: [String] = []
+        var completions = 0
+        var terminalSnapshots = 0
+        /// How often the log said that an attempt, or the upload, had ended.
+        var attemptEnds = 0
+        var uploadEnds = 0
+    }
+
+    private let start = ContinuousClock.now
+    private let storage = Watched(Entries())
+
+    var entries: Entries { storage.value }
+    var text: String { entries.lines.map { "\n  \($0)" }.joined() }
+
+    func note(_ line: String, _ change: (inout Entries) -> Void = { _ in }) {
+        let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
+        storage.update { entries in
+            entries.lines.append("\(Int(milliseconds)) ms  \(line)")
+            change(&entries)
+        }
+    }
+
+    func completed(_ result: Result<UploadResponse, UploadError>) {
+        note("completion: \(result)") { $0.completions += 1 }
+    }
+
+    func saw(_ progress: UploadProgress) {
+        let position = "sent \(progress.sent), acknowledged \(progress.acknowledged)"
+        note("progress: \(progress.phase), \(position)") { entries in
+            if progress.phase.isTerminal { entries.terminalSnapshots += 1 }
+        }
+    }
+
+    /// Waits until the completion was called; its order behind everything else is the session's own promise.
+    func waitForCompletion() async throws { try await storage.waitUntil { $0.completions > 0 } }
+
+    var logger: Logger {
+        var logger = Logger(label: "faults") { _ in Handler(log: self) }
+        logger.logLevel = .trace
+        return logger
+    }
+
+    private struct Handler: LogHandler {
+        let log: FaultLog
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let facts = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            log.note("log: \(event.message) \(facts.joined(separator: " "))") { entries in
+                if event.message == "attempt ended" { entries.attemptEnds += 1 }
+                if event.message.description.hasPrefix("upload succeeded")
+                    || event.message.description.hasPrefix("upload ended")
+                {
+                    entries.uploadEnds += 1
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+import TestSupport
+import Waybill
+
+/// Every fault that a server can commit, at every place where it makes sense.
+///
+/// What an upload ends with follows from bytes: `incomplete` where much of the body can't have left, `unknown` where all
+/// of it was in the kernel's hands. With one byte unread all of it is: what the server's program has not read, its
+/// kernel has.
+enum FaultTable {
+    typealias Ending = FaultRow.Ending
+    typealias Place = FaultRow.Place
+
+    static let rows: [FaultRow] =
+        connecting + ends + stalls + totals + earlyAnswers + answers + brokenAnswers + expectations
+
+    /// The kind of outcome when nobody answered.
+    static func unanswered(_ place: Place) -> FaultRow.Kind {
+        place == .before || place == .middle ? .incomplete : .unknown
+    }
+
+    /// Reads as far as the place says, then does the rest.
+    static func then(_ place: Place, _ steps: Behaviour.Step...) -> @Sendable (Int) -> [Behaviour] {
+        { size in [Behaviour([.read(FaultRow.read(place, of: size))] + steps)] }
+    }
+
+    // MARK: Nobody takes the request
+
+    static let connecting: [FaultRow] = [
+        FaultRow(
+            name: "refused port", place: .before, target: .closedPort, endings: [.failure(.cannotConnect, .notSent)]),
+        FaultRow(
+            name: "port that swallows", place: .before, target: .blackHole, limit: .connect,
+            endings: [.failure(.connectTimeout, .notSent)]),
+        FaultRow(
+            name: "name without address", place: .before, target: .absentName,
+            endings: [.failure(.hostNotFound, .notSent)]),
+        FaultRow(
+            name: "silent name server", place: .before, target: .hangingName, limit: .connect,
+            endings: [.failure(.connectTimeout, .notSent)]),
+        // The RST may be there before libcurl has looked at the connection, before the first byte has left, or after.
+        FaultRow(
+            name: "reset at accept", place: .before, arrival: .reset,
+            endings: [
+                .failure(.cannotConnect, .notSent), .failure(.connectionLost, .notSent),
+                .failure(.connectionLost, .incomplete),
+            ]),
+        FaultRow(
+            name: "closed at accept", place: .before, arrival: .finish,
+            endings: ended(.connectionLost).union([.failure(.connectionLost, .notSent)])),
+        FaultRow(
+            name: "mute at accept", place: .before, arrival: .mute, limit: .stall,
+            endings: [.failure(.stalled, .incomplete)]),
+    ]
+
+    // MARK: The connection ends
+
+    static let ends: [FaultRow] = [Behaviour.Closing.reset, .abandon, .finish].flatMap { closing in
+        Place.allCases.map { place in
+            FaultRow(
+                name: "connection ended by \(closing)", place: place, behaviours: then(place, .close(closing)),
+                endings: closing == .finish ? ended(.connectionLost) : [.failure(.connectionLost, unanswered(place))])
+        }
+    }
+
+    /// A FIN may be noticed in the middle of the body, or after all of it has left for a server that throws it away.
+    private static func ended(_ codes: UploadError.Code...) -> Set<Ending> {
+        Set(codes.flatMap { [.failure($0, .incomplete), .failure($0, .unknown)] })
+    }
+
+    // MARK: Nothing moves
+
+    static let stalls: [FaultRow] = Place.allCases.map { place in
+        let isOpen = place == .before || place == .middle
+        return FaultRow(
+            name: "stall", place: place, behaviours: then(place, .hold), limit: isOpen ? .stall : .response,
+            endings: [.failure(isOpen ? .stalled : .responseTimeout, unanswered(place))])
+    }
+
+    static let totals: [FaultRow] = Place.allCases.map { place in
+        FaultRow(
+            name: "stall with a total limit", place: place, behaviours: then(place, .hold), limit: .total,
+            endings: [.failure(.totalTimeout, unanswered(place))])
+    }
+
+    // MARK: Answers before the end of the body
+
+    static let earlyAnswers: [FaultRow] =
+        [401, 413, 417, 429, 503].flatMap { status in
+            [Place.before, .middle, .lastByte].map { place in
+                FaultRow(
+                    name: "early \(status)", place: place,
+                    behaviours: then(
+                        place, .send(Answer(status, headers: [("Connection", "close")], text: "no")), .close(.finish)),
+                    endings: [.failure(.rejected, .rejected)])
+            }
+        }
+        + [Place.before, .middle].flatMap { place in
+            [
+                FaultRow(
+                    name: "early 413, then nothing", place: place,
+                    behaviours: then(place, .send(Answer(413, text: "no")), .hold),
+                    endings: [.failure(.rejected, .rejected)]),
+                // The RST may overtake the answer (RFC 9112 section 9.6).
+                FaultRow(
+                    name: "early 413, then a crash", place: place,
+                    behaviours: then(place, .send(Answer(413, text: "no")), .close(.abandon)),
+                    endings: [
+                        .failure(.rejected, .rejected), .failure(.connectionLost, .incomplete),
+                        .failure(.responseIncomplete, .incomplete),
+                    ]),
+                // A yes to a part is no success; but who said it may have acted.
+                FaultRow(
+                    name: "early 200, then nothing", place: place,
+                    behaviours: then(place, .send(Answer(200, text: "yes")), .hold), limit: .stall,
+                    endings: [.failure(.bodyNotTaken, .unknown), .failure(.stalled, .unknown)]),
+                FaultRow(
+                    name: "early 200, then a reset", place: place,
+                    behaviours: then(place, .send(Answer(200, text: "yes")), .close(.reset)),
+                    endings: ended(.bodyNotTaken, .connectionLost, .responseIncomplete)),
+                FaultRow(
+                    name: "early garbage", place: place,
+                    behaviours: then(place, .send(.raw("SSH-2.0-OpenSSH_9.2\r\n")), .close(.finish)),
+                    endings: ended(.malformedResponse)),
+                FaultRow(
+                    name: "early head, cut", place: place,
+                    behaviours: then(place, .send(.raw("HTTP/1.1 200 OK\r\nConte")), .close(.finish)),
+                    endings: ended(.responseIncomplete, .connectionLost)),
+            ]
+        }
+
+    // MARK: Answers that say no
+
+    static let answers: [FaultRow] = [400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504].map { status in
+        let headers = status == 429 || status == 503 ? [("Retry-After", "3600")] : []
+        return FaultRow(
+            name: "\(status)", place: .after, behaviours: { _ in [.respond(status, headers: headers, body: "no")] },
+            endings: [.failure(.rejected, .rejected)])
+    }
+
+    // MARK: Answers that are none
+
+    private static func broken(
+        _ name: String, _ behaviour: Behaviour, limit: FaultRow.Limit = .none, _ codes: UploadError.Code...
+    ) -> FaultRow {
+        FaultRow(
+            name: name, place: .after, behaviours: { _ in [behaviour] }, limit: limit,
+            endings: Set(codes.map { .failure($0, .unknown) }))
+    }
+
+    static let brokenAnswers: [FaultRow] = [
+        broken("head cut by an end", .answerCut("HTTP/1.1 200 OK\r\nConte"), .responseIncomplete),
+        broken("head cut after a line", .answerCut("HTTP/1.1 200 OK\r\n"), .responseIncomplete),
+        // What was sent before a RST may be thrown away by it.
+        broken(
+            "head cut by a reset", .answerCut("HTTP/1.1 200 OK\r\nConte", .reset), .responseIncomplete,
+            .connectionLost),
+        broken("body cut by an end", .bodyCut(announced: 100, sent: "half"), .responseIncomplete),
+        broken(
+            "body cut by a reset", .bodyCut(announced: 100, sent: "half", .reset), .responseIncomplete,
+            .connectionLost),
+        broken("garbage", .answerCut("SSH-2.0-OpenSSH_9.2\r\n"), .malformedResponse),
+        broken("impossible status", .answerCut("HTTP/1.1 9999 Odd\r\n\r\n"), .malformedResponse),
+        broken("endless head", .endlessHead, .responseTooLarge),
+        broken("endless body", .endlessBody, .responseTooLarge),
+        broken(
+            "answer in drops",
+            .drip(Answer(200, text: String(repeating: "x", count: 100_000)), piece: 1, pause: .milliseconds(10)),
+            limit: .response, .responseTimeout),
+    ]
+
+    // MARK: Leave to send
+
+    static let expectations: [FaultRow] = [
+        FaultRow(
+            name: "100-continue ignored", place: .after, behaviours: { _ in [Behaviour.respond(200).ignoringExpect()] },
+            expectContinue: .above(.kibibytes(1), wait: .milliseconds(50)), endings: [.success(200)]),
+        FaultRow(
+            name: "expectation refused with 413", place: .before, behaviours: { _ in [.refuse(413)] },
+            expectContinue: .above(.kibibytes(1), wait: .seconds(10)), endings: [.failure(.rejected, .rejected)]),
+        FaultRow(
+            name: "expectation refused with 417", place: .before, behaviours: { _ in [.refuse(417), .respond(200)] },
+            expectContinue: .above(.kibibytes(1), wait: .seconds(10)), endings: [.success(200)]),
+        FaultRow(
+            name: "silence after a question", place: .before, behaviours: then(.before, .hold), limit: .stall,
+            expectContinue: .above(.kibibytes(1), wait: .milliseconds(50)),
+            endings: [.failure(.stalled, .incomplete)]),
+    ]
+}

@@ -1,0 +1,105 @@
+import TestSupport
+import Testing
+import Waybill
+
+/// HTTP/2 by nginx: it works, it refuses early, it goes away.
+@Suite(.timeLimit(.minutes(1))) struct HTTP2Tests {
+    private let folder: TemporaryDirectory
+    private let session = UploadSession()
+
+    init() throws {
+        folder = try TemporaryDirectory()
+    }
+
+    private func options(_ front: HTTP2Front) -> UploadOptions {
+        var options = UploadOptions()
+        options.retry = .none
+        options.transfer.httpVersion = .http2
+        options.transfer.tls.certificateAuthorities = front.authority
+        options.transfer.limits.stall = .seconds(2)
+        return options
+    }
+
+    @Test(arguments: Shape.allCases) func `an upload arrives whole`(shape: Shape) async throws {
+        let server = try LoopbackServer()
+        let front = try await HTTP2Front(to: server)
+        var random = SeededGenerator()
+        let bytes = random.bytes(3_000_000)
+        let path = try folder.write("card.jpg", bytes)
+        for _ in 0..<2 {
+            let response =
+                switch shape {
+                case .rawPUT:
+                    try await session.upload(.file(path: path), to: front.url(), options: options(front))
+                case .multipartPOST:
+                    try await session.upload([.file("FILE", path: path)], to: front.url(), options: options(front))
+                }
+            #expect(response.status == .ok)
+        }
+        for request in server.requests {
+            let arrived = shape == .rawPUT ? request.body : try Received.parts(of: request)[0].bytes
+            #expect(arrived == bytes)
+        }
+        #expect(server.requests.count == 2)
+    }
+
+    @Test func `an early 413 is the answer`() async throws {
+        let server = try LoopbackServer()
+        let front = try await HTTP2Front(to: server)
+        let path = try folder.writeSparse("large.bin", size: 64 << 20)
+        let error = await #expect(throws: UploadError.self) {
+            try await session.upload(.file(path: path), to: front.url("/limited"), options: options(front))
+        }
+        #expect(error?.code == .rejected)
+        #expect(error?.response?.status.code == 413)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func `an early 200 to a body that nobody takes is no success`() async throws {
+        let server = try LoopbackServer()
+        let front = try await HTTP2Front(to: server)
+        let path = try folder.writeSparse("large.bin", size: 64 << 20)
+        let error = await #expect(throws: UploadError.self) {
+            try await session.upload(.file(path: path), to: front.url("/early"), options: options(front))
+        }
+        #expect(error?.code == .bodyNotTaken || error?.code == .stalled, "\(String(describing: error))")
+        #expect(error?.outcome == .unknown)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func `a connection that the server winds up costs no upload`() async throws {
+        let server = try LoopbackServer()
+        let front = try await HTTP2Front(to: server)
+        for _ in 0..<4 {
+            let response = try await session.upload(
+                .data([UInt8](repeating: 1, count: 100_000)), to: front.url("/once"), options: options(front))
+            #expect(response.status == .ok)
+        }
+        #expect(server.requests.count == 4)
+    }
+
+    @Test func `a front that dies under an upload leaves it incomplete`() async throws {
+        let server = try LoopbackServer(.stall(afterBodyBytes: 100_000), receiveBuffer: .kibibytes(64))
+        let front = try await HTTP2Front(to: server)
+        let path = try folder.writeSparse("large.bin", size: 64 << 20)
+        let task = session.start(.file(path: path), to: front.url(), options: options(front))
+        try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 100_000 }
+        front.kill()
+        let error = await #expect(throws: UploadError.self) { try await task.response }
+        // libcurl tells a lost connection, a broken frame or a stream that was not closed, by what it met first.
+        let codes: [UploadError.Code] = [.connectionLost, .responseIncomplete, .malformedResponse]
+        #expect(error.map { codes.contains($0.code) } == true, "\(String(describing: error))")
+        #expect(error.map { FaultRow.Kind($0.outcome) } == .incomplete, "\(String(describing: error))")
+    }
+
+    @Test func `a server that breaks behind the front is a refusal of the front`() async throws {
+        let server = try LoopbackServer(.reset(afterBodyBytes: 100_000))
+        let front = try await HTTP2Front(to: server)
+        let path = try folder.writeSparse("large.bin", size: 8 << 20)
+        let error = await #expect(throws: UploadError.self) {
+            try await session.upload(.file(path: path), to: front.url(), options: options(front))
+        }
+        #expect(error?.response?.status.code == 502, "\(String(describing: error))")
+        #expect(error?.outcome == .rejected)
+    }
+}

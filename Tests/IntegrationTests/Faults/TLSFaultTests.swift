@@ -1,0 +1,94 @@
+import TestSupport
+import Testing
+import Waybill
+
+/// What goes wrong with TLS, and what goes wrong behind it.
+@Suite(.timeLimit(.minutes(2))) struct TLSFaultTests {
+    /// The row over a front of its own.
+    private func check(
+        _ row: FaultRow, _ shape: Shape, showing leaf: Certificates.Leaf = .valid,
+        speaking version: TLSFront.Version = .modern
+    ) async throws {
+        let driver = FaultDriver(row: row, shape: shape) { server in
+            let front = try await TLSFront(to: server, showing: leaf, speaking: version)
+            let authority = front.authority
+            return FaultDriver.Route(
+                url: front.url("/fault"), configure: { $0.tls.certificateAuthorities = authority }, holder: front,
+                isDirect: false)
+        }
+        try await driver.check()
+    }
+
+    /// The row over TLS to the server itself, which knows nothing of it.
+    private func checkBare(_ row: FaultRow, _ shape: Shape) async throws {
+        let driver = FaultDriver(row: row, shape: shape) { server in
+            FaultDriver.Route(url: "https://127.0.0.1:\(server.port)/fault", isDirect: false)
+        }
+        try await driver.check()
+    }
+
+    private func refused(_ name: String, _ codes: UploadError.Code...) -> FaultRow {
+        FaultRow(
+            name: name, place: .before, behaviours: { _ in [.respond(200)] },
+            endings: Set(codes.map { .failure($0, .notSent) }))
+    }
+
+    @Test(arguments: [Certificates.Leaf.unknownAuthority, .wrongName, .expired], Shape.allCases)
+    func `a certificate that is not to be trusted ends it before a byte`(leaf: Certificates.Leaf, shape: Shape)
+        async throws
+    {
+        try await check(refused("certificate \(leaf)", .certificateNotTrusted), shape, showing: leaf)
+    }
+
+    @Test(arguments: Shape.allCases) func `TLS 1_0 is not spoken`(shape: Shape) async throws {
+        try await check(refused("TLS 1.0 only", .tlsFailed), shape, speaking: .onlyTLS10)
+    }
+
+    @Test(arguments: Shape.allCases) func `a reset in the handshake is told`(shape: Shape) async throws {
+        var row = refused("reset in the handshake", .tlsFailed, .connectionLost)
+        row.behaviours = { _ in [.closeUnderRequest(.reset)] }
+        try await checkBare(row, shape)
+    }
+
+    @Test(arguments: Shape.allCases) func `a server that does not speak TLS is told`(shape: Shape) async throws {
+        var row = refused("plain text for TLS", .tlsFailed)
+        row.behaviours = { _ in
+            var behaviour = Behaviour([.send(.raw("HTTP/1.1 400 Bad Request\r\n\r\n")), .close(.finish)])
+            behaviour.startsBeforeHead = true
+            return [behaviour]
+        }
+        try await checkBare(row, shape)
+    }
+
+    @Test(arguments: Shape.allCases) func `a port that is mute for TLS runs into the limit`(shape: Shape) async throws {
+        let row = FaultRow(
+            name: "mute for TLS", place: .before, arrival: .mute, limit: .connect,
+            endings: [.failure(.connectTimeout, .notSent)])
+        try await checkBare(row, shape)
+    }
+
+    /// The faults of a plain connection, where TLS is between. Whether the end of a connection comes through as a RST, as
+    /// an end or as an answer cut short is up to the front; what may be believed still has to follow from bytes.
+    static let rows: [FaultRow] = {
+        let plain =
+            FaultTable.ends + FaultTable.stalls + FaultTable.totals + FaultTable.brokenAnswers
+            + FaultTable.answers.filter { ["413", "503"].contains($0.name) }
+            + FaultTable.earlyAnswers.filter { $0.name == "early 413" }
+        return plain.map { row in
+            let breaks: [UploadError.Code] = [.connectionLost, .responseIncomplete]
+            let mayVary = row.endings.contains { ending in
+                if case .failure(let code, _) = ending { breaks.contains(code) } else { false }
+            }
+            guard mayVary else { return row }
+            let endings = breaks.flatMap { [FaultRow.Ending.failure($0, .incomplete), .failure($0, .unknown)] }
+            return FaultRow(
+                name: row.name, place: row.place, behaviours: row.behaviours, limit: row.limit,
+                endings: row.endings.union(endings))
+        }
+    }()
+
+    @Test(arguments: rows, Shape.allCases)
+    func `a fault behind TLS ends as the table says`(row: FaultRow, shape: Shape) async throws {
+        try await check(row, shape)
+    }
+}

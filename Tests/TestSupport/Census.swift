@@ -1,0 +1,57 @@
+internal import Glibc
+
+/// What this program has open and running, as proc(5) tells it.
+///
+/// It counts everything, so what is asked of it must be asked where nothing else runs: in a child process.
+package struct Census: Sendable, Equatable, CustomStringConvertible {
+    /// What each descriptor leads to, sorted: `socket:[4711]`, `/tmp/card.jpg`.
+    package let descriptors: [String]
+    /// The names of the threads, sorted.
+    package let threads: [String]
+
+    /// Looks now.
+    package static func now() -> Census {
+        let descriptors = names(in: "/proc/self/fd").compactMap { number -> String? in
+            var buffer = [UInt8](repeating: 0, count: 4_096)
+            let count = unsafe buffer.withUnsafeMutableBytes {
+                unsafe readlink("/proc/self/fd/\(number)", $0.baseAddress!, $0.count)
+            }
+            // The one that the look itself is taken through is gone by now.
+            return count < 0 ? nil : String(decoding: buffer[..<count], as: UTF8.self)
+        }
+        let threads = names(in: "/proc/self/task").compactMap { number in
+            (try? readFile("/proc/self/task/\(number)/comm")).map { String(decoding: $0.dropLast(), as: UTF8.self) }
+        }
+        return Census(descriptors: descriptors.sorted(), threads: threads.sorted())
+    }
+
+    /// Looks again until what is asked for holds, or ten seconds have passed: threads and sockets of other programs
+    /// take their time to go.
+    package static func settled(_ isMet: @escaping @Sendable (Census) -> Bool) async -> Census {
+        await onOwnThread {
+            var census = now()
+            for _ in 0..<1_000 where !isMet(census) {
+                usleep(10_000)
+                census = now()
+            }
+            return census
+        }
+    }
+
+    package var description: String {
+        "\(descriptors.count) descriptors \(descriptors), \(threads.count) threads \(threads)"
+    }
+
+    private static func names(in path: String) -> [String] {
+        guard let directory = unsafe opendir(path) else { return [] }
+        defer { unsafe _ = closedir(directory) }
+        var names: [String] = []
+        while let entry = unsafe readdir(directory) {
+            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
+    }
+}

@@ -1,0 +1,82 @@
+internal import CTestSupport
+
+/// Certificates of an authority of the test's own, made by the `openssl` command and shared while somebody uses them.
+///
+/// ```swift
+/// let certificates = try await Certificates.shared
+/// options.transfer.tls.certificateAuthorities = certificates.authority
+/// ```
+package final class Certificates: Sendable {
+    /// A server's certificate.
+    package enum Leaf: String, Sendable, Hashable, CaseIterable {
+        /// For `localhost` and 127.0.0.1, of the authority.
+        case valid
+        /// The same, but it ran out yesterday.
+        case expired
+        /// Of the authority, for another host.
+        case wrongName
+        /// For the right host, of an authority that nobody knows.
+        case unknownAuthority
+    }
+
+    private let folder: TemporaryDirectory
+
+    /// The PEM file of the authority.
+    package var authority: String { folder.path("authority.pem") }
+    /// The PEM file of a server's certificate.
+    package func certificate(_ leaf: Leaf) -> String { folder.path("\(leaf.rawValue).pem") }
+    /// The PEM file of its key.
+    package func key(_ leaf: Leaf) -> String { folder.path("\(leaf.rawValue).key") }
+
+    /// Those of this program; made when nobody has them.
+    package static var shared: Certificates {
+        get async throws { try await mint.certificates() }
+    }
+
+    private static let mint = Mint()
+
+    private actor Mint {
+        private weak var latest: Certificates?
+        private var making: Task<Certificates, any Error>?
+
+        func certificates() async throws -> Certificates {
+            if let latest { return latest }
+            if let making { return try await making.value }
+            let task = Task { try await Certificates() }
+            making = task
+            defer { making = nil }
+            let made = try await task.value
+            latest = made
+            return made
+        }
+    }
+
+    private init() async throws {
+        folder = try TemporaryDirectory()
+        let run = try await ChildProcess.run("sh", ["-ec", Self.script], directory: folder.path)
+        guard run.exit == .status(0) else { throw HelperFailure(message: "openssl failed: \(run.errorText)") }
+    }
+
+    /// Newer versions of openssl want a certificate's past to be said in dates.
+    private static let script = """
+        new='-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes'
+        for name in authority stranger; do
+            openssl req -x509 $new -keyout $name.key -out $name.pem -days 2 -subj "/CN=Waybill test $name" \
+                -addext basicConstraints=critical,CA:TRUE -addext keyUsage=critical,keyCertSign
+        done
+        sign() {
+            name=$1 authority=$2 subject=$3
+            shift 3
+            printf 'subjectAltName=%s\\nextendedKeyUsage=serverAuth\\n' "$subject" >"$name.ext"
+            openssl req -new $new -keyout "$name.key" -out "$name.csr" -subj "/CN=$name"
+            openssl x509 -req -in "$name.csr" -CA $authority.pem -CAkey $authority.key -CAcreateserial \
+                -extfile "$name.ext" -out "$name.pem" "$@"
+        }
+        here=DNS:localhost,IP:127.0.0.1
+        sign valid authority $here -days 2
+        sign wrongName authority DNS:elsewhere.invalid -days 2
+        sign unknownAuthority stranger $here -days 2
+        sign expired authority $here -days -1 ||
+            sign expired authority $here -not_before 20200101000000Z -not_after 20200102000000Z
+        """
+}

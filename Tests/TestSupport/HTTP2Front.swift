@@ -1,0 +1,63 @@
+/// HTTP/2 over TLS in front of a ``LoopbackServer``: nginx, which hands bodies on as they come.
+///
+/// Three paths have a meaning of their own: `/limited` is answered 413 when the body announced is larger than 1 MiB,
+/// `/early` is answered 200 without a look at the body, and `/once` ends the connection with a GOAWAY after the answer.
+package final class HTTP2Front: Sendable {
+    /// Its certificates.
+    package let certificates: Certificates
+    private let process: HelperProcess
+
+    /// Starts it.
+    package init(to server: LoopbackServer) async throws {
+        let certificates = try await Certificates.shared
+        self.certificates = certificates
+        let target = server.port
+        process = try await HelperProcess.start("nginx") { port, folder in
+            let settings = Self.settings(port: port, target: target, certificates, folder)
+            let file = try folder.write("nginx.conf", settings)
+            return ["-p", folder.path, "-c", file, "-e", folder.path("log")]
+        }
+    }
+
+    /// The PEM file of the authority to trust.
+    package var authority: String { certificates.authority }
+
+    /// The URL of a path.
+    package func url(_ path: String = "/") -> String { "https://127.0.0.1:\(process.port)\(path)" }
+
+    /// Ends it at once; open connections are reset.
+    package func kill() { process.kill() }
+
+    private static func settings(
+        port: Int, target: Int, _ certificates: Certificates, _ folder: TemporaryDirectory
+    ) -> String {
+        let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
+            "\($0)_temp_path \(folder.path($0));"
+        }
+        return """
+            daemon off;
+            master_process off;
+            pid \(folder.path("pid"));
+            error_log \(folder.path("log")) warn;
+            events { worker_connections 256; }
+            http {
+                access_log off;
+                \(places.joined(separator: "\n    "))
+                client_max_body_size 0;
+                proxy_http_version 1.1;
+                proxy_request_buffering off;
+                proxy_buffering off;
+                server {
+                    listen 127.0.0.1:\(port) ssl http2;
+                    ssl_certificate \(certificates.certificate(.valid));
+                    ssl_certificate_key \(certificates.key(.valid));
+                    location / { proxy_pass http://127.0.0.1:\(target); }
+                    location /limited { client_max_body_size 1m; proxy_pass http://127.0.0.1:\(target); }
+                    location /early { return 200 "early"; }
+                    location /once { keepalive_requests 1; proxy_pass http://127.0.0.1:\(target); }
+                }
+            }
+
+            """
+    }
+}

@@ -1,0 +1,82 @@
+package import WaybillCore
+
+/// TLS in front of a ``LoopbackServer``: stunnel, with a certificate and a version of the test's choice.
+///
+/// ```swift
+/// let server = try LoopbackServer(.reset(afterBodyBytes: 1_000_000))
+/// let front = try await TLSFront(to: server)
+/// options.transfer.tls.certificateAuthorities = front.authority
+/// let outcome = await upload(to: front.url("/form"))
+/// ```
+///
+/// Faults pass through: a RST on one side is one on the other, and so is an end. The buffers of its sockets are small, so
+/// that a server that stops reading is felt by the client soon, as it is without a front.
+package final class TLSFront: Sendable {
+    /// Which versions of TLS are spoken.
+    package enum Version: Sendable, Hashable {
+        /// 1.2 and 1.3.
+        case modern
+        /// 1.0 only, as nobody should.
+        case onlyTLS10
+    }
+
+    /// Its certificates.
+    package let certificates: Certificates
+    private let process: HelperProcess
+
+    /// Starts it.
+    ///
+    /// - Parameters:
+    ///   - server: Where the plain text goes.
+    ///   - leaf: The certificate that it shows.
+    ///   - version: What it speaks.
+    ///   - buffer: The size that its sockets' buffers are asked to have; the kernel doubles it for its own books.
+    /// - Throws: ``HelperFailure`` when it does not come up.
+    package init(
+        to server: LoopbackServer, showing leaf: Certificates.Leaf = .valid, speaking version: Version = .modern,
+        buffer: ByteCount = .kibibytes(16)
+    ) async throws {
+        let certificates = try await Certificates.shared
+        self.certificates = certificates
+        let target = server.port
+        let versions =
+            switch version {
+            case .modern: "sslVersionMin = TLSv1.2"
+            case .onlyTLS10: "sslVersionMin = TLSv1\nsslVersionMax = TLSv1\nciphers = ALL:@SECLEVEL=0"
+            }
+        process = try await HelperProcess.start("stunnel4") { port, folder in
+            let settings = """
+                foreground = yes
+                pid =
+                debug = warning
+                socket = a:SO_RCVBUF=\(buffer.bytes)
+                socket = l:SO_RCVBUF=\(buffer.bytes)
+                socket = r:SO_SNDBUF=\(buffer.bytes)
+                socket = l:TCP_NODELAY=1
+                socket = r:TCP_NODELAY=1
+
+                [front]
+                accept = 127.0.0.1:\(port)
+                connect = 127.0.0.1:\(target)
+                cert = \(certificates.certificate(leaf))
+                key = \(certificates.key(leaf))
+                reset = yes
+                TIMEOUTclose = 1
+                \(versions)
+
+                """
+            return [try folder.write("stunnel.conf", settings)]
+        }
+    }
+
+    /// The PEM file of the authority to trust.
+    package var authority: String { certificates.authority }
+
+    /// The URL of a path.
+    package func url(_ path: String = "/", host: String = "127.0.0.1") -> String {
+        "https://\(host):\(process.port)\(path)"
+    }
+
+    /// Ends it at once; open connections are reset.
+    package func kill() { process.kill() }
+}

@@ -1,0 +1,76 @@
+import Glibc
+import HTTPTypes
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillCurl
+
+/// Truth of progress through TLS, and no thread that spins on HTTP/2.
+@Suite(.timeLimit(.minutes(1))) struct FrontedTransferTests {
+    /// Through TLS, the buffers of the front lie between the figure and the receiver too: two sockets of 32 KiB as the
+    /// kernel counts, and 16 KiB of its own.
+    @Test func `acknowledged leads a slow receiver behind TLS by at most 256 KiB`() async throws {
+        let server = try LoopbackServer(
+            Behaviour.respond(200).reading(bytesPerSecond: 500 << 10), receiveBuffer: .kibibytes(32),
+            keepsBodies: false)
+        let front = try await TLSFront(to: server)
+        let size = 1_500_000
+        let comparer = TransferProgressTests.Comparer(server)
+        let request = TransferRequest.post(front.url(), PatternBody(size)) {
+            $0.tls.certificateAuthorities = front.authority
+        }
+        _ = CurlTransport().start(request, sink: comparer)
+        let findings = await comparer.end()
+
+        #expect(try findings.result?.get().head.status == .ok)
+        #expect(findings.largestLead <= 256 << 10, "acknowledged led the receiver by \(findings.largestLead) bytes")
+        #expect(findings.largestSentLead > 384 << 10, "sent led by only \(findings.largestSentLead) bytes")
+        #expect(findings.samples.count >= 8)
+        #expect(findings.samples.last?.acknowledged == Int64(size))
+        #expect(findings.samples.allSatisfy { $0.acknowledged <= $0.sent && $0.accuracy == .estimated })
+        for (earlier, later) in zip(findings.samples, findings.samples.dropFirst()) {
+            #expect(later.acknowledged >= earlier.acknowledged && later.sent >= earlier.sent)
+        }
+    }
+
+    /// Measures the processor time of the engine's thread, on that thread.
+    private final class Stopwatch: TransferSink {
+        let wantsProgress = true
+        let spent = Watched<(start: Duration?, used: Duration?, end: TransferEnd?)>((nil, nil, nil))
+
+        func transfer(_ event: TransferEvent) {
+            var time = timespec()
+            unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+            let now = Duration.seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+            spent.update { spent in
+                if spent.start == nil { spent.start = now }
+                if case .ended(let end) = event {
+                    spent.used = now - (spent.start ?? now)
+                    spent.end = end
+                }
+            }
+        }
+    }
+
+    /// libcurl 7.88 spins for ever when a server says 200 over HTTP/2 and takes no more of the body.
+    @Test func `an early 200 over HTTP2 neither hangs nor spins`() async throws {
+        let server = try LoopbackServer()
+        let front = try await HTTP2Front(to: server)
+        let stopwatch = Stopwatch()
+        let request = TransferRequest.post(front.url("/early"), PatternBody(32 << 20)) {
+            $0.httpVersion = .http2
+            $0.tls.certificateAuthorities = front.authority
+            $0.limits.stall = .seconds(2)
+        }
+        _ = CurlTransport().start(request, sink: stopwatch)
+        let spent = try await stopwatch.spent.waitUntil { $0.end != nil }
+        let end = try #require(spent.end)
+        #expect(try #require(spent.used) < .seconds(1), "the engine worked for \(spent.used!) on \(end)")
+        guard case .failure(let error) = end.result else {
+            Issue.record("a body that nobody took is no success: \(end)")
+            return
+        }
+        #expect(error.status == .ok, "\(error)")
+        #expect(end.evidence.sent < 32 << 20)
+    }
+}
