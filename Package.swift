@@ -57,7 +57,8 @@ let package = Package(
             swiftSettings: swift),
 
         // Side.
-        .target(name: "WaybillTesting", dependencies: ["WaybillCore", httpTypes], swiftSettings: swift),
+        .target(
+            name: "WaybillTesting", dependencies: ["WaybillCore", "WaybillMultipart", httpTypes], swiftSettings: swift),
 
         // Door.
         .executableTarget(
@@ -85,12 +86,16 @@ let package = Package(
             name: "WaybillTests", dependencies: ["Waybill", "WaybillTesting", "TestSupport", httpTypes],
             swiftSettings: swift),
         .testTarget(
+            name: "WaybillTestingTests",
+            dependencies: ["WaybillTesting", "Waybill", "WaybillCurl", "TestSupport", httpTypes], swiftSettings: swift),
+        .testTarget(
             name: "IntegrationTests", dependencies: ["Waybill", "TestSupport", httpTypes, logging],
             swiftSettings: swift),
         .testTarget(
             name: "CLITests", dependencies: ["WaybillCLI", "TestSupport", argumentParser], swiftSettings: swift),
         .testTarget(
-            name: "DocumentationTests", dependencies: ["Waybill", "WaybillCLI", argumentParser], swiftSettings: swift),
+            name: "DocumentationTests", dependencies: ["Waybill", "WaybillTesting", "WaybillCLI", argumentParser],
+            swiftSettings: swift),
         .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: swift),
     ],
     swiftLanguageModes: [.v6]

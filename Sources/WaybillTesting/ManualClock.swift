@@ -1,6 +1,7 @@
-import WaybillCore
-
 /// A clock that stands still until a test moves it, so that waits between attempts take no time.
+///
+/// Give it to a session, and its retries wait on it; give it to the steps of a ``TransferScript``, and a slow peer takes
+/// bytes by it. A test that waits an hour of it is over in a millisecond, and is never late by chance.
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -10,6 +11,8 @@ import WaybillCore
 /// await clock.sleepers(atLeast: 1)        // the retry is scheduled
 /// clock.advance(by: .seconds(60))         // and due
 /// ```
+///
+/// Wait for the sleepers first: a clock that is moved before anybody sleeps on it wakes nobody.
 public final class ManualClock: Clock, Sendable {
     /// A moment: the time since the clock was made.
     public struct Instant: InstantProtocol {
@@ -34,26 +37,20 @@ public final class ManualClock: Clock, Sendable {
         var continuation: CheckedContinuation<Bool, Never>
     }
 
-    private struct Watcher {
-        var count: Int
-        var continuation: CheckedContinuation<Void, Never>
-    }
-
     private struct State {
         var now = Instant(offset: .zero)
         var sleepers: [Int: Sleeper] = [:]
         var cancelled: Set<Int> = []
-        var watchers: [Watcher] = []
         var nextKey = 0
     }
 
-    private let state = Locked(State())
+    private let state = Observed(State())
 
     /// A clock at zero.
     public init() {}
 
     /// The moment it shows.
-    public var now: Instant { state.withLock { $0.now } }
+    public var now: Instant { state.value.now }
     /// It is exact.
     public var minimumResolution: Duration { .zero }
 
@@ -61,7 +58,7 @@ public final class ManualClock: Clock, Sendable {
     ///
     /// - Throws: `CancellationError` when the task was cancelled first.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
-        let key = state.withLock { state in
+        let key = state.update { state in
             state.nextKey += 1
             return state.nextKey
         }
@@ -77,7 +74,7 @@ public final class ManualClock: Clock, Sendable {
 
     /// Moves the clock and wakes who is due, the earliest first.
     public func advance(by duration: Duration) {
-        let due = state.withLock { state in
+        let due = state.update { state in
             state.now = state.now.advanced(by: duration)
             let now = state.now
             let keys = state.sleepers.filter { $0.value.deadline <= now }
@@ -89,40 +86,27 @@ public final class ManualClock: Clock, Sendable {
 
     /// How long each of the sleepers has still to wait, the shortest first.
     public var pendingSleeps: [Duration] {
-        state.withLock { state in
-            let now = state.now
-            return state.sleepers.values.map { now.duration(to: $0.deadline) }.sorted()
-        }
+        let state = state.value
+        return state.sleepers.values.map { state.now.duration(to: $0.deadline) }.sorted()
     }
 
-    /// Waits until so many tasks sleep on this clock.
+    /// Waits until so many tasks sleep on this clock; returns early when the task is cancelled.
     public func sleepers(atLeast count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if state.sleepers.count >= count { return true }
-                state.watchers.append(Watcher(count: count, continuation: continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
+        await state.wait { $0.sleepers.count >= count }
     }
 
     private func fallAsleep(_ key: Int, _ sleeper: Sleeper) {
-        let (answer, watchers) = state.withLock { state -> (Bool?, [Watcher]) in
-            if state.cancelled.remove(key) != nil { return (false, []) }
-            if sleeper.deadline <= state.now { return (true, []) }
+        let answer: Bool? = state.update { state in
+            if state.cancelled.remove(key) != nil { return false }
+            if sleeper.deadline <= state.now { return true }
             state.sleepers[key] = sleeper
-            let count = state.sleepers.count
-            let satisfied = state.watchers.filter { $0.count <= count }
-            state.watchers.removeAll { $0.count <= count }
-            return (nil, satisfied)
+            return nil
         }
         if let answer { sleeper.continuation.resume(returning: answer) }
-        for watcher in watchers { watcher.continuation.resume() }
     }
 
     private func cancel(_ key: Int) {
-        let sleeper = state.withLock { state in
+        let sleeper = state.update { state in
             let sleeper = state.sleepers.removeValue(forKey: key)
             // The handler may run before the task falls asleep.
             if sleeper == nil { state.cancelled.insert(key) }

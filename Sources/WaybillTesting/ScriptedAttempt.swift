@@ -7,17 +7,15 @@ import WaybillCore
 final class ScriptedAttempt: @unchecked Sendable {
     private static let pieceSize: Int64 = 16 * 1_024
 
+    let steering = Observed(ScriptedSteering())
     private let request: TransferRequest
     private let script: TransferScript
     private let sink: any TransferSink
     private let record: @Sendable (ArraySlice<UInt8>) -> Void
     private let isOver: @Sendable (TransferEnd) -> Void
-    private let wakes: AsyncStream<Void>
-    private let wake: AsyncStream<Void>.Continuation
-    private var evidence = TransferEvidence()
-    private var reader: (any BodyReader)?
+    private var feed: ScriptedFeed?
+    private var sight = ScriptedSight()
     private var isDeaf = false
-    private var metrics = TransferMetrics()
 
     init(
         _ request: TransferRequest, _ script: TransferScript, sink: any TransferSink,
@@ -28,125 +26,169 @@ final class ScriptedAttempt: @unchecked Sendable {
         self.sink = sink
         self.record = record
         self.isOver = isOver
-        (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
     func run() async {
-        evidence.announced = request.body == nil ? 0 : request.body?.length
-        evidence.isBodyComplete = evidence.announced == 0
         let result: Result<TransferResponse, TransferError>
         do throws(TransferError) {
             result = .success(try await play())
         } catch {
             result = .failure(error)
         }
-        reader?.close()
-        let end = TransferEnd(result: result, evidence: evidence, metrics: metrics)
+        feed?.close()
+        let end = sight.end(result)
         isOver(end)
         sink.transfer(.ended(end))
     }
 
+    // MARK: - Steps
+
     private func play() async throws(TransferError) -> TransferResponse {
-        for step in script.steps {
-            try checkCancel()
-            switch step {
-            case .connect: connect()
-            case .take(let count): try await take(count, isAcknowledged: true)
-            case .takeUnacknowledged(let count): try await take(count, isAcknowledged: false)
-            case .takeRest: try await takeRest()
-            case .head(let head): see(head)
-            case .answer(let head, let body):
-                if !evidence.sawResponseHead { see(head) }
-                return TransferResponse(head: head, body: body)
-            case .fail(let code, let outcome):
-                throw TransferError(code, "as the script says", outcome: outcome ?? likelyOutcome)
-            case .wait(let gate): await gate.pass()
-            case .hang: await ScriptGate().pass()
-            case .ignoreCancel: isDeaf = true
-            }
-        }
+        sight.evidence.announced = request.body == nil ? 0 : request.body?.length
         try checkCancel()
-        let head = HTTPResponse(status: .ok)
-        if !evidence.sawResponseHead { see(head) }
-        return TransferResponse(head: head)
+        try openBody()
+        for step in script.steps {
+            try await standStill()
+            if let response = try await perform(step) { return response }
+        }
+        try await standStill()
+        try await take(nil)
+        return try answer(HTTPResponse(status: .ok), body: [])
+    }
+
+    /// - Returns: The response, if the step is the end.
+    private func perform(_ step: TransferScript.Step) async throws(TransferError) -> TransferResponse? {
+        switch step {
+        case .connect: connect(isReused: false)
+        case .connectReused: connect(isReused: true)
+        case .takeHead: acknowledge(0)
+        case .take(let count): try await take(count)
+        case .takeRest: try await take(nil)
+        case .takeAtRate(let count, let rate, let clock): try await take(count, pace: Pace(rate, clock))
+        case .takeUnacknowledged(let count): try await take(count, isAcknowledged: false)
+        case .acknowledge(let count): acknowledge(count)
+        case .accuracy(let accuracy): sight.accuracy = accuracy
+        case .head(let head): see(head)
+        case .answer(let head, let body): return try answer(head, body: body)
+        case .fail(let code, let outcome): throw sight.error(code, "as the script says", outcome: outcome)
+        case .wait(let gate): await gate.pass()
+        // A cancelled sleep is noticed before the next step.
+        case .delay(let duration, let clock): try? await clock.sleep(for: duration)
+        case .hang: await ScriptGate().pass()
+        case .ignoreCancel: isDeaf = true
+        }
+        return nil
     }
 
     private func checkCancel() throws(TransferError) {
         guard Task.isCancelled, !isDeaf else { return }
-        throw TransferError(.cancelled, "cancelled", outcome: likelyOutcome)
+        throw sight.error(.cancelled, "cancelled")
     }
 
-    private func connect() {
-        let connection = TransferConnection(isReused: false, peerAddress: "192.0.2.1", peerPort: 80)
-        metrics.connection = connection
+    /// Waits while the attempt is paused, and ends it when it is cancelled.
+    private func standStill() async throws(TransferError) {
+        try checkCancel()
+        guard steering.value.isPaused else { return }
+        await steering.wait { !$0.isPaused }
+        try checkCancel()
+    }
+
+    private func openBody() throws(TransferError) {
+        guard let body = request.body, body.length != 0 else { return }
+        do {
+            feed = try ScriptedFeed(body) { [steering] in steering.update { $0.wakes += 1 } }
+        } catch {
+            throw sight.error(.bodyFailed, "the body can't be read: \(error)", cause: error)
+        }
+    }
+
+    private func connect(isReused: Bool) {
+        guard sight.connection == nil else { return }
+        let connection = TransferConnection(isReused: isReused, peerAddress: "192.0.2.1", peerPort: 80)
+        sight.connection = connection
+        sight.evidence.isBodyComplete = feed == nil
         sink.transfer(.connected(connection))
     }
 
     private func see(_ head: HTTPResponse) {
-        evidence.sawResponseHead = true
-        evidence.requestAcknowledged = true
+        connect(isReused: false)
+        guard !sight.evidence.sawResponseHead else { return }
+        sight.head = head
+        sight.evidence.sawResponseHead = true
+        sight.evidence.requestAcknowledged = true
         sink.transfer(.responseHead(head))
     }
 
-    private func takeRest() async throws(TransferError) {
-        while !evidence.isBodyComplete { try await take(Self.pieceSize, isAcknowledged: true) }
-        evidence.acknowledged = evidence.sent
-        evidence.requestAcknowledged = true
-        sink.transfer(.bodyAcknowledged)
+    private func answer(_ head: HTTPResponse, body: [UInt8]) throws(TransferError) -> TransferResponse {
+        see(head)
+        guard head.status.kind == .successful, !sight.isBodyAcknowledged else {
+            return TransferResponse(head: head, body: body)
+        }
+        throw sight.error(.bodyNotTaken, "the peer answered \(head.status.code) before it had taken the whole body")
     }
 
-    private func take(_ count: Int64, isAcknowledged: Bool) async throws(TransferError) {
-        var left = count
-        while left > 0, !evidence.isBodyComplete {
-            try checkCancel()
-            let taken = try await takePiece(min(left, Self.pieceSize))
-            left -= taken
-            evidence.sent += taken
-            if evidence.sent == evidence.announced { evidence.isBodyComplete = true }
-            if isAcknowledged {
-                evidence.acknowledged = evidence.sent
-                evidence.requestAcknowledged = true
+    // MARK: - The body
+
+    private func take(_ count: Int64?, isAcknowledged: Bool = true, pace: Pace? = nil) async throws(TransferError) {
+        connect(isReused: false)
+        var pace = pace
+        var left = count ?? .max
+        while left > 0, !sight.evidence.isBodyComplete {
+            try await standStill()
+            let rest = sight.evidence.announced.map { $0 - sight.evidence.sent } ?? .max
+            let size = min(left, rest, pace?.piece ?? Self.pieceSize)
+            if await pace?.isDue(size) == false {
+                try checkCancel()
+                pace?.isHurried = true
+                continue
             }
-            guard taken > 0, sink.wantsProgress else { continue }
-            sink.transfer(
-                .progress(
-                    TransferProgress(sent: evidence.sent, acknowledged: evidence.acknowledged, accuracy: .exact)))
+            // A pause may have come while it slept.
+            try await standStill()
+            let taken = try await takePiece(size)
+            left -= taken
+            sight.evidence.sent += taken
+            pace?.taken += taken
+            if isAcknowledged { acknowledge(nil) } else { report() }
         }
+        if isAcknowledged { acknowledge(nil) }
     }
 
     private func takePiece(_ count: Int64) async throws(TransferError) -> Int64 {
-        guard let body = request.body else {
-            evidence.isBodyComplete = true
-            return 0
-        }
+        let wakes = steering.value.wakes
+        let answer: ScriptedFeed.Answer
         do {
-            let reader = try reader ?? body.makeReader(wake: { [wake] in wake.yield() })
-            self.reader = reader
-            let (answer, bytes) = try Self.read(reader, atMost: Int(count))
-            record(bytes[...])
-            switch answer {
-            case .bytes: return Int64(bytes.count)
-            case .end: evidence.isBodyComplete = true
-            case .later: for await _ in wakes { break }
-            }
-            return 0
+            answer = try feed?.read(atMost: Int(count)) ?? .end
         } catch {
-            throw TransferError(.bodyFailed, "the body failed: \(error)", outcome: likelyOutcome, cause: error)
+            throw sight.error(.bodyFailed, "the body can't be read: \(error)", cause: error)
+        }
+        sight.evidence.isBodyComplete = feed?.isAtEnd ?? true
+        switch answer {
+        case .bytes(let bytes):
+            record(bytes[...])
+            return Int64(bytes.count)
+        case .later:
+            await steering.wait(isDeaf: isDeaf) { $0.wakes != wakes }
+            return 0
+        case .end: return 0
         }
     }
 
-    private static func read(_ reader: any BodyReader, atMost count: Int) throws -> (BodyRead, [UInt8]) {
-        let room = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
-        defer { unsafe room.deallocate() }
-        var output = unsafe OutputRawSpan(buffer: room, initializedCount: 0)
-        let answer = try reader.read(into: &output)
-        let filled = unsafe output.finalize(for: room)
-        return (answer, unsafe Array(room[..<filled]))
+    /// - Parameter count: How many bytes; `nil` for all that have left, as whoever acknowledges a byte acknowledges those
+    ///   before it.
+    private func acknowledge(_ count: Int64?) {
+        connect(isReused: false)
+        sight.evidence.requestAcknowledged = true
+        let inFlight = sight.evidence.sent - sight.evidence.acknowledged
+        sight.evidence.acknowledged += max(0, min(count ?? inFlight, inFlight))
+        report()
+        guard sight.isBodyAcknowledged, !sight.hasToldOfBody, feed != nil else { return }
+        sight.hasToldOfBody = true
+        sink.transfer(.bodyAcknowledged)
     }
 
-    /// What follows from the bytes, if the script doesn't claim something else.
-    private var likelyOutcome: UploadOutcome {
-        if !evidence.requestAcknowledged { return .notSent }
-        return evidence.isBodyComplete ? .unknown : .incomplete(acknowledged: evidence.acknowledged)
+    private func report() {
+        guard feed != nil, sight.progress != sight.reported, sink.wantsProgress else { return }
+        sight.reported = sight.progress
+        sink.transfer(.progress(sight.progress))
     }
 }

@@ -1,28 +1,41 @@
+public import HTTPTypes
 public import WaybillCore
 
 /// A transport that opens no socket: it reads the body as a real one does, at the pace of a script, and plays what a
 /// server would do. For tests of code that uploads.
 ///
 /// ```swift
+/// let clock = ManualClock()
 /// let transport = ScriptedTransport([.breaking(after: 10), .answering(.ok, body: #"{"id": 7}"#)])
 /// var configuration = UploadSession.Configuration()
-/// configuration.clock = clock             // a ManualClock: no test waits for a retry
+/// configuration.clock = clock             // no test waits for a retry
 /// let session = UploadSession(configuration: configuration, transport: transport)
 ///
 /// async let response = session.upload(form, to: "http://backend.example/upload")
 /// await clock.sleepers(atLeast: 1)
 /// clock.advance(by: .seconds(60))
 /// #expect(try await response.attempts.count == 2)
-/// #expect(transport.transfers[1].body.count == 1_234)
+/// #expect(try transport.transfers[1].form().text("BUSINESSNO") == "20260117-0042")
 /// ```
 ///
-/// Every attempt runs by itself; events come from the threads of Swift's concurrency, in order. Bodies are kept in
-/// memory unless told otherwise.
+/// Which script an attempt plays is said by ``script(_:where:)`` and ``script(_:method:path:)``, and for all other requests
+/// when the transport is made. Every attempt runs by itself; events come from the threads of Swift's concurrency, in
+/// order. Bodies are kept in memory unless told otherwise.
+///
+/// It keeps the contract of ``UploadTransport`` as far as a script can: ``TransportConformance`` is run against it. What
+/// takes a network is not played: no limits in time, no rate limit, no request that is refused for its header fields.
 public final class ScriptedTransport: UploadTransport {
     /// Chooses the script of an attempt: by its request and by how many were started before it.
     public typealias Choice = @Sendable (_ request: TransferRequest, _ number: Int) -> TransferScript
 
+    private struct Rule {
+        let applies: @Sendable (TransferRequest) -> Bool
+        let scripts: [TransferScript]
+        var played = 0
+    }
+
     private struct State {
+        var rules: [Rule] = []
         var transfers: [RecordedTransfer] = []
         var running = 0
         var mostAtOnce = 0
@@ -52,7 +65,32 @@ public final class ScriptedTransport: UploadTransport {
         self.init([script], keepsBodies: keepsBodies)
     }
 
-    /// Starts an attempt.
+    /// Plays these scripts for the requests that are meant, one after the other, and the last one for all that follow.
+    ///
+    /// Of several rules the first that applies counts.
+    ///
+    /// ```swift
+    /// transport.script(.failing(.hostNotFound)) { $0.url.hasPrefix("https:") }
+    /// ```
+    public func script(
+        _ scripts: TransferScript..., where applies: @escaping @Sendable (_ request: TransferRequest) -> Bool
+    ) {
+        state.withLock { $0.rules.append(Rule(applies: applies, scripts: scripts)) }
+    }
+
+    /// Plays these scripts for the requests to a path, which begins with a slash and has no query.
+    ///
+    /// ```swift
+    /// transport.script(.redirecting(to: "/new"), path: "/old")
+    /// transport.script(.unavailable(retryAfter: "2"), .answering(.created), method: .post, path: "/new")
+    /// ```
+    public func script(_ scripts: TransferScript..., method: HTTPRequest.Method? = nil, path: String) {
+        let rule = Rule(
+            applies: { $0.path == path && (method == nil || $0.method == method) }, scripts: scripts)
+        state.withLock { $0.rules.append(rule) }
+    }
+
+    /// Starts an attempt. See ``UploadTransport/start(_:sink:)``.
     public func start(_ request: TransferRequest, sink: any TransferSink) -> any TransferControl {
         let number = state.withLock { state in
             state.transfers.append(RecordedTransfer(request: request))
@@ -64,9 +102,9 @@ public final class ScriptedTransport: UploadTransport {
             return state.transfers.count - 1
         }
         let attempt = ScriptedAttempt(
-            request, choose(request, number), sink: sink,
+            request, ruledScript(for: request) ?? choose(request, number), sink: sink,
             record: { [self] bytes in record(bytes, number) }, isOver: { [self] end in isOver(end, number) })
-        return ScriptedControl(task: Task { await attempt.run() })
+        return ScriptedControl(task: Task { await attempt.run() }, steering: attempt.steering)
     }
 
     /// Everything that was started, in that order.
@@ -77,6 +115,17 @@ public final class ScriptedTransport: UploadTransport {
     public var mostAtOnce: Int { state.withLock { $0.mostAtOnce } }
     /// The most attempts that ran at the same time with this URL.
     public func mostAtOnce(to url: String) -> Int { state.withLock { $0.mostAtOnceByURL[url] ?? 0 } }
+
+    /// The predicates are a user's: they are asked with no lock held.
+    private func ruledScript(for request: TransferRequest) -> TransferScript? {
+        let rules = state.withLock { $0.rules }
+        guard let index = rules.firstIndex(where: { !$0.scripts.isEmpty && $0.applies(request) }) else { return nil }
+        return state.withLock { state in
+            let rule = state.rules[index]
+            state.rules[index].played += 1
+            return rule.scripts[min(rule.played, rule.scripts.count - 1)]
+        }
+    }
 
     private func record(_ bytes: ArraySlice<UInt8>, _ number: Int) {
         state.withLock { state in
@@ -94,28 +143,11 @@ public final class ScriptedTransport: UploadTransport {
     }
 }
 
-/// What a ``ScriptedTransport`` saw of one attempt.
-public struct RecordedTransfer: Sendable {
-    /// The request as the transport got it.
-    public let request: TransferRequest
-    /// The bytes of the body that were taken, unless they are not kept.
-    public internal(set) var body: [UInt8] = []
-    /// How many bytes of the body were taken.
-    public internal(set) var bytesTaken: Int64 = 0
-    /// How it ended; `nil` while it runs.
-    public internal(set) var end: TransferEnd?
-
-    init(request: TransferRequest) {
-        self.request = request
+extension TransferRequest {
+    /// The path of the URL, without its query: `/upload`.
+    fileprivate var path: String {
+        let afterScheme = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
+        let path = afterScheme.drop { !"/?#".contains($0) }.prefix { !"?#".contains($0) }
+        return path.isEmpty ? "/" : String(path)
     }
-}
-
-private struct ScriptedControl: TransferControl {
-    let task: Task<Void, Never>
-
-    func cancel() { task.cancel() }
-    // A script has its own pace.
-    func pause() {}
-    func resume() {}
-    func limit(to rate: ByteCount?) {}
 }

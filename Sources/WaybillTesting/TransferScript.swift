@@ -1,34 +1,58 @@
 public import HTTPTypes
 public import WaybillCore
 
-/// What a ``ScriptedTransport`` plays for one attempt, step by step. A script without an end answers 200.
+/// What a ``ScriptedTransport`` plays for one attempt, step by step: what the peer takes, what it says, how it lets go.
 ///
 /// ```swift
-/// let lost = TransferScript([.connect, .take(1_000), .fail(.connectionLost)])
-/// let busy = TransferScript.answering(503, headers: [.retryAfter: "2"])
+/// let lost: TransferScript = [.connect, .takeHead, .take(1_000), .fail(.connectionLost)]
+/// let busy = TransferScript.unavailable(retryAfter: "2")
+/// let slow: TransferScript = [
+///     .connect, .takeAtRate(nil, perSecond: .kibibytes(10), clock: clock), .delay(.seconds(30), clock: clock), .answer(.ok),
+/// ]
 /// ```
+///
+/// What the attempt claims at its end follows from its steps, by the rules that the real transport keeps: a connection
+/// that is lost after ten bytes leaves the upload `incomplete`, one that is lost after the last byte leaves it `unknown`,
+/// and a 200 that comes before the whole body was taken is no success. A script that takes or answers before it connects
+/// connects first; one without an end takes what is left and answers 200.
 public struct TransferScript: Sendable, ExpressibleByArrayLiteral {
-    /// One step.
+    /// One step. While the attempt is paused by its control, no step begins and no byte is taken.
     public enum Step: Sendable {
-        /// A connection is at hand.
+        /// A fresh connection is at hand.
         case connect
-        /// Takes so many bytes of the body, or what is left, in pieces of at most 16 KiB; all are acknowledged.
+        /// A connection is at hand that carried an earlier request, and may have died since.
+        case connectReused
+        /// The peer acknowledges the head of the request, and no byte of its body.
+        case takeHead
+        /// The peer takes so many bytes of the body, or what is left of it, in pieces of at most 16 KiB, and acknowledges
+        /// them.
         case take(Int64)
-        /// Takes the rest of the body and acknowledges its last byte.
+        /// The peer takes the rest of the body and acknowledges its last byte.
         case takeRest
-        /// Takes so many bytes that the peer never acknowledges.
+        /// The peer takes so many bytes (`nil`: the rest) as evenly as ten pieces a second are, and acknowledges them. The
+        /// time is the clock's: a test moves it.
+        case takeAtRate(Int64?, perSecond: ByteCount, clock: ManualClock)
+        /// So many bytes leave, which the peer does not acknowledge: they are in buffers, or lost.
         case takeUnacknowledged(Int64)
-        /// A response head is seen, and its body is not; an answer may follow.
+        /// The peer acknowledges so many of the bytes that have left; a progress event tells.
+        case acknowledge(Int64)
+        /// From here on the counts are worth this much, as behind a proxy or under TLS. At first they are exact.
+        case accuracy(ProgressAccuracy)
+        /// The head of a final response is seen, and its body is not; an answer or a failure may follow.
         case head(HTTPResponse)
-        /// The complete answer: the attempt ends.
+        /// The complete answer: the attempt ends. A success that comes before the whole body is acknowledged ends it in
+        /// ``TransferError/Code/bodyNotTaken``.
         case answer(HTTPResponse, body: [UInt8])
         /// The attempt ends in an error. Without an outcome, what follows from the bytes is claimed.
         case fail(TransferError.Code, outcome: UploadOutcome?)
         /// Waits until the gate is opened.
         case wait(ScriptGate)
+        /// Waits until the clock was moved so far.
+        case delay(Duration, clock: ManualClock)
         /// Waits until the attempt is cancelled.
         case hang
-        /// Deaf to cancelling from here on, as a peer is whose answer is already on its way.
+        /// Deaf to cancelling from here on, as a peer is whose answer is already on its way. The waits at gates and clocks
+        /// end all the same.
         case ignoreCancel
     }
 
@@ -44,24 +68,6 @@ public struct TransferScript: Sendable, ExpressibleByArrayLiteral {
     public init(arrayLiteral elements: Step...) {
         self.init(elements)
     }
-
-    /// Takes everything and answers.
-    public static func answering(
-        _ status: HTTPResponse.Status = .ok, headers: HTTPFields = [:], body: String = ""
-    ) -> TransferScript {
-        [.connect, .takeRest, .answer(status, headers: headers, body: body)]
-    }
-
-    /// Fails before anybody is connected.
-    public static func failing(_ code: TransferError.Code) -> TransferScript { [.fail(code)] }
-
-    /// Takes so many bytes and loses the connection.
-    public static func breaking(after bytes: Int64) -> TransferScript {
-        [.connect, .take(bytes), .fail(.connectionLost)]
-    }
-
-    /// Takes everything and never answers; ends when it is cancelled.
-    public static let silent: TransferScript = [.connect, .takeRest, .hang]
 }
 
 extension TransferScript.Step {
@@ -72,9 +78,9 @@ extension TransferScript.Step {
         .answer(HTTPResponse(status: status, headerFields: headers), body: Array(body.utf8))
     }
 
-    /// A response head is seen.
-    public static func head(_ status: HTTPResponse.Status) -> TransferScript.Step {
-        .head(HTTPResponse(status: status))
+    /// The head of a final response is seen.
+    public static func head(_ status: HTTPResponse.Status, headers: HTTPFields = [:]) -> TransferScript.Step {
+        .head(HTTPResponse(status: status, headerFields: headers))
     }
 
     /// The attempt ends in an error; its outcome is what follows from the bytes.

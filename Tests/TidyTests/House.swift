@@ -12,7 +12,7 @@ enum House {
         "WaybillJPEG": ["WaybillCore", "CWaybillJPEG"],
         "WaybillCurl": ["WaybillCore", "CWaybillCurl", "HTTPTypes", "Logging"],
         "Waybill": ["WaybillCore", "WaybillMultipart", "WaybillJPEG", "WaybillCurl", "HTTPTypes", "Logging"],
-        "WaybillTesting": ["WaybillCore", "HTTPTypes"],
+        "WaybillTesting": ["WaybillCore", "WaybillMultipart", "HTTPTypes"],
         "WaybillCLI": ["Waybill", "WaybillCurl", "ArgumentParser", "Logging", "HTTPTypes"],
     ]
 
@@ -29,11 +29,10 @@ enum House {
         "CWaybillFiles": "WaybillMultipart", "CWaybillJPEG": "WaybillJPEG", "CWaybillCurl": "WaybillCurl",
     ]
 
-    /// Where the tests of a target are, if not in `Tests/<target>Tests`. A fence is tested through its owner, the
-    /// doubles through the suites that stand on them.
+    /// Where the tests of a target are, if not in `Tests/<target>Tests`. A fence is tested through its owner.
     static let testFolders = [
         "CWaybillFiles": "WaybillMultipartTests", "CWaybillJPEG": "WaybillJPEGTests",
-        "CWaybillCurl": "WaybillCurlTests", "WaybillCLI": "CLITests", "WaybillTesting": "WaybillTests",
+        "CWaybillCurl": "WaybillCurlTests", "WaybillCLI": "CLITests",
     ]
 
     static let longestFile = 400

@@ -9,7 +9,7 @@ import WaybillTesting
     @Test func `it tells what a real one would tell, in that order`() async throws {
         let sink = RecordingSink()
         let transport = ScriptedTransport(.answering(.created, body: "done"))
-        _ = transport.start(request(40_000), sink: sink)
+        _ = transport.start(.put(40_000), sink: sink)
         let events = try await sink.events.waitUntil { $0.last?.hasPrefix("ended") == true }
         #expect(
             events == [
@@ -29,7 +29,7 @@ import WaybillTesting
         ]
         for (script, outcome) in scripts {
             let sink = RecordingSink()
-            _ = ScriptedTransport(script).start(request(10), sink: sink)
+            _ = ScriptedTransport(script).start(.put(10), sink: sink)
             try await sink.events.waitUntil { $0.last?.hasPrefix("ended") == true }
             #expect(sink.outcome.value == outcome)
         }
@@ -38,7 +38,7 @@ import WaybillTesting
     @Test func `a cancel ends a hanging attempt, and later ones do nothing`() async throws {
         let sink = RecordingSink()
         let gate = ScriptGate()
-        let control = ScriptedTransport([.connect, .take(5), .wait(gate), .hang]).start(request(10), sink: sink)
+        let control = ScriptedTransport([.connect, .take(5), .wait(gate), .hang]).start(.put(10), sink: sink)
         await gate.arrivals(atLeast: 1)
         control.cancel()
         control.cancel()
@@ -61,34 +61,4 @@ import WaybillTesting
         try await sink.events.waitUntil { $0.last == "ended 200" }
         #expect(transport.transfers.first?.body == [1, 2, 3])
     }
-
-    private func request(_ count: Int) -> TransferRequest {
-        TransferRequest(
-            method: .put, url: "http://host.example/", body: DataBody([UInt8](repeating: 1, count: count)))
-    }
-}
-
-private final class RecordingSink: TransferSink {
-    let events = Watched<[String]>([])
-    let outcome = Watched<UploadOutcome?>(nil)
-
-    var wantsProgress: Bool { true }
-
-    func transfer(_ event: TransferEvent) {
-        switch event {
-        case .connected: add("connected")
-        case .progress(let progress): add("progress \(progress.acknowledged)")
-        case .bodyAcknowledged: add("bodyAcknowledged")
-        case .responseHead(let head): add("head \(head.status.code)")
-        case .ended(let end):
-            switch end.result {
-            case .success(let response): add("ended \(response.head.status.code)")
-            case .failure(let error):
-                outcome.update { $0 = error.outcome }
-                add("ended \(error.code)")
-            }
-        }
-    }
-
-    private func add(_ name: String) { events.update { $0.append(name) } }
 }

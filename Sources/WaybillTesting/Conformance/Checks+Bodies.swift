@@ -1,0 +1,86 @@
+import HTTPTypes
+import WaybillCore
+
+// What is done with the body of a request.
+
+extension TransportConformance {
+    static let bodyChecks = [
+        Check("a body of known length arrives byte for byte", deliversKnown),
+        Check("a body of unknown length arrives byte for byte", deliversUnknown),
+        Check("a body that has nothing now is asked again when it wakes the transport", wakes),
+        Check("a body's reader is closed once, before the end is told", closesOnce),
+        Check("a body is not read after its end", stopsAtEnd),
+        Check("a body that fails ends the attempt with its error as the cause", failsWithBody),
+    ]
+
+    private static func deliversKnown(_ ground: ConformanceGround) async throws(TestingError) {
+        for count in [0, 1, 200_000] { try await deliver(ProbeBody(.whole(count)), ground) }
+    }
+
+    private static func deliversUnknown(_ ground: ConformanceGround) async throws(TestingError) {
+        for count in [0, 1, 200_000] { try await deliver(ProbeBody(.whole(count), announcesLength: false), ground) }
+    }
+
+    private static func deliver(_ body: ProbeBody, _ ground: ConformanceGround) async throws(TestingError) {
+        let attempt = try await ground.start(body, .answer(200, text: "taken"))
+        let response = try await attempt.response()
+        try attempt.expect(response.head.status.code == 200, "the status is \(response.head.status.code), not 200")
+        try attempt.expect(response.body == Array("taken".utf8), "the body of the answer is not what was sent")
+        let received = try await ground.body(at: attempt.url)
+        try attempt.expect(received.count == body.count, "\(received.count) of \(body.count) bytes arrived")
+        let difference = received.indices.first { received[$0] != ProbeBody.byte(at: $0) }
+        try attempt.expect(difference == nil, "byte \(difference ?? 0) is not what was sent")
+    }
+
+    private static func wakes(_ ground: ConformanceGround) async throws(TestingError) {
+        let body = ProbeBody(.inTwo(2_000, first: 1_000))
+        let attempt = try await ground.start(body, .answer(200))
+        try await attempt.wait(for: "the body was not read to where it answers later") { $0.laters > 0 }
+        body.goOn()
+        _ = try await attempt.response()
+        let received = try await ground.body(at: attempt.url)
+        try attempt.expect(received == body.bytes, "the bytes are not what was sent")
+        try await deliver(ProbeBody(.inPieces(50_000, of: 1_000)), ground)
+        try await deliver(ProbeBody(.inPieces(50_000, of: 1_000), announcesLength: false), ground)
+    }
+
+    private static func closesOnce(_ ground: ConformanceGround) async throws(TestingError) {
+        for scenario in Scenario.all {
+            let transport = ground.makeTransport()
+            let attempt = try await scenario.run(on: transport, ground)
+            _ = try await attempt.end()
+            try await ground.letOthersRun(on: transport)
+            guard let atEnd = attempt.log.state.value.bodyAtEnd, let now = attempt.body?.state.value else { continue }
+            try attempt.expect(now.readers <= 1, "\(scenario.name): one attempt asked for \(now.readers) readers")
+            try attempt.expect(
+                atEnd.closes == atEnd.readers,
+                "\(scenario.name): when the end was told, \(atEnd.readers) readers had been made and closed \(atEnd.closes) times"
+            )
+            try attempt.expect(now.closes == now.readers, "\(scenario.name): closed \(now.closes) times")
+        }
+    }
+
+    private static func stopsAtEnd(_ ground: ConformanceGround) async throws(TestingError) {
+        let bodies = [
+            ProbeBody(.whole(1_000)), ProbeBody(.whole(1_000), announcesLength: false),
+            ProbeBody(.failing(2_000, after: 500)),
+        ]
+        for body in bodies {
+            let attempt = try await ground.start(body, .answer(200))
+            _ = try await attempt.end()
+            try attempt.expect(!body.state.value.isAskedTooMuch, "the reader was read after it had ended or failed")
+        }
+    }
+
+    private static func failsWithBody(_ ground: ConformanceGround) async throws(TestingError) {
+        let plans: [ProbeBody.Plan] = [.failing(2_000, after: 1_000), .failing(2_000, after: 0), .unreadable(2_000)]
+        for plan in plans {
+            let attempt = try await ground.start(ProbeBody(plan), .silent)
+            let error = try await attempt.failure()
+            try attempt.expect(error.code == .bodyFailed, "the code is \(error.code), not bodyFailed")
+            try attempt.expect(error.cause is ProbeBody.Failure, "the cause is not what the body threw")
+            let isComplete = try await attempt.end().evidence.isBodyComplete
+            try attempt.expect(!isComplete, "the body is said to be complete")
+        }
+    }
+}

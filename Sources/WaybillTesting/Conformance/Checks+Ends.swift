@@ -1,0 +1,93 @@
+import HTTPTypes
+import WaybillCore
+
+// How attempts end.
+
+extension TransportConformance {
+    static let endChecks = [
+        Check("an attempt ends exactly once, and nothing comes after", endsOnce),
+        Check("events come in their order", ordersEvents),
+        Check("an attempt that nobody took is not sent", refused),
+        Check("a transport that is let go lets its attempts end", released),
+    ]
+
+    private static func endsOnce(_ ground: ConformanceGround) async throws(TestingError) {
+        for scenario in Scenario.all {
+            let transport = ground.makeTransport()
+            let attempt = try await scenario.run(on: transport, ground)
+            _ = try await attempt.end()
+            try await ground.letOthersRun(on: transport)
+            try attempt.expect(attempt.log.ends == 1, "\(scenario.name): it ended \(attempt.log.ends) times")
+            guard case .ended? = attempt.log.events.last else {
+                throw attempt.broken("\(scenario.name): the end is not the last event")
+            }
+        }
+    }
+
+    private static func ordersEvents(_ ground: ConformanceGround) async throws(TestingError) {
+        let attempt = try await ground.start(ProbeBody(.inPieces(200_000, of: 50_000)), .answer(201))
+        let response = try await attempt.response()
+        let names = attempt.log.course.map { EventLog.describe($0).prefix { $0.isLetter } }
+        try attempt.expect(names.first == "connected", "the first event is not connected")
+        for name in ["connected", "bodyAcknowledged", "responseHead"] {
+            let count = names.count { $0 == name }
+            try attempt.expect(count == 1, "\(name) came \(count) times instead of once")
+        }
+        for case .responseHead(let head) in attempt.log.course {
+            try attempt.expect(head.status == response.head.status, "the head and the response differ in status")
+        }
+        // The head of an answer may be read before it is seen that the last byte was acknowledged. The counts may not:
+        // after the last byte there are no others.
+        let rest = names.drop { $0 != "bodyAcknowledged" }
+        try attempt.expect(!rest.contains("progress"), "progress came after bodyAcknowledged")
+    }
+
+    private static func refused(_ ground: ConformanceGround) async throws(TestingError) {
+        let attempt = try await ground.start(ProbeBody(.whole(1_000)), .refuse)
+        let error = try await attempt.failure()
+        try attempt.expect(error.outcome == .notSent, "the outcome is \(error.outcome), not notSent")
+        try attempt.expect(attempt.log.course.count == 1, "something but the end was reported")
+    }
+
+    private static func released(_ ground: ConformanceGround) async throws(TestingError) {
+        let body = ProbeBody(.inTwo(2_000, first: 1_000))
+        // The only reference is that of the call.
+        let attempt = try await ground.start(body, .answer(200), on: ground.makeTransport())
+        try await attempt.wait(for: "the body was not read to where it answers later") { $0.laters > 0 }
+        body.goOn()
+        _ = try await attempt.response()
+    }
+}
+
+/// One way in which an attempt can go.
+struct Scenario: Sendable {
+    let name: String
+    let behaviour: ConformanceBehaviour
+    let plan: ProbeBody.Plan
+    var isCancelled = false
+
+    static let all = [
+        Scenario(name: "answered", behaviour: .answer(200), plan: .inPieces(20_000, of: 10_000)),
+        Scenario(name: "answered with a no", behaviour: .answer(503), plan: .whole(1_000)),
+        Scenario(name: "refused", behaviour: .refuse, plan: .whole(1_000)),
+        Scenario(name: "cut in its body", behaviour: .cutBody(after: 1_000), plan: .whole(large)),
+        Scenario(name: "cut in the head of the answer", behaviour: .cutHead, plan: .whole(1_000)),
+        Scenario(name: "cut in the answer", behaviour: .cutAnswer, plan: .whole(1_000)),
+        Scenario(name: "cancelled", behaviour: .silent, plan: .inTwo(2_000, first: 1_000), isCancelled: true),
+        Scenario(name: "let down by its body", behaviour: .silent, plan: .failing(2_000, after: 1_000)),
+        Scenario(name: "left without a body", behaviour: .silent, plan: .unreadable(1_000)),
+    ]
+
+    /// More than the buffers between two programs hold.
+    static let large = 32 << 20
+
+    func run(
+        on transport: any UploadTransport, _ ground: ConformanceGround
+    ) async throws(TestingError) -> ConformanceAttempt {
+        let attempt = try await ground.start(ProbeBody(plan), behaviour, on: transport)
+        guard isCancelled else { return attempt }
+        try await attempt.wait(for: "the body was not read to where it answers later") { $0.laters > 0 }
+        attempt.control.cancel()
+        return attempt
+    }
+}

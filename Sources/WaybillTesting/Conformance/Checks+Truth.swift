@@ -1,0 +1,105 @@
+import HTTPTypes
+import WaybillCore
+
+// Whether what is reported is true.
+
+extension TransportConformance {
+    static let truthChecks = [
+        Check("progress never goes back, and never beyond the body", countsHonestly),
+        Check("an early no is the answer", takesEarlyNo),
+        Check("an early yes is no success", doubtsEarlyYes),
+        Check("an answer that is cut is no success", doubtsCutAnswers),
+        Check("a connection that is cut within the body leaves it incomplete", leavesIncomplete),
+        Check("no outcome is more certain than what was seen", claimsNoMore),
+    ]
+
+    private static func countsHonestly(_ ground: ConformanceGround) async throws(TestingError) {
+        let count = 200_000
+        let attempt = try await ground.start(ProbeBody(.inPieces(count, of: 20_000)), .answer(200))
+        _ = try await attempt.response()
+        let evidence = try await attempt.end().evidence
+        var last = TransferProgress(sent: 0, acknowledged: 0, accuracy: .exact)
+        for progress in attempt.log.progress {
+            try attempt.expect(
+                progress.sent >= last.sent && progress.acknowledged >= last.acknowledged, "progress went back")
+            try attempt.expect(
+                progress.acknowledged <= progress.sent && progress.sent <= count,
+                "progress says more than was sent, or more than there is")
+            last = progress
+        }
+        try attempt.expect(last.acknowledged == count, "the last progress of a success is not the whole body")
+        try attempt.expect(
+            evidence.sent == count && evidence.acknowledged == count && evidence.isBodyComplete,
+            "the evidence of a success is not the whole body")
+        try attempt.expect(evidence.announced == Int64(count), "the length announced is not that of the body")
+    }
+
+    private static func takesEarlyNo(_ ground: ConformanceGround) async throws(TestingError) {
+        let attempt = try await ground.start(ProbeBody(.whole(Scenario.large)), .answerEarly(413))
+        let response = try await attempt.response()
+        try attempt.expect(response.head.status.code == 413, "the status is \(response.head.status.code), not 413")
+        let evidence = try await attempt.end().evidence
+        try attempt.expect(evidence.sawResponseHead, "the evidence has seen no head of an answer")
+        try attempt.expect(
+            !evidence.isBodyComplete && evidence.sent < Scenario.large, "the whole body is said to have been sent")
+    }
+
+    private static func doubtsEarlyYes(_ ground: ConformanceGround) async throws(TestingError) {
+        let attempt = try await ground.start(ProbeBody(.whole(Scenario.large)), .answerEarly(200)) { options in
+            // A transport that goes on sending after the answer is stopped by this limit.
+            options.limits.stall = .milliseconds(500)
+        }
+        let error = try await attempt.failure()
+        try attempt.expect(error.outcome != .notSent, "the outcome is notSent, though an answer came")
+    }
+
+    private static func doubtsCutAnswers(_ ground: ConformanceGround) async throws(TestingError) {
+        for behaviour: ConformanceBehaviour in [.cutHead, .cutAnswer] {
+            let attempt = try await ground.start(ProbeBody(.whole(1_000)), behaviour)
+            let error = try await attempt.failure()
+            try attempt.expect(error.outcome == .unknown, "\(behaviour): the outcome is \(error.outcome), not unknown")
+        }
+    }
+
+    private static func leavesIncomplete(_ ground: ConformanceGround) async throws(TestingError) {
+        let attempt = try await ground.start(ProbeBody(.whole(Scenario.large)), .cutBody(after: 1_000))
+        let error = try await attempt.failure()
+        guard case .incomplete(let acknowledged) = error.outcome else {
+            throw attempt.broken("the outcome is \(error.outcome), not incomplete")
+        }
+        try attempt.expect(
+            (1_000..<Int64(Scenario.large)).contains(acknowledged), "\(acknowledged) bytes are said to be acknowledged")
+    }
+
+    private static func claimsNoMore(_ ground: ConformanceGround) async throws(TestingError) {
+        for scenario in Scenario.all {
+            let attempt = try await scenario.run(on: ground.makeTransport(), ground)
+            let end = try await attempt.end()
+            let evidence = end.evidence
+            try attempt.expect(
+                evidence.acknowledged <= evidence.sent && evidence.sent <= evidence.announced ?? .max,
+                "\(scenario.name): the evidence contradicts itself")
+            let reported = attempt.log.progress.last
+            try attempt.expect(
+                (reported?.sent ?? 0) <= evidence.sent && (reported?.acknowledged ?? 0) <= evidence.acknowledged,
+                "\(scenario.name): the evidence is less than the progress that was reported")
+            guard case .failure(let error) = end.result else { continue }
+            try attempt.expect(
+                isCovered(error.outcome, by: end),
+                "\(scenario.name): the outcome \(error.outcome) is more certain than the evidence")
+        }
+    }
+
+    /// Whether what was seen allows the claim. Less certain ones are always allowed.
+    private static func isCovered(_ outcome: UploadOutcome, by end: TransferEnd) -> Bool {
+        let evidence = end.evidence
+        return switch outcome {
+        case .notSent:
+            !evidence.requestAcknowledged
+                && (!evidence.isBodyComplete || end.metrics.connection?.isReused == true)
+        case .incomplete(let acknowledged): !evidence.isBodyComplete && acknowledged <= evidence.acknowledged
+        case .rejected: evidence.sawResponseHead
+        case .unknown: true
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import WaybillCore
+
+/// A body that knows what its bytes must be, and writes down what is asked of it.
+final class ProbeBody: UploadBody {
+    /// How it gives its bytes.
+    enum Plan: Sendable {
+        /// All at once.
+        case whole(Int)
+        /// The first bytes; then *later*, until it is told to go on; then the rest.
+        case inTwo(Int, first: Int)
+        /// So many bytes, *later* before each piece of this size, with a wake-up that comes at once from another task.
+        case inPieces(Int, of: Int)
+        /// The first bytes, then an error.
+        case failing(Int, after: Int)
+        /// An error in place of a reader.
+        case unreadable(Int)
+    }
+
+    /// What the failing plans throw.
+    struct Failure: Error, Equatable {}
+
+    struct State: Sendable, CustomStringConvertible {
+        var readers = 0
+        var closes = 0
+        var given = 0
+        var reads = 0
+        /// How often it answered *later*.
+        var laters = 0
+        var mayGoOn = false
+        /// What it was asked after it had ended, failed or was closed.
+        var isAskedTooMuch = false
+        var wake: (@Sendable () -> Void)?
+
+        var description: String {
+            "readers \(readers), closed \(closes), reads \(reads), bytes given \(given), answered later \(laters)"
+                + (isAskedTooMuch ? ", and read again after its end" : "")
+        }
+    }
+
+    let length: Int64?
+    let isReplayable = true
+    let count: Int
+    let state = Observed(State())
+    private let plan: Plan
+
+    init(_ plan: Plan, announcesLength: Bool = true) {
+        self.plan = plan
+        switch plan {
+        case .whole(let count), .inTwo(let count, _), .inPieces(let count, _), .failing(let count, _),
+            .unreadable(let count):
+            self.count = count
+        }
+        length = announcesLength ? Int64(count) : nil
+    }
+
+    /// What the server has to receive.
+    var bytes: [UInt8] { (0..<count).map(Self.byte) }
+
+    /// A period that is no multiple of any buffer's size, so that a lost or doubled piece shows.
+    static func byte(at index: Int) -> UInt8 { UInt8(truncatingIfNeeded: index % 251) }
+
+    /// Ends the wait of ``Plan/inTwo(_:first:)``.
+    func goOn() {
+        let wake = state.update { state in
+            state.mayGoOn = true
+            return state.wake
+        }
+        wake?()
+    }
+
+    func makeReader(wake: @escaping @Sendable () -> Void) throws -> any BodyReader {
+        if case .unreadable = plan { throw Failure() }
+        state.update { state in
+            state.readers += 1
+            state.wake = wake
+        }
+        return Reader(plan, state, wake)
+    }
+
+    private final class Reader: BodyReader {
+        private let plan: Plan
+        private let state: Observed<State>
+        private let wake: @Sendable () -> Void
+        private var position = 0
+        private var hasPaused = false
+        private var isOver = false
+
+        init(_ plan: Plan, _ state: Observed<State>, _ wake: @escaping @Sendable () -> Void) {
+            self.plan = plan
+            self.state = state
+            self.wake = wake
+        }
+
+        func read(into output: inout OutputRawSpan) throws -> BodyRead {
+            let isTooMuch = isOver
+            let mayGoOn = state.update { state in
+                state.reads += 1
+                if isTooMuch { state.isAskedTooMuch = true }
+                return state.mayGoOn
+            }
+            switch plan {
+            case .whole(let count): return give(upTo: count, of: count, to: &output)
+            case .inTwo(let count, let first):
+                if position == first, !mayGoOn { return later() }
+                return give(upTo: position < first ? first : count, of: count, to: &output)
+            case .inPieces(let count, let piece):
+                hasPaused.toggle()
+                if hasPaused, position < count {
+                    Task { [wake] in wake() }
+                    return later()
+                }
+                return give(upTo: min(count, position + piece), of: count, to: &output)
+            case .failing(let count, let limit):
+                if position < limit { return give(upTo: limit, of: count, to: &output) }
+                isOver = true
+                throw Failure()
+            case .unreadable:
+                throw Failure()
+            }
+        }
+
+        func close() {
+            isOver = true
+            state.update { $0.closes += 1 }
+        }
+
+        private func later() -> BodyRead {
+            state.update { $0.laters += 1 }
+            return .later
+        }
+
+        private func give(upTo end: Int, of count: Int, to output: inout OutputRawSpan) -> BodyRead {
+            guard position < count else {
+                isOver = true
+                return .end
+            }
+            let size = min(end - position, output.freeCapacity)
+            for index in position..<position + size { output.append(ProbeBody.byte(at: index)) }
+            position += size
+            state.update { $0.given += size }
+            return .bytes(size)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import HTTPTypes
+import WaybillCore
+public import WaybillMultipart
+
+/// A form as a server would read it: what was sent, taken apart by our parser, to be compared in a test.
+///
+/// ```swift
+/// let form = try transport.transfers[0].form()
+/// #expect(form.names == ["TOKEN", "BUSINESSNO", "FILE"])
+/// #expect(try form.text("BUSINESSNO") == "20260117-0042")
+/// let file = try form.part("FILE")
+/// #expect(file.fileName == "IDFrontImage.jpg")
+/// #expect(file.bytes.count <= 102_400)
+/// ```
+///
+/// What is not there is thrown as a ``TestingError`` whose description lists what is, by name, type and size and without the
+/// content, which may be secret. It depends on no test framework: a throwing test fails in Swift Testing and in XCTest.
+public struct RecordedForm: Sendable {
+    /// The parts, in order.
+    public let parts: [RecordedPart]
+
+    /// Takes a body apart, wherever it comes from.
+    ///
+    /// - Throws: ``TestingError/Code/notAForm``, with the parser's error underneath.
+    public init(
+        body: [UInt8], contentType: String, limits: MultipartLimits = MultipartLimits()
+    ) throws(TestingError) {
+        do {
+            var parser = try MultipartParser(contentType: contentType, limits: limits)
+            var collector = Collector()
+            try parser.feed(body.span, to: &collector)
+            try parser.finish()
+            parts = collector.parts
+        } catch {
+            throw TestingError(.notAForm, "These \(body.count) bytes are no whole form: \(error)", cause: error)
+        }
+    }
+
+    /// The names of the parts, in order, each as often as it occurs.
+    public var names: [String] { parts.map(\.name) }
+
+    /// The one part of a name.
+    ///
+    /// - Throws: ``TestingError/Code/noSuchPart`` or ``TestingError/Code/severalParts``.
+    public func part(_ name: String) throws(TestingError) -> RecordedPart {
+        let found = parts(named: name)
+        guard let part = found.first else { throw TestingError(.noSuchPart, "No part \"\(name)\". \(self)") }
+        guard found.count == 1 else {
+            throw TestingError(.severalParts, "\(found.count) parts are called \"\(name)\"; ask parts(named:). \(self)")
+        }
+        return part
+    }
+
+    /// All parts of a name, in order; none is no error.
+    public func parts(named name: String) -> [RecordedPart] {
+        // By bytes, as servers do: Swift takes two spellings of one letter for equal.
+        parts.filter { $0.name.utf8.elementsEqual(name.utf8) }
+    }
+
+    /// The text of the one part of a name.
+    ///
+    /// - Throws: ``TestingError/Code/noSuchPart``, ``TestingError/Code/severalParts`` or ``TestingError/Code/notText``.
+    public func text(_ name: String) throws(TestingError) -> String {
+        try part(name).text
+    }
+
+    private struct Collector: MultipartHandler {
+        var parts: [RecordedPart] = []
+
+        mutating func partBegan(_ head: MultipartPartHead) {
+            parts.append(RecordedPart(head))
+        }
+
+        mutating func partData(_ bytes: Span<UInt8>) {
+            unsafe bytes.withUnsafeBufferPointer { unsafe parts[parts.count - 1].bytes.append(contentsOf: $0) }
+        }
+
+        mutating func partEnded() {}
+    }
+}
+
+extension RecordedForm: CustomStringConvertible {
+    /// Names, types and sizes; no content.
+    public var description: String {
+        parts.isEmpty ? "The form has no parts." : "The form has: \(parts.map(\.description).joined(separator: "; "))."
+    }
+}
+
+extension RecordedForm: CustomReflectable {
+    /// The parts without their content.
+    public var customMirror: Mirror { Mirror(self, children: ["parts": parts.map(\.description)]) }
+}
+
+extension RecordedTransfer {
+    /// The body as a form.
+    ///
+    /// - Throws: ``TestingError/Code/notAForm`` when it is none, or when the script took only some of it;
+    ///   ``TestingError/Code/bodyNotKept``.
+    public func form(limits: MultipartLimits = MultipartLimits()) throws(TestingError) -> RecordedForm {
+        guard let sent = request.body else { throw TestingError(.notAForm, "The request has no body.") }
+        guard bytesTaken == Int64(body.count) else {
+            throw TestingError(.bodyNotKept, "The body was not kept. Make the transport with keepsBodies: true.")
+        }
+        if let length = sent.length, bytesTaken < length {
+            throw TestingError(
+                .notAForm,
+                "The script took \(bytesTaken) of \(length) bytes: the form is not whole. Look at an attempt that "
+                    + "took all of it.")
+        }
+        guard let type = request.headers[.contentType] ?? sent.contentType else {
+            throw TestingError(.notAForm, "The request has no Content-Type.")
+        }
+        return try RecordedForm(body: body, contentType: type, limits: limits)
+    }
+}

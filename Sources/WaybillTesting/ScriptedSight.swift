@@ -1,0 +1,75 @@
+import HTTPTypes
+import WaybillCore
+
+/// What a scripted attempt has seen so far, and what follows from it.
+struct ScriptedSight {
+    var evidence = TransferEvidence()
+    var connection: TransferConnection?
+    var head: HTTPResponse?
+    var accuracy = ProgressAccuracy.exact
+    /// The last position that was told; the beginning needs no telling.
+    var reported = TransferProgress(sent: 0, acknowledged: 0, accuracy: .exact)
+    var hasToldOfBody = false
+
+    var progress: TransferProgress {
+        TransferProgress(sent: evidence.sent, acknowledged: evidence.acknowledged, accuracy: accuracy)
+    }
+
+    var isBodyAcknowledged: Bool { evidence.isBodyComplete && evidence.acknowledged == evidence.sent }
+
+    /// What may be believed, by the table that the real transport has (Docs/Architecture.md, "What may be believed").
+    private var outcome: UploadOutcome {
+        switch (evidence.requestAcknowledged, evidence.isBodyComplete) {
+        case (false, false): .notSent
+        case (false, true): connection?.isReused == true ? .notSent : .unknown
+        case (true, false): .incomplete(acknowledged: evidence.acknowledged)
+        case (true, true): .unknown
+        }
+    }
+
+    func error(
+        _ code: TransferError.Code, _ message: String, outcome claimed: UploadOutcome? = nil, cause: (any Error)? = nil
+    ) -> TransferError {
+        TransferError(code, message, outcome: claimed ?? outcome, status: head?.status, cause: cause)
+    }
+
+    func end(_ result: Result<TransferResponse, TransferError>) -> TransferEnd {
+        var metrics = TransferMetrics()
+        metrics.connection = connection
+        return TransferEnd(result: result, evidence: evidence, metrics: metrics)
+    }
+}
+
+/// How fast a peer takes bytes, by a clock that a test moves.
+struct Pace {
+    private let rate: ByteCount
+    private let clock: ManualClock
+    private let start: ManualClock.Instant
+    var taken: Int64 = 0
+    /// A sleep that was cut short is not tried again.
+    var isHurried = false
+
+    init(_ rate: ByteCount, _ clock: ManualClock) {
+        self.rate = rate
+        self.clock = clock
+        start = clock.now
+    }
+
+    /// Ten pieces a second.
+    var piece: Int64 { max(1, rate.bytes / 10) }
+
+    /// Sleeps until so many more bytes are due.
+    ///
+    /// - Returns: Whether they are; a cancelled task's never become so.
+    func isDue(_ count: Int64) async -> Bool {
+        guard !isHurried else { return true }
+        let (seconds, rest) = (taken + count).quotientAndRemainder(dividingBy: max(1, rate.bytes))
+        let due = Duration.seconds(seconds) + .nanoseconds(rest * 1_000_000_000 / max(1, rate.bytes))
+        do {
+            try await clock.sleep(until: start.advanced(by: due))
+            return true
+        } catch {
+            return false
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillCurl
+import WaybillTesting
+
+/// The contract of transports, held against the real one, the double, and some that break it.
+@Suite(.timeLimit(.minutes(2))) struct ConformanceTests {
+    @Test(arguments: TransportConformance.checks)
+    func `the transport over libcurl keeps the contract`(check: TransportConformance.Check) async throws {
+        try await check.run(against: { CurlTransport() }, server: LoopbackConformanceServer(), patience: .seconds(60))
+    }
+
+    @Test(arguments: TransportConformance.checks)
+    func `the scripted transport keeps the contract`(check: TransportConformance.Check) async throws {
+        let server = ScriptedConformanceServer()
+        try await check.run(against: { server.makeTransport() }, server: server, patience: .seconds(60))
+    }
+
+    /// To which checks a fault is shown.
+    enum Shown {
+        /// To all of them.
+        case toAll
+        /// To those that must find it: whether others meet what comes after the end is a matter of moments.
+        case toThese
+        /// To those that must find it, with little patience, for it leaves each of them waiting.
+        case inHaste
+    }
+
+    /// Which checks find which fault.
+    private static let findings: [(BrokenTransport.Fault, Shown, Set<String>)] = [
+        (.endsTwice, .toThese, ["an attempt ends exactly once, and nothing comes after"]),
+        (.tellsAfterEnd, .toThese, ["an attempt ends exactly once, and nothing comes after"]),
+        (.connectsTwice, .toAll, ["events come in their order"]),
+        (
+            .swallowsCancel, .inHaste,
+            [
+                "a cancel right after the start ends the attempt", "a cancel while the body is sent ends the attempt",
+                "a cancel while the answer is awaited ends the attempt", "a paused attempt can be cancelled",
+            ]
+        ),
+        (.ignoresPause, .toAll, ["a paused attempt asks for no bytes until it is resumed"]),
+        (.succeedsOnCutAnswer, .toAll, ["an early yes is no success", "an answer that is cut is no success"]),
+        (
+            .claimsNotSent, .toAll,
+            [
+                "a cancel while the answer is awaited ends the attempt", "an early yes is no success",
+                "an answer that is cut is no success", "a connection that is cut within the body leaves it incomplete",
+                "no outcome is more certain than what was seen",
+            ]
+        ),
+        (.goesBack, .toAll, ["progress never goes back, and never beyond the body"]),
+        (
+            .countsTooMuch, .toAll,
+            ["progress never goes back, and never beyond the body", "no outcome is more certain than what was seen"]
+        ),
+        (.readsPastEnd, .toAll, ["a body is not read after its end"]),
+        (.leavesReaderOpen, .toAll, ["a body's reader is closed once, before the end is told"]),
+        (.closesTwice, .toAll, ["a body's reader is closed once, before the end is told"]),
+        (.neverWakes, .inHaste, ["a body that has nothing now is asked again when it wakes the transport"]),
+        (
+            .losesByte, .toAll,
+            [
+                "a body of known length arrives byte for byte", "a body of unknown length arrives byte for byte",
+                "a body that has nothing now is asked again when it wakes the transport",
+                "a paused attempt asks for no bytes until it is resumed",
+            ]
+        ),
+        (.dropsCause, .toAll, ["a body that fails ends the attempt with its error as the cause"]),
+        (.doubtsTheNo, .toAll, ["an early no is the answer"]),
+    ]
+
+    @Test(arguments: findings)
+    func `a broken transport fails the checks that are about its fault`(
+        fault: BrokenTransport.Fault, shown: Shown, expected: Set<String>
+    ) async throws {
+        let checks = TransportConformance.checks.filter { shown == .toAll || expected.contains($0.name) }
+        let started = Watched<[any TransferControl]>([])
+        defer { for control in started.value { control.cancel() } }
+        var failed: Set<String> = []
+        for check in checks {
+            let server = ScriptedConformanceServer()
+            do {
+                try await check.run(
+                    against: { BrokenTransport(fault: fault, base: server.makeTransport(), started: started) },
+                    server: server, patience: shown == .inHaste ? .milliseconds(50) : .seconds(60))
+            } catch {
+                #expect(error.code == .notConformant)
+                #expect(error.message.hasPrefix(check.name))
+                failed.insert(check.name)
+            }
+        }
+        #expect(failed == expected)
+    }
+
+    @Test func `every fault is shown to the checks, and every check is named once`() {
+        #expect(Set(Self.findings.map(\.0)).count == BrokenTransport.Fault.allCases.count)
+        #expect(Set(TransportConformance.checks.map(\.name)).count == TransportConformance.checks.count)
+    }
+
+    @Test func `a failure tells what was reported, and a server that can't help is not taken for one`() async throws {
+        let server = ScriptedConformanceServer()
+        let check = try #require(TransportConformance.checks.first { $0.name.hasPrefix("an early no") })
+        let error = await #expect(throws: TestingError.self) {
+            try await check.run(
+                against: {
+                    BrokenTransport(fault: .doubtsTheNo, base: server.makeTransport(), started: Watched([]))
+                }, server: server)
+        }
+        let message = try #require(error).message
+        #expect(message.contains("a response was due"))
+        #expect(message.contains("\n  connected\n  responseHead 413\n  ended: failure connectionLost"))
+
+        let failure = await #expect(throws: TestingError.self) {
+            try await check.run(against: { server.makeTransport() }, server: HelplessServer())
+        }
+        #expect(failure?.code == .serverFailed)
+        #expect(failure?.cause is HelplessServer.Failure)
+    }
+}
+
+private struct HelplessServer: ConformanceServer {
+    struct Failure: Error {}
+
+    func url(for behaviour: ConformanceBehaviour) throws -> String { throw Failure() }
+    func body(at url: String) throws -> [UInt8] { throw Failure() }
+}

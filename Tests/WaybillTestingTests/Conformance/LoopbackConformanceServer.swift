@@ -1,0 +1,45 @@
+import TestSupport
+import WaybillCore
+import WaybillTesting
+
+/// The server of the conformance checks on real sockets. Each URL is a path with a behaviour of its own.
+final class LoopbackConformanceServer: ConformanceServer {
+    private let server: LoopbackServer
+    private let closed: ClosedPort
+    private let paths = Watched(0)
+
+    init() throws {
+        // A small buffer: what a server has not read stays with the client, and shows there.
+        server = try LoopbackServer(receiveBuffer: .kibibytes(64))
+        closed = try ClosedPort()
+    }
+
+    func url(for behaviour: ConformanceBehaviour) -> String {
+        let path = paths.update { count in
+            count += 1
+            return "/\(count)"
+        }
+        guard let behaviour = Self.behaviour(behaviour) else { return closed.url(path) }
+        server.route(path, behaviour)
+        return server.url(path)
+    }
+
+    func body(at url: String) -> [UInt8] {
+        server.requests.last { url.hasSuffix(":\(server.port)\($0.path)") }?.body ?? []
+    }
+
+    private static func behaviour(_ behaviour: ConformanceBehaviour) -> Behaviour? {
+        switch behaviour {
+        case .answer(let status, let text): .respond(status, body: text)
+        // A no closes the connection; a yes leaves it open for the rest of the body, which nobody reads.
+        case .answerEarly(let status) where status < 300: .early(Answer(status), then: .hold)
+        case .answerEarly(let status): .early(Answer(status, headers: [("Connection", "close")]), then: .close(.finish))
+        case .cutBody(let count): .close(afterBodyBytes: count, .abandon)
+        case .cutHead: .answerCut("HTTP/1.1 200 OK\r\nConte")
+        case .cutAnswer: .bodyCut(announced: 8, sent: "half")
+        case .stall(let count): .stall(afterBodyBytes: count)
+        case .silent: .neverAnswer
+        case .refuse: nil
+        }
+    }
+}
