@@ -72,17 +72,22 @@ struct FaultDriver: Sendable {
         route.configure(&options.transfer)
         let request = UploadRequest(
             shape == .rawPUT ? .put : .post, place.url, content: content, options: options)
-        let start = ContinuousClock.now
         let task = session.start(request).onProgress { log.saw($0) }.onCompletion { log.completed($0) }
         let result = await Self.result(of: task)
-        let duration = ContinuousClock.now - start
         try await log.waitForCompletion()
         await session.close()
         withExtendedLifetime((folder, place.holder, route.holder)) {}
         server.stop()
         return Report(
-            result: result, duration: duration, log: log, bodySize: length, requests: server.requests,
+            result: result, duration: duration(log.entries, since: log.start), log: log, bodySize: length,
+            requests: server.requests,
             complaints: server.state.complaints, isDirect: route.isDirect)
+    }
+
+    /// The time that the row's limit is about: what passed since something last moved, or since the start.
+    private func duration(_ entries: FaultLog.Entries, since start: ContinuousClock.Instant) -> Duration {
+        let isAboutMoves = row.limit == .stall || row.limit == .response
+        return (entries.endedAt ?? .now) - (isAboutMoves ? entries.lastMove : start)
     }
 
     private static func form(_ file: String) -> MultipartForm {

@@ -11,10 +11,19 @@ final class FaultLog: Sendable {
         /// How often the log said that an attempt, or the upload, had ended.
         var attemptEnds = 0
         var uploadEnds = 0
+        /// When a snapshot last told of a byte more, or of another phase.
+        var lastMove: ContinuousClock.Instant
+        var endedAt: ContinuousClock.Instant?
+        var position: [String] = []
     }
 
-    private let start = ContinuousClock.now
-    private let storage = Watched(Entries())
+    let start: ContinuousClock.Instant
+    private let storage: Watched<Entries>
+
+    init() {
+        start = .now
+        storage = Watched(Entries(lastMove: start))
+    }
 
     var entries: Entries { storage.value }
     var text: String { entries.lines.map { "\n  \($0)" }.joined() }
@@ -34,7 +43,10 @@ final class FaultLog: Sendable {
     func saw(_ progress: UploadProgress) {
         let position = "sent \(progress.sent), acknowledged \(progress.acknowledged)"
         note("progress: \(progress.phase), \(position)") { entries in
-            if progress.phase.isTerminal { entries.terminalSnapshots += 1 }
+            guard !progress.phase.isTerminal else { return entries.terminalSnapshots += 1 }
+            let position = ["\(progress.phase)", position]
+            if position != entries.position { entries.lastMove = .now }
+            entries.position = position
         }
     }
 
@@ -60,7 +72,10 @@ final class FaultLog: Sendable {
         func log(event: LogEvent) {
             let facts = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             log.note("log: \(event.message) \(facts.joined(separator: " "))") { entries in
-                if event.message == "attempt ended" { entries.attemptEnds += 1 }
+                if event.message == "attempt ended" {
+                    entries.attemptEnds += 1
+                    entries.endedAt = .now
+                }
                 if event.message.description.hasPrefix("upload succeeded")
                     || event.message.description.hasPrefix("upload ended")
                 {
