@@ -114,6 +114,11 @@ int wb_socket_joins(int socket, const char *local_address, int local_port, const
            is_end(&local, local_address, local_port) && is_end(&peer, peer_address, peer_port);
 }
 
+int wb_has_input(int socket) {
+    char byte;
+    return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+}
+
 int wb_tcp_state(int socket, uint64_t *acked, uint64_t *pending) {
     struct tcp_info info;
     memset(&info, 0, sizeof info);

@@ -58,7 +58,7 @@ final class CurlTransfer: @unchecked Sendable {
         }
         asksLeave = request.wantsLeave && engine.expectations.isWorthAsking(origin)
         headers = .headers(of: request, asksLeave: asksLeave)
-        resolve = StringList(request.options.resolve)
+        resolve = .connectTo(request.options.resolve)
         handle.reset()
         handle.configure(for: request, headers: headers, resolve: resolve)
         handle.setCallbacks(transfer: self, engine: engine)
@@ -106,20 +106,28 @@ final class CurlTransfer: @unchecked Sendable {
         self.connection = connection
         // A connection of HTTP/2 is shared; what the kernel counts there is not this transfer's.
         if request.options.httpVersion == .http1 { probe = engine?.sockets.claim(ends, for: self) }
+        if isReused, probe?.hasUnaskedInput == true {
+            ownFailure = (
+                .connectionLost, "The server had closed the connection, or sent an answer that nobody asked for.", nil
+            )
+            return false
+        }
         if isFirst { sink?.transfer(.connected(connection)) }
         if assembler.head?.status.code == 417 { wasRefusedLeave = true }
         return true
     }
 
     /// Whether the server can't have acted on what was sent so far: it asked for the request again without a question
-    /// (417), or no byte of the body was handed over of a request that has one, or no byte of it was acknowledged.
+    /// (417), or no byte of the body was handed over of a request that has one.
     private var maySendAgain: Bool {
         guard (feed?.handedOver ?? 0) == 0 else { return false }
-        return feed != nil || assembler.head?.status.code == 417 || (probe?.sample()?.acknowledged ?? 0) == 0
+        return feed != nil || assembler.head?.status.code == 417
     }
 
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFeed.Answer {
         guard feed != nil else { return .bytes(0) }
+        // libcurl forgets a pause that comes before the connection is there.
+        guard !isPaused else { return .pause }
         let answer = unsafe feed!.fill(buffer)
         if answer == .abort, let failure = feed?.failure {
             ownFailure = (.bodyFailed, "The body can't be read: \(failure)", failure)
@@ -137,7 +145,9 @@ final class CurlTransfer: @unchecked Sendable {
     func takeHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
         do {
             let line = unsafe Span<UInt8>(_unsafeBytes: bytes)
-            if try assembler.takeLine(line), let head = assembler.head { sink?.transfer(.responseHead(head)) }
+            if try assembler.takeLine(line), let head = assembler.head, !isQuestionRefused(head) {
+                sink?.transfer(.responseHead(head))
+            }
             return true
         } catch {
             refuse(error)
@@ -158,6 +168,11 @@ final class CurlTransfer: @unchecked Sendable {
     func socketWillBeLetGo() {
         if let easy { mostSent = max(mostSent, easy.offset(CURLINFO_SIZE_UPLOAD_T)) }
         probe?.letGo()
+    }
+
+    /// Whether the head is a 417 to our own question, after which the request goes out again without it.
+    private func isQuestionRefused(_ head: HTTPResponse) -> Bool {
+        asksLeave && !wasRefusedLeave && head.status.code == 417
     }
 
     private func refuse(_ failure: ResponseAssembler.Failure) {
@@ -205,7 +220,8 @@ final class CurlTransfer: @unchecked Sendable {
     /// The position in the body, and whether the peer has acknowledged all of the request.
     private func look() -> (TransferProgress, isRequestAcknowledged: Bool) {
         guard connection != nil else { return (TransferProgress(sent: 0, acknowledged: 0, accuracy: accuracy), false) }
-        let sent = easy!.offset(CURLINFO_SIZE_UPLOAD_T)
+        // Of a body of unknown length, libcurl counts the framing of its chunks too.
+        let sent = min(easy!.offset(CURLINFO_SIZE_UPLOAD_T), feed?.handedOver ?? 0)
         guard let sample = probe?.sample() else {
             return (TransferProgress(sent: sent, acknowledged: sent, accuracy: .estimated), isHandedOver(sent))
         }
@@ -221,6 +237,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     private var accuracy: ProgressAccuracy {
+        if let feed, feed.length == nil { return .estimated }
         if request.options.httpVersion == .http2 || request.url.lowercased().hasPrefix("https:") { return .estimated }
         return request.options.proxy == nil ? .exact : .acknowledgedByProxy
     }
@@ -318,7 +335,7 @@ final class CurlTransfer: @unchecked Sendable {
         return .failure(
             TransferError(
                 code, isOwn || detail.isEmpty ? message : "\(message) (\(detail))",
-                outcome: OutcomeTable.outcome(of: evidence, isReused: connection?.isReused ?? false),
+                outcome: OutcomeTable.outcome(of: evidence),
                 transportCode: isOwn ? nil : quoted, status: assembler.head?.status, cause: cause))
     }
 

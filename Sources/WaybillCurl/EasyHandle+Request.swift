@@ -17,8 +17,9 @@ extension EasyHandle {
         set(CURLOPT_QUICK_EXIT, true)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
         set(CURLOPT_PROXY, request.options.proxy ?? "")
+        set(CURLOPT_NOPROXY, "")
         set(CURLOPT_HTTPHEADER, headers)
-        if unsafe resolve.first != nil { set(CURLOPT_RESOLVE, resolve) }
+        if unsafe resolve.first != nil { set(CURLOPT_CONNECT_TO, resolve) }
         configureMethod(request)
         configureTLS(request.options)
         configureLimits(request)
@@ -60,8 +61,7 @@ extension EasyHandle {
 
     private func configureLimits(_ request: TransferRequest) {
         // The engine's own watch decides; libcurl's limit stands behind it, because its default is 300 s.
-        let connect = request.options.limits.connect + .seconds(5)
-        set(CURLOPT_CONNECTTIMEOUT_MS, connect.wholeMilliseconds)
+        set(CURLOPT_CONNECTTIMEOUT_MS, request.options.limits.connect.wholeMilliseconds + 5_000)
         if case .above(_, let wait) = request.options.expectContinue {
             set(CURLOPT_EXPECT_100_TIMEOUT_MS, max(1, wait.wholeMilliseconds))
         }
@@ -102,6 +102,36 @@ extension StringList {
     }
 }
 
+extension StringList {
+    /// `host:port:address` as libcurl's `host:port:address:port`.
+    ///
+    /// `CURLOPT_RESOLVE` would take the entries as they are, but puts them into the name cache that all transfers of the
+    /// engine share, where they would lead later uploads astray. This way they hold for one transfer and its connection.
+    static func connectTo(_ entries: [String]) -> StringList {
+        var list = StringList()
+        for entry in entries {
+            guard let (host, port, address) = parts(of: entry) else { continue }
+            let place = address.contains(":") && !address.hasPrefix("[") ? "[\(address)]" : address
+            list.append("\(host == "*" ? "" : host):\(port):\(place):\(port)")
+        }
+        return list
+    }
+
+    /// Host (in brackets when it is an IPv6 address), port and address of an entry; `nil` when it is not one.
+    static func parts(of entry: String) -> (host: Substring, port: Substring, address: Substring)? {
+        let hostEnd =
+            entry.hasPrefix("[") ? entry.firstIndex(of: "]").map { entry.index(after: $0) } : entry.firstIndex(of: ":")
+        guard let hostEnd, hostEnd < entry.endIndex, entry[hostEnd] == ":", hostEnd > entry.startIndex else {
+            return nil
+        }
+        let rest = entry[entry.index(after: hostEnd)...]
+        guard let portEnd = rest.firstIndex(of: ":"), let port = UInt16(rest[..<portEnd]), port > 0 else { return nil }
+        // Of several addresses the first; a connection has one.
+        let address = rest[rest.index(after: portEnd)...].prefix { $0 != "," }
+        return address.isEmpty ? nil : (entry[..<hostEnd], rest[..<portEnd], address)
+    }
+}
+
 extension TransferRequest {
     /// libcurl's own threshold: below it, the question takes longer than the body.
     private static let leastAsked: Int64 = 1 << 20
@@ -116,6 +146,7 @@ extension TransferRequest {
 extension Duration {
     var wholeMilliseconds: Int {
         let (seconds, attoseconds) = components
-        return Int(seconds) * 1_000 + Int(attoseconds / 1_000_000_000_000_000)
+        // Eleven days are as good as for ever, and keep every sum and every C type of libcurl's in range.
+        return Int(max(0, min(1_000_000, seconds))) * 1_000 + Int(attoseconds / 1_000_000_000_000_000)
     }
 }

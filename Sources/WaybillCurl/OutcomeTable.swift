@@ -3,24 +3,22 @@ import WaybillCore
 
 /// Where libcurl's codes become ours, and where what was seen becomes what may be believed.
 ///
-/// The outcome never depends on the code alone: code 56 is "not sent" on a kept-alive connection that had died, and
-/// "unknown" after the last byte. What decides is the evidence of bytes.
+/// The outcome never depends on the code alone: code 56 is "not sent" before the first byte and "unknown" after the
+/// last. What decides is the evidence of bytes.
 enum OutcomeTable {
     /// What may be believed after a failure.
     ///
-    /// | request acknowledged | whole body handed to the kernel | connection | outcome |
-    /// | --- | --- | --- | --- |
-    /// | no | no | any or none | `notSent` |
-    /// | no | yes | reused: it was dead before the first byte | `notSent` |
-    /// | no | yes | fresh: the peer took the connection, so it may have read | `unknown` |
-    /// | yes | no | any | `incomplete` |
-    /// | yes | yes | any | `unknown` |
-    static func outcome(of evidence: TransferEvidence, isReused: Bool) -> UploadOutcome {
+    /// | request acknowledged | whole body handed to the kernel | outcome |
+    /// | --- | --- | --- |
+    /// | no | no | `notSent` |
+    /// | no | yes | `unknown`: the acknowledgement may be on its way, and a RST brings none |
+    /// | yes | no | `incomplete` |
+    /// | yes | yes | `unknown` |
+    static func outcome(of evidence: TransferEvidence) -> UploadOutcome {
         switch (evidence.requestAcknowledged, evidence.isBodyComplete) {
         case (false, false): .notSent
-        case (false, true): isReused ? .notSent : .unknown
         case (true, false): .incomplete(acknowledged: evidence.acknowledged)
-        case (true, true): .unknown
+        case (_, true): .unknown
         }
     }
 

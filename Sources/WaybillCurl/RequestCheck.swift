@@ -14,6 +14,9 @@ enum RequestCheck {
                 throw refused("The header field \(field.name.canonicalName) belongs to the transport. Leave it out.")
             }
         }
+        for entry in request.options.resolve where StringList.parts(of: entry) == nil {
+            throw refused("\"\(entry)\" is no host:port:address. Write, say, example.com:443:127.0.0.1.")
+        }
         if let rate = request.options.rateLimit, rate.bytes <= 0 {
             throw refused("The rate limit must be at least one byte a second. Use nil for no limit.")
         }

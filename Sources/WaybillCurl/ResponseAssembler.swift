@@ -17,6 +17,8 @@ struct ResponseAssembler {
     private var pending = HTTPResponse(status: .init(code: 0))
     private var headBytes = 0
     private var headLines = 0
+    /// Whether a status line was read whose empty line has not come. What looks like another one then is a field.
+    private var isHeadOpen = false
 
     /// Whether the server said `100 Continue`.
     private(set) var sawContinue = false
@@ -34,7 +36,7 @@ struct ResponseAssembler {
     /// - Returns: Whether it completed the head of a final response.
     mutating func takeLine(_ line: Span<UInt8>) throws(Failure) -> Bool {
         let text = line.extracting(..<line.countWithoutLineEnd)
-        if text.starts(with: "HTTP/") {
+        if !isHeadOpen, text.starts(with: "HTTP/") {
             try beginHead(text)
             headBytes = line.count
             return false
@@ -65,11 +67,13 @@ struct ResponseAssembler {
         let reason = fields.count > 2 ? String(fields[2]) : ""
         pending = HTTPResponse(status: .init(code: code, reasonPhrase: reason))
         headLines = 0
+        isHeadOpen = true
         head = nil
         body.removeAll()
     }
 
     private mutating func endHead() -> Bool {
+        isHeadOpen = false
         guard pending.status.code >= 200 else {
             if pending.status == .continue { sawContinue = true }
             return false

@@ -35,6 +35,13 @@ struct SocketProbe {
         return last
     }
 
+    /// Whether the peer sent something, or closed, before it was asked: what would be read next is no answer to this
+    /// request.
+    var hasUnaskedInput: Bool {
+        guard let socket else { return false }
+        return wb_has_input(socket) != 0
+    }
+
     /// Takes the last look.
     mutating func letGo() {
         _ = sample()

@@ -21,9 +21,8 @@ struct ScriptedSight {
     private var outcome: UploadOutcome {
         switch (evidence.requestAcknowledged, evidence.isBodyComplete) {
         case (false, false): .notSent
-        case (false, true): connection?.isReused == true ? .notSent : .unknown
         case (true, false): .incomplete(acknowledged: evidence.acknowledged)
-        case (true, true): .unknown
+        case (_, true): .unknown
         }
     }
 

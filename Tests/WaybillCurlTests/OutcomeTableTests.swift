@@ -6,23 +6,17 @@ import WaybillCore
 
 @Suite struct OutcomeTableTests {
     @Test(arguments: [
-        // request acknowledged, body complete, reused, outcome
-        (false, false, false, UploadOutcome.notSent),
-        (false, false, true, .notSent),
-        (false, true, true, .notSent),
-        (false, true, false, .unknown),
-        (true, false, false, .incomplete(acknowledged: 7)),
-        (true, false, true, .incomplete(acknowledged: 7)),
-        (true, true, false, .unknown),
-        (true, true, true, .unknown),
+        // request acknowledged, body complete, outcome
+        (false, false, UploadOutcome.notSent),
+        (false, true, .unknown),
+        (true, false, .incomplete(acknowledged: 7)),
+        (true, true, .unknown),
     ])
-    func `what was seen decides what is believed`(
-        acknowledged: Bool, complete: Bool, reused: Bool, outcome: UploadOutcome
-    ) {
+    func `what was seen decides what is believed`(acknowledged: Bool, complete: Bool, outcome: UploadOutcome) {
         let evidence = TransferEvidence(
             announced: 10, sent: complete ? 10 : 8, acknowledged: 7, requestAcknowledged: acknowledged,
             isBodyComplete: complete)
-        #expect(OutcomeTable.outcome(of: evidence, isReused: reused) == outcome)
+        #expect(OutcomeTable.outcome(of: evidence) == outcome)
     }
 
     @Test func `every code of libcurl's has a meaning and a remedy`() {

@@ -180,6 +180,38 @@ import WaybillCurl
         #expect(server.requests.map { $0.value(of: "Expect") } == ["100-continue", "100-continue"])
     }
 
+    @Test func `an address for one transfer does not lead the next one astray`() async throws {
+        let server = try LoopbackServer()
+        let url = "http://\(TestHost.absent("resolved")):\(server.port)/"
+        let entry = "\(TestHost.absent("resolved")):\(server.port):127.0.0.1"
+        #expect(try await run(.post(url) { $0.resolve = [entry] }).response().head.status == .ok)
+        #expect(try await run(.post(url)).failure().code == .hostNotFound)
+    }
+
+    @Test(arguments: ["", "host", "host:80", "host:port:127.0.0.1", "host:0:127.0.0.1", ":80:127.0.0.1", "host:80:"])
+    func `an entry that is no host, port and address is refused`(entry: String) async throws {
+        let error = try await run(.post("http://127.0.0.1/") { $0.resolve = [entry] }).failure()
+        #expect(error.code == .invalidRequest)
+    }
+
+    @Test func `limits beyond all measure are limits all the same`() async throws {
+        let server = try LoopbackServer()
+        let recorder = run(
+            .post(server.url(), PatternBody(10)) { options in
+                options.limits.connect = .seconds(Int64.max / 100)
+                options.limits.stall = .seconds(Int64.max / 100)
+                options.limits.response = .seconds(Int64.max / 100)
+            })
+        #expect(try await recorder.response().head.status == .ok)
+    }
+
+    @Test func `the framing of chunks is not progress`() async throws {
+        let server = try LoopbackServer()
+        let end = await run(.post(server.url(), PatternBody(3_000_000, announcesLength: false))).end()
+        #expect(end.evidence.sent == 3_000_000)
+        #expect(end.evidence.acknowledged == 3_000_000)
+    }
+
     @Test func `the transport may be released while a transfer runs`() async throws {
         let gate = Gate()
         let server = try LoopbackServer(.respond(200).held(at: gate))

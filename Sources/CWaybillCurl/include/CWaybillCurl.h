@@ -50,6 +50,9 @@ int wb_multi_next_done(CURLM *multi, CURL *_Nullable *_Nonnull handle, CURLcode 
 // Whether a socket is the connection between these two ends, given as libcurl prints them.
 int wb_socket_joins(int socket, const char *local_address, int local_port, const char *peer_address, int peer_port);
 
+// Whether a read would give bytes or the end at once.
+int wb_has_input(int socket);
+
 // What the kernel knows of a TCP socket. Returns 0, or -1 when it is not one.
 //   acked:   bytes that the peer acknowledged since the connection began (tcp_info.tcpi_bytes_acked, RFC 4898);
 //            glibc's <netinet/tcp.h> lacks the field, the kernel's header has it.
