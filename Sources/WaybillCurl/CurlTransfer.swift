@@ -190,7 +190,9 @@ final class CurlTransfer: @unchecked Sendable {
         report(progress, isAcknowledged: isAcknowledged)
         let sight = TransferWatch.Sight(
             isConnected: connection != nil, isPaused: isPaused, handedOver: feed?.handedOver ?? 0, sent: progress.sent,
-            acknowledged: progress.acknowledged, isRequestAcknowledged: isAcknowledged)
+            acknowledged: progress.acknowledged,
+            hasEarlyAnswer: request.options.httpVersion == .http2 && assembler.head != nil,
+            isRequestAcknowledged: isAcknowledged)
         return watch.check(sight, now: now)
     }
 

@@ -77,6 +77,7 @@ enum OutcomeTable {
         case .responseTimeout:
             "The body was taken, but no whole answer came within \(limits.response). Raise limits.response if the server works that long."
         case .totalTimeout: "The attempt took longer than \(limits.total ?? .zero), the limit that was set for it."
+        case .bodyNotTaken: "The server answered before it had taken the whole body, and takes no more."
         case .cancelled: "Cancelled."
         default: "The transfer failed."
         }

@@ -13,6 +13,9 @@ struct TransferWatch {
         var handedOver: Int64 = 0
         var sent: Int64 = 0
         var acknowledged: Int64 = 0
+        /// Whether the final answer came over HTTP/2 before the body was taken. libcurl 7.88 then spins at full speed for as
+        /// long as the server takes nothing, so it is not given the usual patience.
+        var hasEarlyAnswer = false
         /// Whether every byte of the request, its body included, was acknowledged.
         var isRequestAcknowledged = false
     }
@@ -54,6 +57,9 @@ struct TransferWatch {
         if moved || !isOutstanding {
             lastMove = now
             return nil
+        }
+        if sight.hasEarlyAnswer {
+            return now - lastMove >= min(limits.stall, .milliseconds(500)) ? .bodyNotTaken : nil
         }
         return now - lastMove >= limits.stall ? .stalled : nil
     }
