@@ -70,14 +70,29 @@ struct AttemptHistory: Sendable {
     private(set) var lastResponse: UploadResponse?
     private var outcome = UploadOutcome.notSent
 
-    mutating func add(_ record: AttemptRecord, _ end: TransferEnd, _ verdict: AttemptVerdict, retryDelay: Duration?) {
+    /// Whether the server may have acted on one of them.
+    var mayBeStored: Bool { outcome == .unknown }
+
+    /// The last attempt had been going to be followed by another one, and was cancelled before that was settled.
+    mutating func withdrawSequel() {
+        guard !attempts.isEmpty else { return }
+        attempts[attempts.count - 1].sequel = .end
+    }
+
+    /// The last attempt had been going to be followed by another one, and is not.
+    mutating func revoke(_ reason: NoRetryReason) {
+        guard !attempts.isEmpty else { return }
+        attempts[attempts.count - 1].sequel = .noRetry(reason)
+    }
+
+    mutating func add(_ record: AttemptRecord, _ end: TransferEnd, _ verdict: AttemptVerdict, sequel: AttemptSequel) {
         if let failure = verdict.failure { outcome = outcome.lessCertain(than: failure.outcome) }
         attempts.append(
             UploadAttempt(
                 number: record.number, code: verdict.failure?.code, reason: verdict.reason,
                 outcome: verdict.failure?.outcome, status: record.head?.status,
                 sent: record.evidence.sent, acknowledged: record.evidence.acknowledged, metrics: end.metrics,
-                retryDelay: retryDelay))
+                sequel: sequel))
         if let response = verdict.response {
             lastResponse = UploadResponse(
                 status: response.head.status, headers: response.head.headerFields, body: response.body,

@@ -28,10 +28,24 @@ struct RequestPlan: Sendable {
             throw Self.refused(
                 "the header field \(field.name) belongs to the transport, which alone knows the framing: leave it out")
         }
+        // Made for every upload and sent where a method is not idempotent by itself (RFC 9110 section 9.2.2).
+        if headers[.idempotencyKey] == nil, [.post, .patch].contains(request.method) {
+            headers[.idempotencyKey] = IdempotencyKey(random: configuration.randomBits()).fieldValue
+        }
         method = request.method
         url = request.url
         self.headers = headers
         options = request.options ?? configuration.options
+    }
+
+    /// What the upload's life is lived by.
+    var rules: LifeRules {
+        var rules = LifeRules(retry: options.retry, accepts: options.accepts)
+        rules.isSafe = [.get, .head, .options].contains(method)
+        if case .honoured(let window) = options.idempotency, headers[.idempotencyKey] != nil {
+            rules.keyWindow = window
+        }
+        return rules
     }
 
     /// The header fields of an attempt: the body's content type is added unless the caller set one.

@@ -15,15 +15,18 @@ public struct UploadOptions: Sendable, Hashable {
     public var retry: RetryPolicy
     /// Which statuses make the upload a success.
     public var accepts: StatusPolicy
+    /// Whether an upload that may have been stored can be sent again: only where the server knows it by its key.
+    public var idempotency: Idempotency
 
     /// Three retries, 2xx is success, and the limits of `TransferLimits`.
     public init(
         transfer: TransferOptions = TransferOptions(), retry: RetryPolicy = .standard,
-        accepts: StatusPolicy = .successful
+        accepts: StatusPolicy = .successful, idempotency: Idempotency = .ignored
     ) {
         self.transfer = transfer
         self.retry = retry
         self.accepts = accepts
+        self.idempotency = idempotency
     }
 }
 

@@ -26,6 +26,8 @@ final class UploadRun: Sendable {
         var preparation: Task<Void, Never>?
         var control: (any TransferControl)?
         var timer: Task<Void, Never>?
+        /// The time since the first attempt began.
+        var elapsed: (@Sendable () -> Duration)?
     }
 
     let id = UploadID()
@@ -40,14 +42,13 @@ final class UploadRun: Sendable {
 
     init(_ request: UploadRequest, _ plan: Result<RequestPlan, UploadError>, core: SessionCore) {
         let configuration = core.configuration
-        let options = request.options ?? configuration.options
         self.request = request
         self.plan = plan
         clock = configuration.clock
         jitter = configuration.jitter
         log = UploadLog(configuration.logger, id: id)
         broadcast = ProgressBroadcast(clock: configuration.clock)
-        let machine = UploadStateMachine(retry: options.retry, accepts: options.accepts)
+        let machine = UploadStateMachine((try? plan.get())?.rules ?? LifeRules())
         state = Locked(State(machine: machine, core: core))
     }
 
@@ -103,6 +104,8 @@ extension UploadRun {
         case .stopPreparing: hold { $0.preparation.take() }?.cancel()
         case .startTransfer(let attempt): startTransfer(attempt, core)
         case .cancelTransfer: hold { $0.control }?.cancel()
+        case .askForRetry(let attempt):
+            post(.retryAnswered(attempt: attempt, isGranted: core?.spendRetry(host: host) ?? false))
         case .scheduleRetry(let delay, let attempt): scheduleRetry(after: delay, attempt)
         case .unscheduleRetry: hold { $0.timer.take() }?.cancel()
         case .join: core?.join(id, host: host)
@@ -114,6 +117,9 @@ extension UploadRun {
     }
 
     private var host: String { (try? plan.get())?.target.hostAndPort ?? "" }
+
+    /// The time since the first attempt began; zero before that.
+    var elapsed: Duration { hold { $0.elapsed }?() ?? .zero }
 
     private func hold<Value: Sendable>(_ body: (inout Held) -> Value) -> Value {
         state.withLock { body(&$0.held) }
@@ -167,7 +173,10 @@ extension UploadRun {
 extension UploadRun {
     private func startTransfer(_ attempt: Int, _ core: SessionCore?) {
         guard let core, let plan = try? plan.get() else { return }
-        let (body, headers) = hold { ($0.body, $0.headers) }
+        let (body, headers) = hold { held in
+            if held.elapsed == nil { held.elapsed = Self.stopwatch(clock) }
+            return (held.body, held.headers)
+        }
         let transfer = TransferRequest(
             id: id, method: plan.method, url: plan.url, headers: headers, body: body, options: plan.options.transfer)
         let control = core.transport.start(transfer, sink: AttemptSink(run: self, attempt: attempt))
@@ -185,7 +194,12 @@ extension UploadRun {
             end.result = .failure(error)
         }
         log.ended(end, attempt: attempt)
-        post(.transfer(.ended(end), attempt: attempt, jitter: jitter()))
+        post(.transfer(.ended(end), attempt: attempt, jitter: jitter(), elapsed: elapsed))
+    }
+
+    private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
+        let start = clock.now
+        return { start.duration(to: clock.now) }
     }
 
     private func scheduleRetry(after delay: Duration, _ attempt: Int) {
@@ -205,6 +219,7 @@ extension UploadRun {
 
     private func finish(_ result: Result<UploadResponse, UploadError>, _ core: SessionCore?) {
         log.finished(result)
+        if case .success = result { core?.earnRetry(host: host) }
         core?.forget(id)
         let (waiters, held) = state.withLock { state in
             state.result = result

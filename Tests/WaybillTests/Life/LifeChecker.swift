@@ -15,15 +15,19 @@ struct LifeChecker {
     private(set) var isPreparing = false
     private(set) var transfer: Int?
     private(set) var timer: Int?
+    /// The attempt after which the budget was asked for a retry and has not answered.
+    private(set) var question: Int?
     private(set) var started = 0
+    private var isGranted = false
+    private var retries = 0
     private var isCancelSent = false
     private var isTerminalPublished: UploadPhase?
     private var lastPublished: UploadSnapshot?
     private var floor = CertaintyFloor()
-    private let accepts: StatusPolicy
+    private let rules: LifeRules
 
-    init(accepts: StatusPolicy) {
-        self.accepts = accepts
+    init(rules: LifeRules) {
+        self.rules = rules
     }
 
     /// Looks at one event and what came of it.
@@ -33,14 +37,20 @@ struct LifeChecker {
         switch event {
         case .prepared, .preparationFailed: isPreparing = false
         case .retryDue(let attempt) where attempt == timer: timer = nil
-        case .transfer(let event, let attempt, _) where attempt == transfer:
+        case .admitted where place == .readyLine: place = .slot
+        case .retryAnswered(let attempt, let isGranted) where attempt == question:
+            question = nil
+            self.isGranted = isGranted
+        case .transfer(let event, let attempt, _, _) where attempt == transfer:
             floor.see(event)
             guard case .ended(let end) = event else { break }
             transfer = nil
-            if case .success(let response) = end.result { isSuccess = accepts.accepts(response.head.status) }
+            if case .success(let response) = end.result { isSuccess = rules.accepts.accepts(response.head.status) }
         default: break
         }
         for action in actions { check(action, isSuccess: isSuccess) }
+        if isGranted { fail("a retry was granted and not made") }
+        if !isFinished, case .admitted(let elapsed) = event, actions.contains(where: \.isStart) { checkStart(elapsed) }
         switch event {
         case .cancel, .sessionClosing:
             // At once, or as soon as the transport has let go; then no retry and no other wait.
@@ -64,23 +74,45 @@ struct LifeChecker {
         case .withdraw: move(from: [.waitingLine, .preparationWindow, .readyLine], to: .nowhere, true, "withdraw")
         case .releaseSlot: move(from: [.slot], to: .nowhere, transfer == nil, "releaseSlot")
         case .startTransfer(let attempt):
-            move(from: [.readyLine], to: .slot, transfer == nil && attempt == started + 1, "startTransfer")
+            move(from: [.slot], to: .slot, transfer == nil && attempt == started + 1, "startTransfer")
             started = attempt
             transfer = attempt
             floor.begin()
         case .cancelTransfer:
             if transfer == nil || isCancelSent { fail("no transfer to cancel, or cancelled twice") }
             isCancelSent = true
+        case .askForRetry(let attempt):
+            if question != nil || transfer != nil || place != .nowhere || attempt != started || isCancelSent {
+                fail("a question out of place")
+            }
+            question = attempt
         case .scheduleRetry(let delay, let attempt):
             if timer != nil || place != .nowhere || attempt != started + 1 || isCancelSent || delay < .zero {
                 fail("a retry out of place")
             }
+            if !isGranted { fail("a retry that nobody granted") }
+            if floor.mayBeStored, !rules.isSafe, rules.keyWindow == nil { fail("a retry of what may be stored") }
+            isGranted = false
+            retries += 1
+            if retries > rules.retry.maxRetries { fail("retry \(retries) of \(rules.retry.maxRetries)") }
             timer = attempt
         case .unscheduleRetry:
             if timer == nil { fail("no timer to stop") }
             timer = nil
         case .publish(let snapshot): check(snapshot)
-        case .finish(let result): check(result, isSuccess: isSuccess)
+        case .finish(let result):
+            question = nil
+            isGranted = false
+            check(result, isSuccess: isSuccess)
+        }
+    }
+
+    /// A retry begins: in time, and with a key that the server still knows if it may have acted already.
+    private mutating func checkStart(_ elapsed: Duration) {
+        guard retries > 0 else { return }
+        if let deadline = rules.retry.deadline, elapsed > deadline { fail("a start after the deadline") }
+        if let window = rules.keyWindow, floor.mayBeStored, !rules.isSafe, elapsed > window {
+            fail("a start with a key that is forgotten")
         }
     }
 
@@ -153,6 +185,9 @@ struct CertaintyFloor {
     private var worstClaim = 0
     private var isCurrentWhole = false
 
+    /// Whether the server may have acted, by the strictest reading: a whole body left and was not refused.
+    private(set) var mayBeStored = false
+
     mutating func begin() {
         isCurrentWhole = false
     }
@@ -173,6 +208,7 @@ struct CertaintyFloor {
             case .success(let response): answered(response.head.status)
             case .failure(let error):
                 worstClaim = max(worstClaim, error.outcome.uncertainty)
+                if error.outcome == .unknown { mayBeStored = true }
                 // A whole body of which nothing arrived is the dead connection of the design, and nothing else is.
                 if isCurrentWhole, end.evidence.requestAcknowledged { wholeBodyLeft = true }
             }
@@ -201,4 +237,8 @@ struct CertaintyFloor {
         case .unknown: return nil
         }
     }
+}
+
+extension UploadStateMachine.Action {
+    fileprivate var isStart: Bool { if case .startTransfer = self { true } else { false } }
 }

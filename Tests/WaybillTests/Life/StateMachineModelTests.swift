@@ -53,6 +53,7 @@ import WaybillCore
 enum Mutation: CaseIterable {
     case finishesTwice, keepsTheSlot, keepsThePreparation, keepsTheTimer, keepsThePlace, ignoresCancel
     case speaksAfterTheEnd, takesLateEvents, believesTheBest, countsFromZeroAgain, cancelsTwice, retriesAfterCancel
+    case asksNobody, startsLate
 
     mutating func step(
         _ machine: inout UploadStateMachine, _ event: UploadStateMachine.Event
@@ -72,8 +73,13 @@ enum Mutation: CaseIterable {
 
     /// The event as the faulty machine takes it.
     private func sees(_ event: UploadStateMachine.Event, attempt: Int) -> UploadStateMachine.Event {
-        guard case .transfer(let inner, _, let jitter) = event, self == .takesLateEvents else { return event }
-        return .transfer(inner, attempt: attempt, jitter: jitter)
+        switch (self, event) {
+        case (.takesLateEvents, .transfer(let inner, _, let jitter, let elapsed)):
+            return .transfer(inner, attempt: attempt, jitter: jitter, elapsed: elapsed)
+        case (.asksNobody, .retryAnswered(let number, _)): return .retryAnswered(attempt: number, isGranted: true)
+        case (.startsLate, .admitted): return .admitted()
+        default: return event
+        }
     }
 
     private func change(_ action: UploadStateMachine.Action) -> [UploadStateMachine.Action] {
