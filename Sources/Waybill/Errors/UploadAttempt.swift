@@ -57,6 +57,9 @@ public enum AttemptSequel: Sendable, Hashable {
     /// The end, though the failure was of a kind that may pass.
     case noRetry(NoRetryReason)
 
+    /// The server sent the upload on, to this URL (without user, password and query).
+    case redirect(to: String)
+
     /// What set the length of a wait.
     public enum DelaySource: Sendable, Hashable {
         /// The policy's random wait.
@@ -100,6 +103,7 @@ extension AttemptSequel {
         case .end: ""
         case .retry(let delay, .backoff): ", next after \(delay)"
         case .retry(let delay, .retryAfter): ", next after \(delay) as the server asked"
+        case .redirect(let url): ", on to \(url)"
         case .noRetry(let reason): ", no retry: \(reason)"
         }
     }

@@ -17,6 +17,8 @@ public struct UploadResponse: Sendable {
     public var body: [UInt8]
     /// Every attempt, with its reason; the last one brought this answer.
     public var attempts: [UploadAttempt]
+    /// The redirects that were followed, in order; the answer came from where the last one led.
+    public var redirects: [UploadRedirect] = []
     /// Where the time of the last attempt went.
     public var metrics: TransferMetrics
 

@@ -13,7 +13,7 @@ struct AttemptVerdict: Sendable {
     }
 
     /// `nil` for an accepted answer.
-    let failure: Failure?
+    var failure: Failure?
     /// The complete answer, accepted or not.
     let response: TransferResponse?
     /// One sentence for the list of attempts.
@@ -68,6 +68,8 @@ struct AttemptVerdict: Sendable {
 struct AttemptHistory: Sendable {
     private(set) var attempts: [UploadAttempt] = []
     private(set) var lastResponse: UploadResponse?
+    /// The redirects that were followed.
+    var redirects: [UploadRedirect] = []
     private var outcome = UploadOutcome.notSent
 
     /// Whether the server may have acted on one of them.
@@ -97,15 +99,18 @@ struct AttemptHistory: Sendable {
             lastResponse = UploadResponse(
                 status: response.head.status, headers: response.head.headerFields, body: response.body,
                 attempts: attempts, metrics: end.metrics)
+            lastResponse?.redirects = redirects
         }
     }
 
     func error(
         _ code: UploadError.Code, _ message: String, snapshot: UploadSnapshot, cause: (any Error)? = nil
     ) -> UploadError {
-        UploadError(
+        var error = UploadError(
             code, message, phase: snapshot.phase, part: cause.flatMap(UploadError.part), attempt: snapshot.attempt,
             outcome: outcome, sent: snapshot.sent, acknowledged: snapshot.acknowledged, response: lastResponse,
             attempts: attempts, cause: cause)
+        error.redirects = redirects
+        return error
     }
 }

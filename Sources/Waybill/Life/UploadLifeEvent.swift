@@ -50,6 +50,8 @@ extension UploadStateMachine {
         case releaseSlot
         /// Ask the budget for a retry after this attempt, and come back with `retryAnswered`.
         case askForRetry(attempt: Int)
+        /// From now on, the upload goes there.
+        case redirect(UploadRoute.Hop)
         /// Come back with `retryDue` after this time.
         case scheduleRetry(after: Duration, attempt: Int)
         /// Don't come back.

@@ -36,6 +36,8 @@ package struct UploadStateMachine: Sendable {
     private var cancelMessage: String?
     private var history = AttemptHistory()
     private var retries = 0
+    private var route: UploadRoute?
+    private var lastRetry: RetryPolicy.Plan?
 
     /// Where the upload stands.
     package private(set) var snapshot = UploadSnapshot()
@@ -43,6 +45,7 @@ package struct UploadStateMachine: Sendable {
     /// The machine of an upload under these rules.
     package init(_ rules: LifeRules) {
         self.rules = rules
+        route = rules.route
     }
 
     /// Takes in an event and says what is to be done.
@@ -152,6 +155,7 @@ extension UploadStateMachine {
             history.add(record, ending, verdict, sequel: .end)
             return fail(failure)
         }
+        if let redirected = redirect(record, ending, verdict) { return redirected }
         switch rules.retry.answer(to: question(failure, verdict, elapsed), jitter: jitter) {
         case .stop(let reason):
             history.add(record, ending, verdict, sequel: reason.map { .noRetry($0) } ?? .end)
@@ -167,10 +171,10 @@ extension UploadStateMachine {
         _ failure: AttemptVerdict.Failure, _ verdict: AttemptVerdict, _ elapsed: Duration
     ) -> RetryPolicy.Question {
         var question = RetryPolicy.Question(
-            attempt: retries + 1, code: failure.transferCode, outcome: failure.outcome, isReplayable: isReplayable,
-            response: verdict.response?.head)
+            attempt: retries + 1, code: failure.transferCode, outcome: failure.outcome,
+            isReplayable: isReplayable || route?.hop.sendsBody == false, response: verdict.response?.head)
         question.mayBeStored = history.mayBeStored
-        question.isSafe = rules.isSafe
+        question.isSafe = route?.hop.isSafe ?? rules.isSafe
         question.keyWindow = rules.keyWindow
         question.elapsed = elapsed
         return question
@@ -178,12 +182,22 @@ extension UploadStateMachine {
 
     private mutating func schedule(_ pending: PendingRetry) -> [Action] {
         state = .retrying(pending)
+        lastRetry = pending.plan
         retries += 1
         return [enter(.retrying), .scheduleRetry(after: pending.plan.delay, attempt: snapshot.attempt + 1)]
     }
 
+    /// A body that goes out again without being a retry still needs the key under which a retry was allowed.
+    private func remainingLimits(of failure: AttemptVerdict.Failure) -> PendingRetry? {
+        guard let lastRetry, route?.hop.sendsBody != false else { return nil }
+        var plan = lastRetry
+        plan.limits.removeAll { $0.reason != .idempotencyWindowClosed }
+        return PendingRetry(plan: plan, failure: failure)
+    }
+
     private mutating func beginAttempt(_ pending: PendingRetry?) -> Action {
         state = .queued(pending)
+        if route?.hop.sendsBody == false { snapshot.total = 0 }
         snapshot.attempt += 1
         snapshot.sent = 0
         snapshot.acknowledged = 0
@@ -212,6 +226,37 @@ extension UploadStateMachine {
     }
 }
 
+// MARK: - Redirects
+
+extension UploadStateMachine {
+    /// What follows from a redirect; `nil` when the answer is none.
+    private mutating func redirect(
+        _ record: AttemptRecord, _ ending: TransferEnd, _ verdict: AttemptVerdict
+    ) -> [Action]? {
+        guard var route, let head = verdict.response?.head, var failure = verdict.failure else { return nil }
+        var verdict = verdict
+        switch route.decision(after: head, isReplayable: isReplayable) {
+        case .stay: return nil
+        case .refuse(let code, let message):
+            failure.code = code
+            failure.message = message
+            verdict.failure = failure
+            history.add(record, ending, verdict, sequel: .end)
+            return fail(failure)
+        case .follow(let next):
+            failure.code = .redirected
+            // Whoever says "look over there" instead of "send it there" has taken it.
+            if route.hop.sendsBody, !next.sendsBody { failure.outcome = .unknown }
+            verdict.failure = failure
+            route.follow(next, status: head.status)
+            self.route = route
+            history.redirects = route.redirects
+            history.add(record, ending, verdict, sequel: .redirect(to: Redaction.url(next.url)))
+            return [.redirect(next), beginAttempt(remainingLimits(of: failure)), .requeue]
+        }
+    }
+}
+
 /// What an upload's life is lived by.
 package struct LifeRules: Sendable {
     package var retry: RetryPolicy
@@ -220,6 +265,8 @@ package struct LifeRules: Sendable {
     package var isSafe = false
     /// How long the server knows the request's idempotency key, if it has one and that is honoured.
     package var keyWindow: Duration?
+    /// Where it begins and how it goes on from there; `nil` to follow no redirect.
+    package var route: UploadRoute?
 
     package init(retry: RetryPolicy = .standard, accepts: StatusPolicy = .successful) {
         self.retry = retry

@@ -8,6 +8,7 @@ struct RequestPlan: Sendable {
     let target: RequestTarget
     let headers: HTTPFields
     let options: UploadOptions
+    private let hasContent: Bool
 
     /// Checks everything that can be checked before the first file is opened.
     init(_ request: UploadRequest, _ configuration: UploadSession.Configuration) throws(UploadError) {
@@ -35,6 +36,7 @@ struct RequestPlan: Sendable {
         method = request.method
         url = request.url
         self.headers = headers
+        if case .empty = request.content.kind { hasContent = false } else { hasContent = true }
         options = request.options ?? configuration.options
     }
 
@@ -45,8 +47,32 @@ struct RequestPlan: Sendable {
         if case .honoured(let window) = options.idempotency, headers[.idempotencyKey] != nil {
             rules.keyWindow = window
         }
+        rules.route = UploadRoute(firstHop, policy: options.redirects)
         return rules
     }
+
+    /// Where the upload goes first.
+    var firstHop: UploadRoute.Hop {
+        UploadRoute.Hop(method: method, url: url, host: target.hostAndPort, sendsBody: hasContent)
+    }
+
+    /// What of the header fields goes to a place: nothing of the body without the body, no credential where none belongs.
+    func headers(_ fields: HTTPFields, on hop: UploadRoute.Hop) -> HTTPFields {
+        var fields = fields
+        if !hop.sendsBody, hasContent {
+            for name in Self.contentFields { fields[name] = nil }
+        }
+        if !hop.keepsSecrets {
+            for name in options.secretFields.union(Self.credentialFields) { fields[name] = nil }
+        }
+        return fields
+    }
+
+    /// RFC 9110 section 15.4, step 5 of what a client changes, and the key, which is for what changes something.
+    private static let contentFields: [HTTPField.Name] = [
+        .contentType, .contentEncoding, .contentLanguage, .contentLocation, .contentDisposition, .idempotencyKey,
+    ]
+    private static let credentialFields: Set<HTTPField.Name> = [.authorization, .cookie, .proxyAuthorization]
 
     /// The header fields of an attempt: the body's content type is added unless the caller set one.
     func headers(for body: (any UploadBody)?) throws(UploadError) -> HTTPFields {

@@ -17,16 +17,23 @@ public struct UploadOptions: Sendable, Hashable {
     public var accepts: StatusPolicy
     /// Whether an upload that may have been stored can be sent again: only where the server knows it by its key.
     public var idempotency: Idempotency
+    /// What is done about an answer that sends the upload elsewhere.
+    public var redirects: RedirectPolicy
+    /// Header fields that hold a credential, besides `Authorization`, `Cookie` and `Proxy-Authorization`: they are not
+    /// taken along to another origin.
+    public var secretFields: Set<HTTPField.Name> = []
 
     /// Three retries, 2xx is success, and the limits of `TransferLimits`.
     public init(
         transfer: TransferOptions = TransferOptions(), retry: RetryPolicy = .standard,
-        accepts: StatusPolicy = .successful, idempotency: Idempotency = .ignored
+        accepts: StatusPolicy = .successful, idempotency: Idempotency = .ignored,
+        redirects: RedirectPolicy = .standard
     ) {
         self.transfer = transfer
         self.retry = retry
         self.accepts = accepts
         self.idempotency = idempotency
+        self.redirects = redirects
     }
 }
 

@@ -26,6 +26,8 @@ final class UploadRun: Sendable {
         var preparation: Task<Void, Never>?
         var control: (any TransferControl)?
         var timer: Task<Void, Never>?
+        /// Where redirects have led.
+        var hop: UploadRoute.Hop?
         /// The time since the first attempt began.
         var elapsed: (@Sendable () -> Duration)?
     }
@@ -106,6 +108,7 @@ extension UploadRun {
         case .cancelTransfer: hold { $0.control }?.cancel()
         case .askForRetry(let attempt):
             post(.retryAnswered(attempt: attempt, isGranted: core?.spendRetry(host: host) ?? false))
+        case .redirect(let hop): hold { $0.hop = hop }
         case .scheduleRetry(let delay, let attempt): scheduleRetry(after: delay, attempt)
         case .unscheduleRetry: hold { $0.timer.take() }?.cancel()
         case .join: core?.join(id, host: host)
@@ -116,7 +119,7 @@ extension UploadRun {
         }
     }
 
-    private var host: String { (try? plan.get())?.target.hostAndPort ?? "" }
+    private var host: String { hold { $0.hop }?.host ?? (try? plan.get())?.target.hostAndPort ?? "" }
 
     /// The time since the first attempt began; zero before that.
     var elapsed: Duration { hold { $0.elapsed }?() ?? .zero }
@@ -173,12 +176,14 @@ extension UploadRun {
 extension UploadRun {
     private func startTransfer(_ attempt: Int, _ core: SessionCore?) {
         guard let core, let plan = try? plan.get() else { return }
-        let (body, headers) = hold { held in
+        let (body, headers, redirected) = hold { held in
             if held.elapsed == nil { held.elapsed = Self.stopwatch(clock) }
-            return (held.body, held.headers)
+            return (held.body, held.headers, held.hop)
         }
+        let hop = redirected ?? plan.firstHop
         let transfer = TransferRequest(
-            id: id, method: plan.method, url: plan.url, headers: headers, body: body, options: plan.options.transfer)
+            id: id, method: hop.method, url: hop.url, headers: plan.headers(headers, on: hop),
+            body: hop.sendsBody ? body : nil, options: plan.options.transfer)
         let control = core.transport.start(transfer, sink: AttemptSink(run: self, attempt: attempt))
         hold { $0.control = control }
     }
@@ -189,8 +194,11 @@ extension UploadRun {
         if case .failure(var error) = end.result {
             // libcurl's messages quote what they are about; a proxy's or a URL's credentials could be in them.
             let proxy = (try? plan.get())?.options.transfer.proxy
-            let secrets = Redaction.secrets(url: request.url, proxy: proxy, headers: hold { $0.headers })
-            error.message = Redaction.scrub(error.message, of: secrets)
+            let (headers, hop) = hold { ($0.headers, $0.hop) }
+            for url in [request.url, hop?.url].compactMap({ $0 }) {
+                let secrets = Redaction.secrets(url: url, proxy: proxy, headers: headers)
+                error.message = Redaction.scrub(error.message, of: secrets)
+            }
             end.result = .failure(error)
         }
         log.ended(end, attempt: attempt)

@@ -20,6 +20,8 @@ struct LifeChecker {
     private(set) var started = 0
     private var isGranted = false
     private var retries = 0
+    private var isRetryStart = false
+    private var hops: [UploadRoute.Hop] = []
     private var isCancelSent = false
     private var isTerminalPublished: UploadPhase?
     private var lastPublished: UploadSnapshot?
@@ -86,13 +88,15 @@ struct LifeChecker {
                 fail("a question out of place")
             }
             question = attempt
+        case .redirect(let hop): check(hop)
         case .scheduleRetry(let delay, let attempt):
             if timer != nil || place != .nowhere || attempt != started + 1 || isCancelSent || delay < .zero {
                 fail("a retry out of place")
             }
             if !isGranted { fail("a retry that nobody granted") }
-            if floor.mayBeStored, !rules.isSafe, rules.keyWindow == nil { fail("a retry of what may be stored") }
+            if floor.mayBeStored, !isSafe, rules.keyWindow == nil { fail("a retry of what may be stored") }
             isGranted = false
+            isRetryStart = true
             retries += 1
             if retries > rules.retry.maxRetries { fail("retry \(retries) of \(rules.retry.maxRetries)") }
             timer = attempt
@@ -107,11 +111,26 @@ struct LifeChecker {
         }
     }
 
+    private var isSafe: Bool { hops.last?.isSafe ?? rules.isSafe }
+
+    /// A redirect is followed: not too often, never to where it was, and dropped credentials don't come back.
+    private mutating func check(_ hop: UploadRoute.Hop) {
+        if place != .nowhere || transfer != nil || timer != nil || isCancelSent { fail("a redirect out of place") }
+        let before = hops.last ?? rules.route?.hop
+        if rules.route == nil || hops.count >= 5 { fail("redirect \(hops.count + 1)") }
+        if hops.contains(hop) || hop == rules.route?.hop { fail("in a circle to \(hop)") }
+        if hop.keepsSecrets, before?.keepsSecrets == false { fail("credentials came back") }
+        if hop.sendsBody, before?.sendsBody == false { fail("a body came back") }
+        if !hop.sendsBody, before?.sendsBody == true { floor.tookIt() }
+        isRetryStart = false
+        hops.append(hop)
+    }
+
     /// A retry begins: in time, and with a key that the server still knows if it may have acted already.
     private mutating func checkStart(_ elapsed: Duration) {
         guard retries > 0 else { return }
-        if let deadline = rules.retry.deadline, elapsed > deadline { fail("a start after the deadline") }
-        if let window = rules.keyWindow, floor.mayBeStored, !rules.isSafe, elapsed > window {
+        if isRetryStart, let deadline = rules.retry.deadline, elapsed > deadline { fail("a start after the deadline") }
+        if let window = rules.keyWindow, floor.mayBeStored, !isSafe, elapsed > window {
             fail("a start with a key that is forgotten")
         }
     }
@@ -188,6 +207,13 @@ struct CertaintyFloor {
     /// Whether the server may have acted, by the strictest reading: a whole body left and was not refused.
     private(set) var mayBeStored = false
 
+    private var wasTaken = false
+
+    /// The server said that the answer lies elsewhere: it has acted.
+    mutating func tookIt() {
+        wasTaken = true
+    }
+
     mutating func begin() {
         isCurrentWhole = false
     }
@@ -227,6 +253,7 @@ struct CertaintyFloor {
 
     func objection(to outcome: UploadOutcome) -> String? {
         if outcome.uncertainty < worstClaim { return "\(outcome) though the transport claimed less certainty" }
+        if wasTaken, outcome != .unknown { return "\(outcome) though the server had taken it" }
         switch outcome {
         case .notSent: return anythingArrived ? "notSent though something arrived" : nil
         case .incomplete(let acknowledged):

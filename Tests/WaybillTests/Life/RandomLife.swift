@@ -24,6 +24,13 @@ struct RandomLife {
         var rules = LifeRules(retry: retry, accepts: accepts)
         rules.isSafe = Int.random(in: 0..<8, using: &random) == 0
         rules.keyWindow = [nil, nil, .seconds(30)].randomElement(using: &random)!
+        if Int.random(in: 0..<4, using: &random) > 0 {
+            let policy = [RedirectPolicy.standard, .asGET, .resend].randomElement(using: &random)!
+            rules.route = UploadRoute(
+                .init(method: .post, url: "https://a.example/0", host: "a.example:443", sendsBody: true), policy: policy
+            )
+            rules.isSafe = false
+        }
         machine = UploadStateMachine(rules)
         checker = LifeChecker(rules: rules)
         total = Bool.random(using: &random) ? nil : Int64.random(in: 0...1_000, using: &random)
@@ -119,7 +126,10 @@ struct RandomLife {
             requestAcknowledged: .random(using: &random), isBodyComplete: .random(using: &random),
             sawResponseHead: Int.random(in: 0..<4, using: &random) == 0)
         guard Int.random(in: 0..<3, using: &random) > 0 else {
-            let response = TransferResponse(head: HTTPResponse(status: status(using: &random)))
+            var head = HTTPResponse(status: status(using: &random))
+            let name = ["a", "a", "b"].randomElement(using: &random)!
+            head.headerFields[.location] = "https://\(name).example/\(Int.random(in: 0...9, using: &random))"
+            let response = TransferResponse(head: head)
             return TransferEnd(result: .success(response), evidence: evidence)
         }
         let codes: [TransferError.Code] = [
@@ -132,6 +142,7 @@ struct RandomLife {
     }
 
     private static func status(using random: inout SeededGenerator) -> HTTPResponse.Status {
-        HTTPResponse.Status(code: [200, 204, 302, 404, 413, 429, 500, 503].randomElement(using: &random)!)
+        HTTPResponse.Status(
+            code: [200, 204, 302, 303, 307, 307, 401, 404, 413, 429, 500, 503].randomElement(using: &random)!)
     }
 }

@@ -53,7 +53,7 @@ import WaybillCore
 enum Mutation: CaseIterable {
     case finishesTwice, keepsTheSlot, keepsThePreparation, keepsTheTimer, keepsThePlace, ignoresCancel
     case speaksAfterTheEnd, takesLateEvents, believesTheBest, countsFromZeroAgain, cancelsTwice, retriesAfterCancel
-    case asksNobody, startsLate
+    case asksNobody, startsLate, goesInCircles, keepsCredentials, forgetsThatItWasTaken
 
     mutating func step(
         _ machine: inout UploadStateMachine, _ event: UploadStateMachine.Event
@@ -93,6 +93,14 @@ enum Mutation: CaseIterable {
         case (.countsFromZeroAgain, .publish(var snapshot)) where snapshot.phase == .awaitingResponse:
             snapshot.acknowledged = 0
             return [.publish(snapshot)]
+        case (.goesInCircles, .redirect): return [action, action]
+        case (.keepsCredentials, .redirect(var hop)):
+            // Dropped at one hop and there again at the next.
+            hop.keepsSecrets = hop.url.contains("//a.")
+            return [.redirect(hop)]
+        case (.forgetsThatItWasTaken, .finish(.failure(var error))):
+            if error.outcome == .unknown, error.response != nil { error.outcome = .rejected }
+            return [.finish(.failure(error))]
         case (.retriesAfterCancel, .finish(.failure(let error))) where error.isCancelled && !error.attempts.isEmpty:
             return [.scheduleRetry(after: .seconds(1), attempt: error.attempts.count + 1)]
         default: return [action]
