@@ -59,6 +59,8 @@ public enum AttemptSequel: Sendable, Hashable {
 
     /// The server sent the upload on, to this URL (without user, password and query).
     case redirect(to: String)
+    /// The same once more, with a fresh credential.
+    case freshCredential
 
     /// What set the length of a wait.
     public enum DelaySource: Sendable, Hashable {
@@ -104,6 +106,7 @@ extension AttemptSequel {
         case .retry(let delay, .backoff): ", next after \(delay)"
         case .retry(let delay, .retryAfter): ", next after \(delay) as the server asked"
         case .redirect(let url): ", on to \(url)"
+        case .freshCredential: ", next with a fresh credential"
         case .noRetry(let reason): ", no retry: \(reason)"
         }
     }

@@ -14,6 +14,8 @@ extension UploadError.Code {
     public static let redirectLoop = Self("redirectLoop")
     /// More redirects than ``RedirectPolicy/maxHops``.
     public static let tooManyRedirects = Self("tooManyRedirects")
+    /// No fresh credential could be had; the cause is the error of the ``CredentialRefresher``.
+    public static let credentialRefreshFailed = Self("credentialRefreshFailed")
     /// The session was closed before the upload was started.
     public static let sessionClosed = Self("sessionClosed")
     /// The answer was accepted, but it is not the JSON that was asked for.

@@ -20,6 +20,10 @@ extension UploadStateMachine {
         case transfer(TransferEvent, attempt: Int, jitter: Double, elapsed: Duration = .zero)
         /// Whether the budget has a retry for the attempt that ended.
         case retryAnswered(attempt: Int, isGranted: Bool)
+        /// A fresh credential is there, for what this attempt was refused.
+        case credentialReady(attempt: Int)
+        /// None can be had.
+        case credentialFailed(attempt: Int, UploadError)
         /// The wait before this attempt is over.
         case retryDue(attempt: Int)
         /// The caller wants no more.
@@ -50,6 +54,11 @@ extension UploadStateMachine {
         case releaseSlot
         /// Ask the budget for a retry after this attempt, and come back with `retryAnswered`.
         case askForRetry(attempt: Int)
+        /// Get a fresh credential in place of the one of this attempt, and come back with `credentialReady` or
+        /// `credentialFailed`.
+        case refreshCredential(attempt: Int)
+        /// The credential is no longer wanted.
+        case stopRefreshing
         /// From now on, the upload goes there.
         case redirect(UploadRoute.Hop)
         /// Come back with `retryDue` after this time.

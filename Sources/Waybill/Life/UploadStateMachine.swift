@@ -21,6 +21,7 @@ package struct UploadStateMachine: Sendable {
         case running(AttemptRecord)
         case asking(PendingRetry)
         case retrying(PendingRetry)
+        case refreshing(AttemptVerdict.Failure)
         case ended
     }
 
@@ -38,6 +39,7 @@ package struct UploadStateMachine: Sendable {
     private var retries = 0
     private var route: UploadRoute?
     private var lastRetry: RetryPolicy.Plan?
+    private var hasRefreshed = false
 
     /// Where the upload stands.
     package private(set) var snapshot = UploadSnapshot()
@@ -87,6 +89,12 @@ package struct UploadStateMachine: Sendable {
             return isGranted ? schedule(pending) : giveUp(pending.failure, .budgetExhausted)
         case (.retrying(let pending), .retryDue(let attempt)) where attempt == snapshot.attempt + 1:
             return [beginAttempt(pending), .requeue]
+        case (.refreshing(let failure), .credentialReady(let attempt)) where attempt == snapshot.attempt:
+            return [beginAttempt(remainingLimits(of: failure)), .requeue]
+        case (.refreshing, .credentialFailed(let attempt, let error)) where attempt == snapshot.attempt:
+            history.withdrawSequel()
+            let told = history.error(error.code, error.message, snapshot: snapshot, cause: error.cause)
+            return end(.failure(told), as: .failed)
         default:
             return []
         }
@@ -112,6 +120,9 @@ extension UploadStateMachine {
             history.withdrawSequel()
             givingBack = []
         case .retrying: givingBack = [.unscheduleRetry]
+        case .refreshing:
+            history.withdrawSequel()
+            givingBack = [.stopRefreshing]
         }
         let error = history.error(.cancelled, message, snapshot: snapshot)
         return givingBack + end(.failure(error), as: .cancelled)
@@ -154,6 +165,12 @@ extension UploadStateMachine {
         guard cancelMessage == nil else {
             history.add(record, ending, verdict, sequel: .end)
             return fail(failure)
+        }
+        if mayRefresh(after: verdict) {
+            hasRefreshed = true
+            history.add(record, ending, verdict, sequel: .freshCredential)
+            state = .refreshing(failure)
+            return [enter(.retrying), .refreshCredential(attempt: record.number)]
         }
         if let redirected = redirect(record, ending, verdict) { return redirected }
         switch rules.retry.answer(to: question(failure, verdict, elapsed), jitter: jitter) {
@@ -226,9 +243,16 @@ extension UploadStateMachine {
     }
 }
 
-// MARK: - Redirects
+// MARK: - Credentials and redirects
 
 extension UploadStateMachine {
+    /// Whether another credential may help: once, and where the credential goes at all.
+    private func mayRefresh(after verdict: AttemptVerdict) -> Bool {
+        guard rules.canRefresh, !hasRefreshed, verdict.response?.head.status.code == 401 else { return false }
+        guard let hop = route?.hop else { return isReplayable }
+        return hop.keepsSecrets && (isReplayable || !hop.sendsBody)
+    }
+
     /// What follows from a redirect; `nil` when the answer is none.
     private mutating func redirect(
         _ record: AttemptRecord, _ ending: TransferEnd, _ verdict: AttemptVerdict
@@ -267,6 +291,8 @@ package struct LifeRules: Sendable {
     package var keyWindow: Duration?
     /// Where it begins and how it goes on from there; `nil` to follow no redirect.
     package var route: UploadRoute?
+    /// Whether there is somebody who can get a fresh credential.
+    package var canRefresh = false
 
     package init(retry: RetryPolicy = .standard, accepts: StatusPolicy = .successful) {
         self.retry = retry

@@ -8,6 +8,8 @@ struct RequestPlan: Sendable {
     let target: RequestTarget
     let headers: HTTPFields
     let options: UploadOptions
+    /// The value of `Authorization`, unless a refresher has it.
+    let credential: Secret?
     private let hasContent: Bool
 
     /// Checks everything that can be checked before the first file is opened.
@@ -38,6 +40,11 @@ struct RequestPlan: Sendable {
         self.headers = headers
         if case .empty = request.content.kind { hasContent = false } else { hasContent = true }
         options = request.options ?? configuration.options
+        guard options.authentication == nil || headers[.authorization] == nil else {
+            throw Self.refused(
+                "there is a header field Authorization beside options.authentication: one request has one credential")
+        }
+        credential = try options.authentication?.fieldValue().map { .secret($0) }
     }
 
     /// What the upload's life is lived by.
@@ -47,6 +54,7 @@ struct RequestPlan: Sendable {
         if case .honoured(let window) = options.idempotency, headers[.idempotencyKey] != nil {
             rules.keyWindow = window
         }
+        rules.canRefresh = options.authentication?.refresher != nil
         rules.route = UploadRoute(firstHop, policy: options.redirects)
         return rules
     }

@@ -19,6 +19,8 @@ public struct UploadOptions: Sendable, Hashable {
     public var idempotency: Idempotency
     /// What is done about an answer that sends the upload elsewhere.
     public var redirects: RedirectPolicy
+    /// The credentials, unless they stand in a header field or are none.
+    public var authentication: Authentication?
     /// Header fields that hold a credential, besides `Authorization`, `Cookie` and `Proxy-Authorization`: they are not
     /// taken along to another origin.
     public var secretFields: Set<HTTPField.Name> = []
@@ -27,13 +29,15 @@ public struct UploadOptions: Sendable, Hashable {
     public init(
         transfer: TransferOptions = TransferOptions(), retry: RetryPolicy = .standard,
         accepts: StatusPolicy = .successful, idempotency: Idempotency = .ignored,
-        redirects: RedirectPolicy = .standard
+        redirects: RedirectPolicy = .standard,
+        authentication: Authentication? = nil
     ) {
         self.transfer = transfer
         self.retry = retry
         self.accepts = accepts
         self.idempotency = idempotency
         self.redirects = redirects
+        self.authentication = authentication
     }
 }
 

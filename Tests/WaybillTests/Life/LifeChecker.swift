@@ -18,6 +18,9 @@ struct LifeChecker {
     /// The attempt after which the budget was asked for a retry and has not answered.
     private(set) var question: Int?
     private(set) var started = 0
+    /// The attempt whose credential is being renewed.
+    private(set) var refresh: Int?
+    private var refreshes = 0
     private var isGranted = false
     private var retries = 0
     private var isRetryStart = false
@@ -39,6 +42,8 @@ struct LifeChecker {
         switch event {
         case .prepared, .preparationFailed: isPreparing = false
         case .retryDue(let attempt) where attempt == timer: timer = nil
+        case .credentialReady(let attempt) where attempt == refresh: refresh = nil
+        case .credentialFailed(let attempt, _) where attempt == refresh: refresh = nil
         case .admitted where place == .readyLine: place = .slot
         case .retryAnswered(let attempt, let isGranted) where attempt == question:
             question = nil
@@ -72,7 +77,7 @@ struct LifeChecker {
             if !isPreparing { fail("nothing is being prepared") }
             isPreparing = false
         case .awaitSlot: move(from: [.preparationWindow], to: .readyLine, !isPreparing, "awaitSlot")
-        case .requeue: move(from: [.nowhere], to: .readyLine, started > 0 && timer == nil, "requeue")
+        case .requeue: move(from: [.nowhere], to: .readyLine, started > 0 && timer == nil && refresh == nil, "requeue")
         case .withdraw: move(from: [.waitingLine, .preparationWindow, .readyLine], to: .nowhere, true, "withdraw")
         case .releaseSlot: move(from: [.slot], to: .nowhere, transfer == nil, "releaseSlot")
         case .startTransfer(let attempt):
@@ -88,6 +93,18 @@ struct LifeChecker {
                 fail("a question out of place")
             }
             question = attempt
+        case .refreshCredential(let attempt):
+            refreshes += 1
+            if refresh != nil || transfer != nil || place != .nowhere || attempt != started || isCancelSent {
+                fail("a refresh out of place")
+            }
+            if refreshes > 1 || !rules.canRefresh { fail("refresh \(refreshes)") }
+            if hops.last?.keepsSecrets == false { fail("a credential for another origin") }
+            refresh = attempt
+            isRetryStart = false
+        case .stopRefreshing:
+            if refresh == nil { fail("no refresh to stop") }
+            refresh = nil
         case .redirect(let hop): check(hop)
         case .scheduleRetry(let delay, let attempt):
             if timer != nil || place != .nowhere || attempt != started + 1 || isCancelSent || delay < .zero {
@@ -154,7 +171,7 @@ struct LifeChecker {
 
     private mutating func check(_ result: Result<UploadResponse, UploadError>, isSuccess: Bool) {
         isFinished = true
-        if place != .nowhere || isPreparing || transfer != nil || timer != nil {
+        if place != .nowhere || isPreparing || transfer != nil || timer != nil || refresh != nil {
             fail("kept: \(place), preparing \(isPreparing), transfer \(transfer as Any), timer \(timer as Any)")
         }
         switch result {

@@ -24,6 +24,7 @@ struct RandomLife {
         var rules = LifeRules(retry: retry, accepts: accepts)
         rules.isSafe = Int.random(in: 0..<8, using: &random) == 0
         rules.keyWindow = [nil, nil, .seconds(30)].randomElement(using: &random)!
+        rules.canRefresh = .random(using: &random)
         if Int.random(in: 0..<4, using: &random) > 0 {
             let policy = [RedirectPolicy.standard, .asGET, .resend].randomElement(using: &random)!
             rules.route = UploadRoute(
@@ -74,6 +75,10 @@ struct RandomLife {
         if let attempt = checker.question {
             return .retryAnswered(attempt: attempt, isGranted: Int.random(in: 0..<5, using: &random) > 0)
         }
+        if let attempt = checker.refresh {
+            return Int.random(in: 0..<4, using: &random) > 0
+                ? .credentialReady(attempt: attempt) : .credentialFailed(attempt: attempt, Self.noCredential)
+        }
         if let attempt = checker.timer { return .retryDue(attempt: attempt) }
         switch checker.place {
         case .waitingLine: return .mayPrepare
@@ -85,7 +90,9 @@ struct RandomLife {
 
     private func anything(using random: inout SeededGenerator) -> UploadStateMachine.Event {
         let attempt = Int.random(in: 0...checker.started + 2, using: &random)
-        switch Int.random(in: 0..<13, using: &random) {
+        switch Int.random(in: 0..<15, using: &random) {
+        case 10: return .credentialReady(attempt: attempt)
+        case 11: return .credentialFailed(attempt: attempt, Self.noCredential)
         case 0: return .started
         case 1: return .refused(UploadError(.sessionClosed, "closed", phase: .waiting))
         case 2: return .mayPrepare
@@ -100,6 +107,10 @@ struct RandomLife {
             let event = Self.transferEvent(using: &random, total: total)
             return .transfer(event, attempt: attempt, jitter: .random(in: -1...2, using: &random))
         }
+    }
+
+    private static var noCredential: UploadError {
+        UploadError(.credentialRefreshFailed, "none", phase: .retrying)
     }
 
     private static func time(using random: inout SeededGenerator) -> Duration {

@@ -53,7 +53,7 @@ import WaybillCore
 enum Mutation: CaseIterable {
     case finishesTwice, keepsTheSlot, keepsThePreparation, keepsTheTimer, keepsThePlace, ignoresCancel
     case speaksAfterTheEnd, takesLateEvents, believesTheBest, countsFromZeroAgain, cancelsTwice, retriesAfterCancel
-    case asksNobody, startsLate, goesInCircles, keepsCredentials, forgetsThatItWasTaken
+    case asksNobody, startsLate, goesInCircles, keepsCredentials, forgetsThatItWasTaken, keepsTheRefresh
 
     mutating func step(
         _ machine: inout UploadStateMachine, _ event: UploadStateMachine.Event
@@ -93,6 +93,7 @@ enum Mutation: CaseIterable {
         case (.countsFromZeroAgain, .publish(var snapshot)) where snapshot.phase == .awaitingResponse:
             snapshot.acknowledged = 0
             return [.publish(snapshot)]
+        case (.keepsTheRefresh, .stopRefreshing): return []
         case (.goesInCircles, .redirect): return [action, action]
         case (.keepsCredentials, .redirect(var hop)):
             // Dropped at one hop and there again at the next.
