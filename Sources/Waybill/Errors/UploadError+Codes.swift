@@ -3,6 +3,19 @@ extension UploadError.Code {
 
     /// The server answered with a status that is not accepted; the answer is in ``UploadError/response``.
     public static let rejected = Self("rejected")
+    /// The answer was a redirect that was followed. Only in the list of attempts.
+    public static let redirected = Self("redirected")
+    /// A redirect that is not followed: without a location, to another scheme than `http` and `https`, or from `https` to
+    /// `http`.
+    public static let redirectRefused = Self("redirectRefused")
+    /// 301 or 302 after a body, which may mean either with or without it: see ``RedirectPolicy``.
+    public static let redirectWouldDropBody = Self("redirectWouldDropBody")
+    /// A redirect to a place where the upload had been sent already.
+    public static let redirectLoop = Self("redirectLoop")
+    /// More redirects than ``RedirectPolicy/maxHops``.
+    public static let tooManyRedirects = Self("tooManyRedirects")
+    /// No fresh credential could be had; the cause is the error of the ``CredentialRefresher``.
+    public static let credentialRefreshFailed = Self("credentialRefreshFailed")
     /// The session was closed before the upload was started.
     public static let sessionClosed = Self("sessionClosed")
     /// The answer was accepted, but it is not the JSON that was asked for.

@@ -45,6 +45,8 @@ public struct UploadError: Error, Sendable {
     public var response: UploadResponse?
     /// Every attempt that was started, with its reason.
     public var attempts: [UploadAttempt]
+    /// The redirects that were followed, in order.
+    public var redirects: [UploadRedirect] = []
     /// The error underneath: a `TransferError`, `BodyError`, `JPEGError` or one of your own body.
     public var cause: (any Error)?
 
@@ -102,6 +104,7 @@ extension UploadError: CustomStringConvertible, CustomDebugStringConvertible {
         var lines = [description, "  sent \(sent), acknowledged \(acknowledged) bytes"]
         if let response { lines.append("  answer: \(response)") }
         lines += attempts.map { "  \($0)" }
+        lines += redirects.map { "  redirect: \($0)" }
         if let cause { lines.append("  cause: \(Redaction.escaped("\(cause)"))") }
         return lines.joined(separator: "\n")
     }

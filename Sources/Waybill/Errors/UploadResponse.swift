@@ -17,6 +17,8 @@ public struct UploadResponse: Sendable {
     public var body: [UInt8]
     /// Every attempt, with its reason; the last one brought this answer.
     public var attempts: [UploadAttempt]
+    /// The redirects that were followed, in order; the answer came from where the last one led.
+    public var redirects: [UploadRedirect] = []
     /// Where the time of the last attempt went.
     public var metrics: TransferMetrics
 
@@ -58,51 +60,4 @@ public struct UploadResponse: Sendable {
 extension UploadResponse: CustomStringConvertible {
     /// The status and the number of bytes; no header and no byte of the body, which may hold what the request held.
     public var description: String { "\(status.code) \(status.reasonPhrase), \(body.count) bytes" }
-}
-
-/// One attempt of an upload: how it ended and why.
-public struct UploadAttempt: Sendable, Hashable {
-    /// The number, from 1.
-    public var number: Int
-    /// Why it failed, or `nil` when it brought the answer that was accepted.
-    public var code: UploadError.Code?
-    /// One sentence that says how it ended.
-    public var reason: String
-    /// What may be believed of a failed attempt; `nil` for the one that succeeded.
-    public var outcome: UploadOutcome?
-    /// The status, when a complete answer or at least its head came.
-    public var status: HTTPResponse.Status?
-    /// Body bytes handed to the kernel.
-    public var sent: Int64
-    /// Body bytes that the peer acknowledged.
-    public var acknowledged: Int64
-    /// Where the time went.
-    public var metrics: TransferMetrics
-    /// How long was waited before the next attempt; `nil` when there was none.
-    public var retryDelay: Duration?
-
-    /// Describes an attempt.
-    public init(
-        number: Int, code: UploadError.Code?, reason: String, outcome: UploadOutcome?,
-        status: HTTPResponse.Status? = nil, sent: Int64 = 0, acknowledged: Int64 = 0,
-        metrics: TransferMetrics = TransferMetrics(), retryDelay: Duration? = nil
-    ) {
-        self.number = number
-        self.code = code
-        self.reason = reason
-        self.outcome = outcome
-        self.status = status
-        self.sent = sent
-        self.acknowledged = acknowledged
-        self.metrics = metrics
-        self.retryDelay = retryDelay
-    }
-}
-
-extension UploadAttempt: CustomStringConvertible {
-    /// One line: `attempt 2: 503 Service Unavailable, next after 1.5 seconds`.
-    public var description: String {
-        let next = retryDelay.map { ", next after \($0)" } ?? ""
-        return "attempt \(number): \(reason)\(next)"
-    }
 }

@@ -13,7 +13,7 @@ struct AttemptVerdict: Sendable {
     }
 
     /// `nil` for an accepted answer.
-    let failure: Failure?
+    var failure: Failure?
     /// The complete answer, accepted or not.
     let response: TransferResponse?
     /// One sentence for the list of attempts.
@@ -68,29 +68,49 @@ struct AttemptVerdict: Sendable {
 struct AttemptHistory: Sendable {
     private(set) var attempts: [UploadAttempt] = []
     private(set) var lastResponse: UploadResponse?
+    /// The redirects that were followed.
+    var redirects: [UploadRedirect] = []
     private var outcome = UploadOutcome.notSent
 
-    mutating func add(_ record: AttemptRecord, _ end: TransferEnd, _ verdict: AttemptVerdict, retryDelay: Duration?) {
+    /// Whether the server may have acted on one of them.
+    var mayBeStored: Bool { outcome == .unknown }
+
+    /// The last attempt had been going to be followed by another one, and was cancelled before that was settled.
+    mutating func withdrawSequel() {
+        guard !attempts.isEmpty else { return }
+        attempts[attempts.count - 1].sequel = .end
+    }
+
+    /// The last attempt had been going to be followed by another one, and is not.
+    mutating func revoke(_ reason: NoRetryReason) {
+        guard !attempts.isEmpty else { return }
+        attempts[attempts.count - 1].sequel = .noRetry(reason)
+    }
+
+    mutating func add(_ record: AttemptRecord, _ end: TransferEnd, _ verdict: AttemptVerdict, sequel: AttemptSequel) {
         if let failure = verdict.failure { outcome = outcome.lessCertain(than: failure.outcome) }
         attempts.append(
             UploadAttempt(
                 number: record.number, code: verdict.failure?.code, reason: verdict.reason,
                 outcome: verdict.failure?.outcome, status: record.head?.status,
                 sent: record.evidence.sent, acknowledged: record.evidence.acknowledged, metrics: end.metrics,
-                retryDelay: retryDelay))
+                sequel: sequel))
         if let response = verdict.response {
             lastResponse = UploadResponse(
                 status: response.head.status, headers: response.head.headerFields, body: response.body,
                 attempts: attempts, metrics: end.metrics)
+            lastResponse?.redirects = redirects
         }
     }
 
     func error(
         _ code: UploadError.Code, _ message: String, snapshot: UploadSnapshot, cause: (any Error)? = nil
     ) -> UploadError {
-        UploadError(
+        var error = UploadError(
             code, message, phase: snapshot.phase, part: cause.flatMap(UploadError.part), attempt: snapshot.attempt,
             outcome: outcome, sent: snapshot.sent, acknowledged: snapshot.acknowledged, response: lastResponse,
             attempts: attempts, cause: cause)
+        error.redirects = redirects
+        return error
     }
 }

@@ -13,10 +13,17 @@ extension UploadStateMachine {
         case prepared(total: Int64?, isReplayable: Bool)
         /// The body can't be made.
         case preparationFailed(UploadError)
-        /// The queue gave it a slot.
-        case admitted
-        /// The transport told something about an attempt. The random number in 0...1 is for the wait after its end.
-        case transfer(TransferEvent, attempt: Int, jitter: Double)
+        /// The queue gave it a slot, so long after the start of its first attempt.
+        case admitted(elapsed: Duration = .zero)
+        /// The transport told something about an attempt, so long after the start of the first one. The random number in
+        /// 0...1 is for the wait after its end.
+        case transfer(TransferEvent, attempt: Int, jitter: Double, elapsed: Duration = .zero)
+        /// Whether the budget has a retry for the attempt that ended.
+        case retryAnswered(attempt: Int, isGranted: Bool)
+        /// A fresh credential is there, for what this attempt was refused.
+        case credentialReady(attempt: Int)
+        /// None can be had.
+        case credentialFailed(attempt: Int, UploadError)
         /// The wait before this attempt is over.
         case retryDue(attempt: Int)
         /// The caller wants no more.
@@ -45,6 +52,15 @@ extension UploadStateMachine {
         case cancelTransfer
         /// Give the slot back.
         case releaseSlot
+        /// Ask the budget for a retry after this attempt, and come back with `retryAnswered`.
+        case askForRetry(attempt: Int)
+        /// Get a fresh credential in place of the one of this attempt, and come back with `credentialReady` or
+        /// `credentialFailed`.
+        case refreshCredential(attempt: Int)
+        /// The credential is no longer wanted.
+        case stopRefreshing
+        /// From now on, the upload goes there.
+        case redirect(UploadRoute.Hop)
         /// Come back with `retryDue` after this time.
         case scheduleRetry(after: Duration, attempt: Int)
         /// Don't come back.

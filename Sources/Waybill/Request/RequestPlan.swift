@@ -8,6 +8,9 @@ struct RequestPlan: Sendable {
     let target: RequestTarget
     let headers: HTTPFields
     let options: UploadOptions
+    /// The value of `Authorization`, unless a refresher has it.
+    let credential: Secret?
+    private let hasContent: Bool
 
     /// Checks everything that can be checked before the first file is opened.
     init(_ request: UploadRequest, _ configuration: UploadSession.Configuration) throws(UploadError) {
@@ -28,11 +31,56 @@ struct RequestPlan: Sendable {
             throw Self.refused(
                 "the header field \(field.name) belongs to the transport, which alone knows the framing: leave it out")
         }
+        // Made for every upload and sent where a method is not idempotent by itself (RFC 9110 section 9.2.2).
+        if headers[.idempotencyKey] == nil, [.post, .patch].contains(request.method) {
+            headers[.idempotencyKey] = IdempotencyKey(random: configuration.randomBits()).fieldValue
+        }
         method = request.method
         url = request.url
         self.headers = headers
+        if case .empty = request.content.kind { hasContent = false } else { hasContent = true }
         options = request.options ?? configuration.options
+        guard options.authentication == nil || headers[.authorization] == nil else {
+            throw Self.refused(
+                "there is a header field Authorization beside options.authentication: one request has one credential")
+        }
+        credential = try options.authentication?.fieldValue().map { .secret($0) }
     }
+
+    /// What the upload's life is lived by.
+    var rules: LifeRules {
+        var rules = LifeRules(retry: options.retry, accepts: options.accepts)
+        rules.isSafe = [.get, .head, .options].contains(method)
+        if case .honoured(let window) = options.idempotency, headers[.idempotencyKey] != nil {
+            rules.keyWindow = window
+        }
+        rules.canRefresh = options.authentication?.refresher != nil
+        rules.route = UploadRoute(firstHop, policy: options.redirects)
+        return rules
+    }
+
+    /// Where the upload goes first.
+    var firstHop: UploadRoute.Hop {
+        UploadRoute.Hop(method: method, url: url, host: target.hostAndPort, sendsBody: hasContent)
+    }
+
+    /// What of the header fields goes to a place: nothing of the body without the body, no credential where none belongs.
+    func headers(_ fields: HTTPFields, on hop: UploadRoute.Hop) -> HTTPFields {
+        var fields = fields
+        if !hop.sendsBody, hasContent {
+            for name in Self.contentFields { fields[name] = nil }
+        }
+        if !hop.keepsSecrets {
+            for name in options.secretFields.union(Self.credentialFields) { fields[name] = nil }
+        }
+        return fields
+    }
+
+    /// RFC 9110 section 15.4, step 5 of what a client changes, and the key, which is for what changes something.
+    private static let contentFields: [HTTPField.Name] = [
+        .contentType, .contentEncoding, .contentLanguage, .contentLocation, .contentDisposition, .idempotencyKey,
+    ]
+    private static let credentialFields: Set<HTTPField.Name> = [.authorization, .cookie, .proxyAuthorization]
 
     /// The header fields of an attempt: the body's content type is added unless the caller set one.
     func headers(for body: (any UploadBody)?) throws(UploadError) -> HTTPFields {

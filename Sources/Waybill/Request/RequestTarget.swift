@@ -4,6 +4,8 @@
 struct RequestTarget: Sendable, Hashable {
     /// Host and port, lower case: `backend.example:443`.
     let hostAndPort: String
+    /// Whether it is spoken to over TLS. With host and port, this makes the origin (RFC 6454 section 4).
+    let isSecure: Bool
 
     /// - Throws: ``UploadError`` with the code ``UploadError/Code/invalidURL``.
     init(_ url: String) throws(UploadError) {
@@ -25,6 +27,7 @@ struct RequestTarget: Sendable, Hashable {
         let hostAndPort = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
         let (host, port) = try Self.split(hostAndPort)
         guard !host.isEmpty else { throw Self.refused("the URL names no host") }
+        isSecure = scheme == "https"
         self.hostAndPort = "\(host.lowercased()):\(port ?? (scheme == "https" ? 443 : 80))"
     }
 

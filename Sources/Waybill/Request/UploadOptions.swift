@@ -15,15 +15,29 @@ public struct UploadOptions: Sendable, Hashable {
     public var retry: RetryPolicy
     /// Which statuses make the upload a success.
     public var accepts: StatusPolicy
+    /// Whether an upload that may have been stored can be sent again: only where the server knows it by its key.
+    public var idempotency: Idempotency
+    /// What is done about an answer that sends the upload elsewhere.
+    public var redirects: RedirectPolicy
+    /// The credentials, unless they stand in a header field or are none.
+    public var authentication: Authentication?
+    /// Header fields that hold a credential, besides `Authorization`, `Cookie` and `Proxy-Authorization`: they are not
+    /// taken along to another origin.
+    public var secretFields: Set<HTTPField.Name> = []
 
     /// Three retries, 2xx is success, and the limits of `TransferLimits`.
     public init(
         transfer: TransferOptions = TransferOptions(), retry: RetryPolicy = .standard,
-        accepts: StatusPolicy = .successful
+        accepts: StatusPolicy = .successful, idempotency: Idempotency = .ignored,
+        redirects: RedirectPolicy = .standard,
+        authentication: Authentication? = nil
     ) {
         self.transfer = transfer
         self.retry = retry
         self.accepts = accepts
+        self.idempotency = idempotency
+        self.redirects = redirects
+        self.authentication = authentication
     }
 }
 

@@ -20,6 +20,10 @@ extension UploadSession {
         public var clock: any Clock<Duration> = ContinuousClock()
         /// The random numbers in 0...1 of the waits between attempts.
         package var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
+        /// The random bits of idempotency keys.
+        package var randomBits: @Sendable () -> (UInt64, UInt64) = {
+            (.random(in: .min ... .max), .random(in: .min ... .max))
+        }
 
         // Options.
 
@@ -27,6 +31,9 @@ extension UploadSession {
         public var slots = 8
         /// The most transfers at once to one host and port, 1 or more. 5 by default.
         public var slotsPerHost = 5
+        /// How many retries each host gets from all uploads of the session together, or `nil` for as many as the uploads'
+        /// policies want.
+        public var retryBudget: RetryBudget? = .standard
         /// What uploads use that bring no options of their own.
         public var options = UploadOptions()
         /// Header fields of every request. An upload's own fields of the same name take their place.
@@ -44,7 +51,11 @@ extension UploadSession.Configuration: CustomReflectable {
     public var customMirror: Mirror {
         let fields = headers.map { "\($0.name): \(Redaction.value(of: $0))" }
         return Mirror(
-            self, children: ["slots": slots, "slotsPerHost": slotsPerHost, "options": options, "headers": fields],
+            self,
+            children: [
+                "slots": slots, "slotsPerHost": slotsPerHost, "retryBudget": retryBudget as Any, "options": options,
+                "headers": fields,
+            ],
             displayStyle: .struct)
     }
 }

@@ -9,6 +9,7 @@ import WaybillCurl
 final class SessionCore: Sendable {
     private struct State {
         var queue: AdmissionQueue
+        var retries: RetryBuckets
         var live: [UploadID: UploadRun] = [:]
         var isClosed = false
         var transport: (any UploadTransport)?
@@ -24,7 +25,7 @@ final class SessionCore: Sendable {
         self.configuration = configuration
         self.isShared = isShared
         let queue = AdmissionQueue(slots: configuration.slots, slotsPerHost: configuration.slotsPerHost)
-        state = Locked(State(queue: queue, transport: transport))
+        state = Locked(State(queue: queue, retries: RetryBuckets(configuration.retryBudget), transport: transport))
     }
 
     /// The transport; libcurl's is made when the first upload needs it.
@@ -83,6 +84,13 @@ final class SessionCore: Sendable {
     }
 }
 
+// MARK: - The budget of retries
+
+extension SessionCore {
+    func spendRetry(host: String) -> Bool { state.withLock { $0.retries.spend(host) } }
+    func earnRetry(host: String) { state.withLock { $0.retries.earn(host) } }
+}
+
 // MARK: - The queue
 
 extension SessionCore {
@@ -105,7 +113,7 @@ extension SessionCore {
         }
         guard mustCall else { return }
         while let (prepare, start) = nextCalls() {
-            for run in start { run.post(.admitted) }
+            for run in start { run.post(.admitted(elapsed: run.elapsed)) }
             for run in prepare { run.post(.mayPrepare) }
         }
     }

@@ -26,6 +26,14 @@ final class UploadRun: Sendable {
         var preparation: Task<Void, Never>?
         var control: (any TransferControl)?
         var timer: Task<Void, Never>?
+        /// Where redirects have led.
+        var hop: UploadRoute.Hop?
+        /// The credential that was fetched or sent last.
+        var credential: Secret?
+        /// All header fields of the last attempt.
+        var sent: HTTPFields = [:]
+        /// The time since the first attempt began.
+        var elapsed: (@Sendable () -> Duration)?
     }
 
     let id = UploadID()
@@ -40,14 +48,13 @@ final class UploadRun: Sendable {
 
     init(_ request: UploadRequest, _ plan: Result<RequestPlan, UploadError>, core: SessionCore) {
         let configuration = core.configuration
-        let options = request.options ?? configuration.options
         self.request = request
         self.plan = plan
         clock = configuration.clock
         jitter = configuration.jitter
         log = UploadLog(configuration.logger, id: id)
         broadcast = ProgressBroadcast(clock: configuration.clock)
-        let machine = UploadStateMachine(retry: options.retry, accepts: options.accepts)
+        let machine = UploadStateMachine((try? plan.get())?.rules ?? LifeRules())
         state = Locked(State(machine: machine, core: core))
     }
 
@@ -103,6 +110,11 @@ extension UploadRun {
         case .stopPreparing: hold { $0.preparation.take() }?.cancel()
         case .startTransfer(let attempt): startTransfer(attempt, core)
         case .cancelTransfer: hold { $0.control }?.cancel()
+        case .askForRetry(let attempt):
+            post(.retryAnswered(attempt: attempt, isGranted: core?.spendRetry(host: host) ?? false))
+        case .refreshCredential(let attempt): refreshCredential(attempt)
+        case .stopRefreshing: hold { $0.timer.take() }?.cancel()
+        case .redirect(let hop): hold { $0.hop = hop }
         case .scheduleRetry(let delay, let attempt): scheduleRetry(after: delay, attempt)
         case .unscheduleRetry: hold { $0.timer.take() }?.cancel()
         case .join: core?.join(id, host: host)
@@ -113,7 +125,10 @@ extension UploadRun {
         }
     }
 
-    private var host: String { (try? plan.get())?.target.hostAndPort ?? "" }
+    private var host: String { hold { $0.hop }?.host ?? (try? plan.get())?.target.hostAndPort ?? "" }
+
+    /// The time since the first attempt began; zero before that.
+    var elapsed: Duration { hold { $0.elapsed }?() ?? .zero }
 
     private func hold<Value: Sendable>(_ body: (inout Held) -> Value) -> Value {
         state.withLock { body(&$0.held) }
@@ -125,18 +140,26 @@ extension UploadRun {
 extension UploadRun {
     private func prepare() {
         switch request.content.kind {
-        case .empty, .notAFile: prepared(nil)
-        case .body(let body): prepared(body)
+        case .empty, .notAFile: prepareNow(nil)
+        case .body(let body): prepareNow(body)
         case .form(let form): prepareLater { try await form.prepared() }
         case .file(let path, let type): prepareLater { try FileBody(path: path, contentType: type) }
         }
     }
 
-    private func prepareLater(_ make: @escaping @Sendable () async throws -> any UploadBody) {
+    private func prepareNow(_ body: (any UploadBody)?) {
+        guard let refresher, refresher.current == nil else { return prepared(body) }
+        prepareLater { body }
+    }
+
+    private func prepareLater(_ make: @escaping @Sendable () async throws -> (any UploadBody)?) {
         let task = Task { [weak self] in
             do {
                 let body = try await make()
+                if let self, self.refresher?.current == nil { try await self.fetchCredential(rejected: nil) }
                 self?.prepared(body)
+            } catch let error as UploadError {
+                self?.post(.preparationFailed(error))
             } catch {
                 self?.post(.preparationFailed(UploadError(preparing: error)))
             }
@@ -167,9 +190,17 @@ extension UploadRun {
 extension UploadRun {
     private func startTransfer(_ attempt: Int, _ core: SessionCore?) {
         guard let core, let plan = try? plan.get() else { return }
-        let (body, headers) = hold { ($0.body, $0.headers) }
+        let (body, headers, redirected) = hold { held in
+            if held.elapsed == nil { held.elapsed = Self.stopwatch(clock) }
+            return (held.body, held.headers, held.hop)
+        }
+        let hop = redirected ?? plan.firstHop
+        var fields = plan.headers(headers, on: hop)
+        if hop.keepsSecrets, let credential = credential(of: plan) { fields[.authorization] = credential.value }
+        hold { $0.sent = fields }
         let transfer = TransferRequest(
-            id: id, method: plan.method, url: plan.url, headers: headers, body: body, options: plan.options.transfer)
+            id: id, method: hop.method, url: hop.url, headers: fields,
+            body: hop.sendsBody ? body : nil, options: plan.options.transfer)
         let control = core.transport.start(transfer, sink: AttemptSink(run: self, attempt: attempt))
         hold { $0.control = control }
     }
@@ -180,12 +211,20 @@ extension UploadRun {
         if case .failure(var error) = end.result {
             // libcurl's messages quote what they are about; a proxy's or a URL's credentials could be in them.
             let proxy = (try? plan.get())?.options.transfer.proxy
-            let secrets = Redaction.secrets(url: request.url, proxy: proxy, headers: hold { $0.headers })
-            error.message = Redaction.scrub(error.message, of: secrets)
+            let (headers, hop) = hold { ($0.sent, $0.hop) }
+            for url in [request.url, hop?.url].compactMap({ $0 }) {
+                let secrets = Redaction.secrets(url: url, proxy: proxy, headers: headers)
+                error.message = Redaction.scrub(error.message, of: secrets)
+            }
             end.result = .failure(error)
         }
         log.ended(end, attempt: attempt)
-        post(.transfer(.ended(end), attempt: attempt, jitter: jitter()))
+        post(.transfer(.ended(end), attempt: attempt, jitter: jitter(), elapsed: elapsed))
+    }
+
+    private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
+        let start = clock.now
+        return { start.duration(to: clock.now) }
     }
 
     private func scheduleRetry(after delay: Duration, _ attempt: Int) {
@@ -205,6 +244,7 @@ extension UploadRun {
 
     private func finish(_ result: Result<UploadResponse, UploadError>, _ core: SessionCore?) {
         log.finished(result)
+        if case .success = result { core?.earnRetry(host: host) }
         core?.forget(id)
         let (waiters, held) = state.withLock { state in
             state.result = result
@@ -218,6 +258,54 @@ extension UploadRun {
         for waiter in waiters { waiter.resume(returning: result) }
         // Bodies close files and run code that is not ours when they go: not under the lock.
         _ = consume held
+    }
+}
+
+// MARK: - Credentials
+
+extension UploadRun {
+    private var refresher: (any CredentialRefresher)? { (try? plan.get())?.options.authentication?.refresher }
+
+    /// The credential to send now. One that was renewed meanwhile is taken over one that was fetched for this upload.
+    private func credential(of plan: RequestPlan) -> Secret? {
+        guard let refresher else { return plan.credential }
+        let current = refresher.current
+        return hold { held in
+            held.credential = current ?? held.credential
+            return held.credential
+        }
+    }
+
+    private func fetchCredential(rejected: Secret?) async throws(UploadError) {
+        guard let refresher else { return }
+        do {
+            let value = try await refresher.refresh(rejected: rejected)
+            _ = try Authentication.checked(value.value)
+            hold { $0.credential = value }
+        } catch let error as UploadError {
+            throw error
+        } catch {
+            throw UploadError(
+                .credentialRefreshFailed,
+                "no fresh credential could be had for the upload: the cause says what the refresher met",
+                phase: .preparing, cause: error)
+        }
+    }
+
+    private func refreshCredential(_ attempt: Int) {
+        let used = hold { $0.credential }
+        let task = Task { [weak self] in
+            do throws(UploadError) {
+                try await self?.fetchCredential(rejected: used)
+                self?.post(.credentialReady(attempt: attempt))
+            } catch {
+                self?.post(.credentialFailed(attempt: attempt, error))
+            }
+        }
+        hold { held in
+            held.control = nil
+            held.timer = task
+        }
     }
 }
 

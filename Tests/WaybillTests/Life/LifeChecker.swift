@@ -15,15 +15,24 @@ struct LifeChecker {
     private(set) var isPreparing = false
     private(set) var transfer: Int?
     private(set) var timer: Int?
+    /// The attempt after which the budget was asked for a retry and has not answered.
+    private(set) var question: Int?
     private(set) var started = 0
+    /// The attempt whose credential is being renewed.
+    private(set) var refresh: Int?
+    private var refreshes = 0
+    private var isGranted = false
+    private var retries = 0
+    private var isRetryStart = false
+    private var hops: [UploadRoute.Hop] = []
     private var isCancelSent = false
     private var isTerminalPublished: UploadPhase?
     private var lastPublished: UploadSnapshot?
     private var floor = CertaintyFloor()
-    private let accepts: StatusPolicy
+    private let rules: LifeRules
 
-    init(accepts: StatusPolicy) {
-        self.accepts = accepts
+    init(rules: LifeRules) {
+        self.rules = rules
     }
 
     /// Looks at one event and what came of it.
@@ -33,14 +42,22 @@ struct LifeChecker {
         switch event {
         case .prepared, .preparationFailed: isPreparing = false
         case .retryDue(let attempt) where attempt == timer: timer = nil
-        case .transfer(let event, let attempt, _) where attempt == transfer:
+        case .credentialReady(let attempt) where attempt == refresh: refresh = nil
+        case .credentialFailed(let attempt, _) where attempt == refresh: refresh = nil
+        case .admitted where place == .readyLine: place = .slot
+        case .retryAnswered(let attempt, let isGranted) where attempt == question:
+            question = nil
+            self.isGranted = isGranted
+        case .transfer(let event, let attempt, _, _) where attempt == transfer:
             floor.see(event)
             guard case .ended(let end) = event else { break }
             transfer = nil
-            if case .success(let response) = end.result { isSuccess = accepts.accepts(response.head.status) }
+            if case .success(let response) = end.result { isSuccess = rules.accepts.accepts(response.head.status) }
         default: break
         }
         for action in actions { check(action, isSuccess: isSuccess) }
+        if isGranted { fail("a retry was granted and not made") }
+        if !isFinished, case .admitted(let elapsed) = event, actions.contains(where: \.isStart) { checkStart(elapsed) }
         switch event {
         case .cancel, .sessionClosing:
             // At once, or as soon as the transport has let go; then no retry and no other wait.
@@ -60,27 +77,78 @@ struct LifeChecker {
             if !isPreparing { fail("nothing is being prepared") }
             isPreparing = false
         case .awaitSlot: move(from: [.preparationWindow], to: .readyLine, !isPreparing, "awaitSlot")
-        case .requeue: move(from: [.nowhere], to: .readyLine, started > 0 && timer == nil, "requeue")
+        case .requeue: move(from: [.nowhere], to: .readyLine, started > 0 && timer == nil && refresh == nil, "requeue")
         case .withdraw: move(from: [.waitingLine, .preparationWindow, .readyLine], to: .nowhere, true, "withdraw")
         case .releaseSlot: move(from: [.slot], to: .nowhere, transfer == nil, "releaseSlot")
         case .startTransfer(let attempt):
-            move(from: [.readyLine], to: .slot, transfer == nil && attempt == started + 1, "startTransfer")
+            move(from: [.slot], to: .slot, transfer == nil && attempt == started + 1, "startTransfer")
             started = attempt
             transfer = attempt
             floor.begin()
         case .cancelTransfer:
             if transfer == nil || isCancelSent { fail("no transfer to cancel, or cancelled twice") }
             isCancelSent = true
+        case .askForRetry(let attempt):
+            if question != nil || transfer != nil || place != .nowhere || attempt != started || isCancelSent {
+                fail("a question out of place")
+            }
+            question = attempt
+        case .refreshCredential(let attempt):
+            refreshes += 1
+            if refresh != nil || transfer != nil || place != .nowhere || attempt != started || isCancelSent {
+                fail("a refresh out of place")
+            }
+            if refreshes > 1 || !rules.canRefresh { fail("refresh \(refreshes)") }
+            if hops.last?.keepsSecrets == false { fail("a credential for another origin") }
+            refresh = attempt
+            isRetryStart = false
+        case .stopRefreshing:
+            if refresh == nil { fail("no refresh to stop") }
+            refresh = nil
+        case .redirect(let hop): check(hop)
         case .scheduleRetry(let delay, let attempt):
             if timer != nil || place != .nowhere || attempt != started + 1 || isCancelSent || delay < .zero {
                 fail("a retry out of place")
             }
+            if !isGranted { fail("a retry that nobody granted") }
+            if floor.mayBeStored, !isSafe, rules.keyWindow == nil { fail("a retry of what may be stored") }
+            isGranted = false
+            isRetryStart = true
+            retries += 1
+            if retries > rules.retry.maxRetries { fail("retry \(retries) of \(rules.retry.maxRetries)") }
             timer = attempt
         case .unscheduleRetry:
             if timer == nil { fail("no timer to stop") }
             timer = nil
         case .publish(let snapshot): check(snapshot)
-        case .finish(let result): check(result, isSuccess: isSuccess)
+        case .finish(let result):
+            question = nil
+            isGranted = false
+            check(result, isSuccess: isSuccess)
+        }
+    }
+
+    private var isSafe: Bool { hops.last?.isSafe ?? rules.isSafe }
+
+    /// A redirect is followed: not too often, never to where it was, and dropped credentials don't come back.
+    private mutating func check(_ hop: UploadRoute.Hop) {
+        if place != .nowhere || transfer != nil || timer != nil || isCancelSent { fail("a redirect out of place") }
+        let before = hops.last ?? rules.route?.hop
+        if rules.route == nil || hops.count >= 5 { fail("redirect \(hops.count + 1)") }
+        if hops.contains(hop) || hop == rules.route?.hop { fail("in a circle to \(hop)") }
+        if hop.keepsSecrets, before?.keepsSecrets == false { fail("credentials came back") }
+        if hop.sendsBody, before?.sendsBody == false { fail("a body came back") }
+        if !hop.sendsBody, before?.sendsBody == true { floor.tookIt() }
+        isRetryStart = false
+        hops.append(hop)
+    }
+
+    /// A retry begins: in time, and with a key that the server still knows if it may have acted already.
+    private mutating func checkStart(_ elapsed: Duration) {
+        guard retries > 0 else { return }
+        if isRetryStart, let deadline = rules.retry.deadline, elapsed > deadline { fail("a start after the deadline") }
+        if let window = rules.keyWindow, floor.mayBeStored, !isSafe, elapsed > window {
+            fail("a start with a key that is forgotten")
         }
     }
 
@@ -103,7 +171,7 @@ struct LifeChecker {
 
     private mutating func check(_ result: Result<UploadResponse, UploadError>, isSuccess: Bool) {
         isFinished = true
-        if place != .nowhere || isPreparing || transfer != nil || timer != nil {
+        if place != .nowhere || isPreparing || transfer != nil || timer != nil || refresh != nil {
             fail("kept: \(place), preparing \(isPreparing), transfer \(transfer as Any), timer \(timer as Any)")
         }
         switch result {
@@ -153,6 +221,16 @@ struct CertaintyFloor {
     private var worstClaim = 0
     private var isCurrentWhole = false
 
+    /// Whether the server may have acted, by the strictest reading: a whole body left and was not refused.
+    private(set) var mayBeStored = false
+
+    private var wasTaken = false
+
+    /// The server said that the answer lies elsewhere: it has acted.
+    mutating func tookIt() {
+        wasTaken = true
+    }
+
     mutating func begin() {
         isCurrentWhole = false
     }
@@ -173,6 +251,7 @@ struct CertaintyFloor {
             case .success(let response): answered(response.head.status)
             case .failure(let error):
                 worstClaim = max(worstClaim, error.outcome.uncertainty)
+                if error.outcome == .unknown { mayBeStored = true }
                 // A whole body of which nothing arrived is the dead connection of the design, and nothing else is.
                 if isCurrentWhole, end.evidence.requestAcknowledged { wholeBodyLeft = true }
             }
@@ -191,6 +270,7 @@ struct CertaintyFloor {
 
     func objection(to outcome: UploadOutcome) -> String? {
         if outcome.uncertainty < worstClaim { return "\(outcome) though the transport claimed less certainty" }
+        if wasTaken, outcome != .unknown { return "\(outcome) though the server had taken it" }
         switch outcome {
         case .notSent: return anythingArrived ? "notSent though something arrived" : nil
         case .incomplete(let acknowledged):
@@ -201,4 +281,8 @@ struct CertaintyFloor {
         case .unknown: return nil
         }
     }
+}
+
+extension UploadStateMachine.Action {
+    fileprivate var isStart: Bool { if case .startTransfer = self { true } else { false } }
 }

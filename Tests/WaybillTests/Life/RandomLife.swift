@@ -16,11 +16,24 @@ struct RandomLife {
     private let keepsLog: Bool
 
     init(using random: inout SeededGenerator, keepsLog: Bool = false) {
-        let retry = [RetryPolicy.none, .standard, RetryPolicy(maxRetries: 9, retriesIncomplete: false)]
-            .randomElement(using: &random)!
+        let retry = [
+            RetryPolicy.none, .standard, .standard, RetryPolicy(maxRetries: 9, retriesIncomplete: false),
+            RetryPolicy(maxRetries: 9, deadline: .seconds(20)),
+        ].randomElement(using: &random)!
         let accepts = [StatusPolicy.successful, .successful, .any, .only([404])].randomElement(using: &random)!
-        machine = UploadStateMachine(retry: retry, accepts: accepts)
-        checker = LifeChecker(accepts: accepts)
+        var rules = LifeRules(retry: retry, accepts: accepts)
+        rules.isSafe = Int.random(in: 0..<8, using: &random) == 0
+        rules.keyWindow = [nil, nil, .seconds(30)].randomElement(using: &random)!
+        rules.canRefresh = .random(using: &random)
+        if Int.random(in: 0..<4, using: &random) > 0 {
+            let policy = [RedirectPolicy.standard, .asGET, .resend].randomElement(using: &random)!
+            rules.route = UploadRoute(
+                .init(method: .post, url: "https://a.example/0", host: "a.example:443", sendsBody: true), policy: policy
+            )
+            rules.isSafe = false
+        }
+        machine = UploadStateMachine(rules)
+        checker = LifeChecker(rules: rules)
         total = Bool.random(using: &random) ? nil : Int64.random(in: 0...1_000, using: &random)
         self.keepsLog = keepsLog
     }
@@ -56,33 +69,52 @@ struct RandomLife {
         guard Int.random(in: 0..<10, using: &random) < 7 else { return anything(using: &random) }
         if let attempt = checker.transfer {
             let event = Self.transferEvent(using: &random, total: total)
-            return .transfer(event, attempt: attempt, jitter: .random(in: 0...1, using: &random))
+            return .transfer(
+                event, attempt: attempt, jitter: .random(in: 0...1, using: &random), elapsed: Self.time(using: &random))
+        }
+        if let attempt = checker.question {
+            return .retryAnswered(attempt: attempt, isGranted: Int.random(in: 0..<5, using: &random) > 0)
+        }
+        if let attempt = checker.refresh {
+            return Int.random(in: 0..<4, using: &random) > 0
+                ? .credentialReady(attempt: attempt) : .credentialFailed(attempt: attempt, Self.noCredential)
         }
         if let attempt = checker.timer { return .retryDue(attempt: attempt) }
         switch checker.place {
         case .waitingLine: return .mayPrepare
         case .preparationWindow: return .prepared(total: total, isReplayable: .random(using: &random))
-        case .readyLine: return .admitted
+        case .readyLine: return .admitted(elapsed: Self.time(using: &random))
         case .slot, .nowhere: return anything(using: &random)
         }
     }
 
     private func anything(using random: inout SeededGenerator) -> UploadStateMachine.Event {
         let attempt = Int.random(in: 0...checker.started + 2, using: &random)
-        switch Int.random(in: 0..<12, using: &random) {
+        switch Int.random(in: 0..<15, using: &random) {
+        case 10: return .credentialReady(attempt: attempt)
+        case 11: return .credentialFailed(attempt: attempt, Self.noCredential)
         case 0: return .started
         case 1: return .refused(UploadError(.sessionClosed, "closed", phase: .waiting))
         case 2: return .mayPrepare
         case 3: return .prepared(total: total, isReplayable: .random(using: &random))
         case 4: return .preparationFailed(UploadError(.fileNotFound, "gone", phase: .preparing))
-        case 5: return .admitted
+        case 5: return .admitted(elapsed: Self.time(using: &random))
         case 6: return .retryDue(attempt: attempt)
         case 7: return .cancel
+        case 9: return .retryAnswered(attempt: attempt, isGranted: .random(using: &random))
         case 8: return Bool.random(using: &random) ? .sessionClosing : .cancel
         default:
             let event = Self.transferEvent(using: &random, total: total)
             return .transfer(event, attempt: attempt, jitter: .random(in: -1...2, using: &random))
         }
+    }
+
+    private static var noCredential: UploadError {
+        UploadError(.credentialRefreshFailed, "none", phase: .retrying)
+    }
+
+    private static func time(using random: inout SeededGenerator) -> Duration {
+        .seconds(Int.random(in: 0...40, using: &random))
     }
 
     private static func transferEvent(using random: inout SeededGenerator, total: Int64?) -> TransferEvent {
@@ -105,7 +137,10 @@ struct RandomLife {
             requestAcknowledged: .random(using: &random), isBodyComplete: .random(using: &random),
             sawResponseHead: Int.random(in: 0..<4, using: &random) == 0)
         guard Int.random(in: 0..<3, using: &random) > 0 else {
-            let response = TransferResponse(head: HTTPResponse(status: status(using: &random)))
+            var head = HTTPResponse(status: status(using: &random))
+            let name = ["a", "a", "b"].randomElement(using: &random)!
+            head.headerFields[.location] = "https://\(name).example/\(Int.random(in: 0...9, using: &random))"
+            let response = TransferResponse(head: head)
             return TransferEnd(result: .success(response), evidence: evidence)
         }
         let codes: [TransferError.Code] = [
@@ -118,6 +153,7 @@ struct RandomLife {
     }
 
     private static func status(using random: inout SeededGenerator) -> HTTPResponse.Status {
-        HTTPResponse.Status(code: [200, 204, 302, 404, 413, 429, 500, 503].randomElement(using: &random)!)
+        HTTPResponse.Status(
+            code: [200, 204, 302, 303, 307, 307, 401, 404, 413, 429, 500, 503].randomElement(using: &random)!)
     }
 }

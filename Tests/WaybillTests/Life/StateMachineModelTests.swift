@@ -53,6 +53,7 @@ import WaybillCore
 enum Mutation: CaseIterable {
     case finishesTwice, keepsTheSlot, keepsThePreparation, keepsTheTimer, keepsThePlace, ignoresCancel
     case speaksAfterTheEnd, takesLateEvents, believesTheBest, countsFromZeroAgain, cancelsTwice, retriesAfterCancel
+    case asksNobody, startsLate, goesInCircles, keepsCredentials, forgetsThatItWasTaken, keepsTheRefresh
 
     mutating func step(
         _ machine: inout UploadStateMachine, _ event: UploadStateMachine.Event
@@ -72,8 +73,13 @@ enum Mutation: CaseIterable {
 
     /// The event as the faulty machine takes it.
     private func sees(_ event: UploadStateMachine.Event, attempt: Int) -> UploadStateMachine.Event {
-        guard case .transfer(let inner, _, let jitter) = event, self == .takesLateEvents else { return event }
-        return .transfer(inner, attempt: attempt, jitter: jitter)
+        switch (self, event) {
+        case (.takesLateEvents, .transfer(let inner, _, let jitter, let elapsed)):
+            return .transfer(inner, attempt: attempt, jitter: jitter, elapsed: elapsed)
+        case (.asksNobody, .retryAnswered(let number, _)): return .retryAnswered(attempt: number, isGranted: true)
+        case (.startsLate, .admitted): return .admitted()
+        default: return event
+        }
     }
 
     private func change(_ action: UploadStateMachine.Action) -> [UploadStateMachine.Action] {
@@ -87,6 +93,15 @@ enum Mutation: CaseIterable {
         case (.countsFromZeroAgain, .publish(var snapshot)) where snapshot.phase == .awaitingResponse:
             snapshot.acknowledged = 0
             return [.publish(snapshot)]
+        case (.keepsTheRefresh, .stopRefreshing): return []
+        case (.goesInCircles, .redirect): return [action, action]
+        case (.keepsCredentials, .redirect(var hop)):
+            // Dropped at one hop and there again at the next.
+            hop.keepsSecrets = hop.url.contains("//a.")
+            return [.redirect(hop)]
+        case (.forgetsThatItWasTaken, .finish(.failure(var error))):
+            if error.outcome == .unknown, error.response != nil { error.outcome = .rejected }
+            return [.finish(.failure(error))]
         case (.retriesAfterCancel, .finish(.failure(let error))) where error.isCancelled && !error.attempts.isEmpty:
             return [.scheduleRetry(after: .seconds(1), attempt: error.attempts.count + 1)]
         default: return [action]

@@ -6,11 +6,11 @@ import WaybillCore
 
 @Suite struct StateMachineTests {
     @Test func `a life without trouble takes these steps and no others`() {
-        var machine = UploadStateMachine(retry: .standard, accepts: .successful)
+        var machine = UploadStateMachine(LifeRules())
         #expect(names(machine.handle(.started)) == ["join", "waiting"])
         #expect(names(machine.handle(.mayPrepare)) == ["preparing", "prepare"])
         #expect(names(machine.handle(.prepared(total: 10, isReplayable: true))) == ["queued", "awaitSlot"])
-        #expect(names(machine.handle(.admitted)) == ["connecting", "start 1"])
+        #expect(names(machine.handle(.admitted())) == ["connecting", "start 1"])
         #expect(names(tell(&machine, connected)) == ["sending"])
         #expect(names(tell(&machine, progress(6))) == ["sending"])
         #expect(names(tell(&machine, progress(6))) == [])
@@ -25,12 +25,14 @@ import WaybillCore
     @Test func `an attempt that broke comes back after its wait, from zero`() {
         var machine = running()
         _ = tell(&machine, progress(6))
-        #expect(names(tell(&machine, lost(at: 6), jitter: 0.5)) == ["releaseSlot", "retrying", "retry 2 in 500 ms"])
+        #expect(names(tell(&machine, lost(at: 6), jitter: 0.5)) == ["releaseSlot", "ask for a retry after 1"])
+        #expect(names(machine.handle(.retryAnswered(attempt: 2, isGranted: true))) == [])
+        #expect(names(grant(&machine)) == ["retrying", "retry 2 in 500 ms"])
         #expect(machine.snapshot.acknowledged == 6)
         #expect(names(machine.handle(.retryDue(attempt: 3))) == [])
         #expect(names(machine.handle(.retryDue(attempt: 2))) == ["queued", "requeue"])
         #expect(machine.snapshot.acknowledged == 0)
-        #expect(names(machine.handle(.admitted)) == ["connecting", "start 2"])
+        #expect(names(machine.handle(.admitted())) == ["connecting", "start 2"])
         // What the first attempt still has to say is of no interest.
         #expect(names(tell(&machine, progress(9), attempt: 1)) == [])
         #expect(names(tell(&machine, answer(.ok), attempt: 1)) == [])
@@ -38,14 +40,14 @@ import WaybillCore
     }
 
     @Test func `cancelled in each phase, everything is given back`() {
-        var idle = UploadStateMachine(retry: .standard, accepts: .successful)
+        var idle = UploadStateMachine(LifeRules())
         #expect(names(idle.handle(.cancel)) == ["cancelled", "cancelled: not sent"])
 
-        var waiting = UploadStateMachine(retry: .standard, accepts: .successful)
+        var waiting = UploadStateMachine(LifeRules())
         _ = waiting.handle(.started)
         #expect(names(waiting.handle(.cancel)) == ["withdraw", "cancelled", "cancelled: not sent"])
 
-        var preparing = UploadStateMachine(retry: .standard, accepts: .successful)
+        var preparing = UploadStateMachine(LifeRules())
         _ = preparing.handle(.started)
         _ = preparing.handle(.mayPrepare)
         #expect(
@@ -64,8 +66,38 @@ import WaybillCore
 
         var retrying = running()
         _ = tell(&retrying, lost(at: 0))
+        _ = grant(&retrying)
         #expect(
             names(retrying.handle(.cancel)) == ["unscheduleRetry", "cancelled", "cancelled: incomplete after 0 bytes"])
+    }
+
+    @Test func `a retry that the budget refuses leaves the failure before it`() throws {
+        var machine = running()
+        _ = tell(&machine, lost(at: 6))
+        let actions = grant(&machine, false)
+        #expect(names(actions) == ["failed", "connectionLost: incomplete after 6 bytes"])
+        guard case .finish(.failure(let error)) = actions.last else { return }
+        #expect(error.attempts.map(\.sequel) == [.noRetry(.budgetExhausted)])
+        #expect(names(grant(&machine)) == [])
+    }
+
+    @Test func `cancelled while the budget is asked, it ends at once`() {
+        var machine = running()
+        _ = tell(&machine, lost(at: 6))
+        #expect(names(machine.handle(.cancel)) == ["cancelled", "cancelled: incomplete after 6 bytes"])
+        #expect(names(grant(&machine)) == [])
+    }
+
+    @Test func `a retry that waited in line beyond the deadline does not start`() {
+        var machine = UploadStateMachine(LifeRules(retry: RetryPolicy(deadline: .seconds(10))))
+        start(&machine)
+        _ = tell(&machine, lost(at: 6))
+        _ = grant(&machine)
+        _ = machine.handle(.retryDue(attempt: 2))
+        var onTime = machine
+        #expect(names(onTime.handle(.admitted(elapsed: .seconds(10)))) == ["connecting", "start 2"])
+        let late = machine.handle(.admitted(elapsed: .seconds(11)))
+        #expect(names(late) == ["releaseSlot", "failed", "connectionLost: incomplete after 6 bytes"])
     }
 
     @Test func `an answer that overtakes a cancel is the truth`() {
@@ -84,8 +116,9 @@ import WaybillCore
     @Test func `the outcome is that of the least certain attempt`() {
         var machine = running()
         _ = tell(&machine, lost(at: 7))
+        _ = grant(&machine)
         _ = machine.handle(.retryDue(attempt: 2))
-        _ = machine.handle(.admitted)
+        _ = machine.handle(.admitted())
         let refused = TransferEnd(
             result: .failure(TransferError(.certificateNotTrusted, "no", outcome: .notSent)),
             evidence: TransferEvidence())
@@ -94,7 +127,7 @@ import WaybillCore
     }
 
     @Test func `a 2xx that the caller refuses may have been stored`() {
-        var machine = UploadStateMachine(retry: .standard, accepts: .only([201]))
+        var machine = UploadStateMachine(LifeRules(accepts: .only([201])))
         start(&machine)
         #expect(names(tell(&machine, answer(.ok))) == ["releaseSlot", "failed", "rejected: outcome unknown"])
     }
@@ -102,7 +135,7 @@ import WaybillCore
     // MARK: - Words for it
 
     private func preparedMachine() -> UploadStateMachine {
-        var machine = UploadStateMachine(retry: .standard, accepts: .successful)
+        var machine = UploadStateMachine(LifeRules())
         _ = machine.handle(.started)
         _ = machine.handle(.mayPrepare)
         _ = machine.handle(.prepared(total: 10, isReplayable: true))
@@ -113,11 +146,11 @@ import WaybillCore
         _ = machine.handle(.started)
         _ = machine.handle(.mayPrepare)
         _ = machine.handle(.prepared(total: 10, isReplayable: true))
-        _ = machine.handle(.admitted)
+        _ = machine.handle(.admitted())
     }
 
     private func running() -> UploadStateMachine {
-        var machine = UploadStateMachine(retry: .standard, accepts: .successful)
+        var machine = UploadStateMachine(LifeRules())
         start(&machine)
         return machine
     }
@@ -126,6 +159,10 @@ import WaybillCore
         _ machine: inout UploadStateMachine, _ event: TransferEvent, attempt: Int = 1, jitter: Double = 0
     ) -> [UploadStateMachine.Action] {
         machine.handle(.transfer(event, attempt: attempt, jitter: jitter))
+    }
+
+    private func grant(_ machine: inout UploadStateMachine, _ isGranted: Bool = true) -> [UploadStateMachine.Action] {
+        machine.handle(.retryAnswered(attempt: machine.snapshot.attempt, isGranted: isGranted))
     }
 
     private var connected: TransferEvent {
@@ -153,6 +190,7 @@ import WaybillCore
             switch action {
             case .publish(let snapshot): "\(snapshot.phase)"
             case .startTransfer(let attempt): "start \(attempt)"
+            case .askForRetry(let attempt): "ask for a retry after \(attempt)"
             case .scheduleRetry(let delay, let attempt):
                 "retry \(attempt) in \(Int((delay / .milliseconds(1)).rounded())) ms"
             case .finish(.success(let response)): "success \(response.status.code)"

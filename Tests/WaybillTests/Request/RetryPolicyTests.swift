@@ -59,6 +59,96 @@ import WaybillCore
         #expect(RetryPolicy.standard.delay(after: question, jitter: 0) == .seconds(seconds ?? 0))
     }
 
+    @Test(arguments: [
+        ("Sun, 06 Nov 1994 08:50:07 GMT", 30), ("Sun, 06 Nov 1994 08:49:37 GMT", 0),
+        ("Sun, 06 Nov 1994 08:00:00 GMT", 0), ("Mon, 07 Nov 1994 08:49:37 GMT", 120), ("soon", 0),
+    ])
+    func `Retry-After as a date is read against the answer's own clock`(text: String, seconds: Int) {
+        var head = HTTPResponse(status: .serviceUnavailable, headerFields: [.retryAfter: text])
+        head.headerFields[.date] = "Sun, 06 Nov 1994 08:49:37 GMT"
+        let question = RetryPolicy.Question(
+            attempt: 1, code: .rejected, outcome: .rejected, isReplayable: true, response: head)
+        #expect(RetryPolicy.standard.delay(after: question, jitter: 0) == .seconds(seconds))
+    }
+
+    @Test func `the longer of the two waits is taken, and it is said which`() {
+        let head = HTTPResponse(status: .serviceUnavailable, headerFields: [.retryAfter: "1"])
+        let question = RetryPolicy.Question(
+            attempt: 3, code: .rejected, outcome: .rejected, isReplayable: true, response: head)
+        #expect(
+            RetryPolicy.standard.answer(to: question, jitter: 0.1)
+                == .retry(.init(delay: .seconds(1), source: .retryAfter, limits: [])))
+        #expect(
+            RetryPolicy.standard.answer(to: question, jitter: 0.5)
+                == .retry(.init(delay: .seconds(2), source: .backoff, limits: [])))
+    }
+
+    /// outcome of this attempt, an earlier one may be stored, safe, window, elapsed, status, reason or `nil` for a retry
+    @Test(arguments: [
+        Case(.unknown, window: nil, answer: "the server may have acted on it"),
+        Case(.unknown, window: 60, answer: nil),
+        Case(.unknown, window: 60, elapsed: 60, answer: nil),
+        Case(.unknown, window: 60, elapsed: 61, answer: "the server may no longer know the idempotency key"),
+        Case(.unknown, isSafe: true, answer: nil),
+        Case(.notSent, mayBeStored: true, answer: "the server may have acted on it"),
+        Case(.notSent, mayBeStored: true, window: 60, answer: nil),
+        Case(
+            .notSent, mayBeStored: true, window: 60, elapsed: 99,
+            answer: "the server may no longer know the idempotency key"),
+        Case(.notSent, window: 60, elapsed: 99, answer: nil),
+        Case(.rejected, mayBeStored: true, status: 503, answer: "the server may have acted on it"),
+        Case(.rejected, mayBeStored: true, window: 60, status: 409, answer: nil),
+        Case(.rejected, window: 60, status: 409, answer: ""),
+        Case(.rejected, mayBeStored: true, status: 409, answer: ""),
+        Case(.unknown, window: 60, status: 200, answer: ""),
+    ])
+    func `what may be stored goes out again only under a key that is honoured`(row: Case) {
+        var question = RetryPolicy.Question(
+            attempt: 1, code: .connectionLost, outcome: row.outcome, isReplayable: true,
+            response: row.status.map { HTTPResponse(status: .init(code: $0)) })
+        question.mayBeStored = row.mayBeStored
+        question.isSafe = row.isSafe
+        question.keyWindow = row.window.map { .seconds($0) }
+        question.elapsed = .seconds(row.elapsed)
+        switch RetryPolicy.standard.answer(to: question, jitter: 0) {
+        case .retry: #expect(row.answer == nil)
+        case .stop(let reason): #expect(reason?.description ?? "" == row.answer)
+        }
+    }
+
+    @Test func `no retry begins after the deadline`() {
+        let policy = RetryPolicy(deadline: .seconds(10))
+        var question = RetryPolicy.Question(attempt: 1, code: .stalled, outcome: .notSent, isReplayable: true)
+        question.elapsed = .seconds(9)
+        #expect(policy.delay(after: question, jitter: 1) == .seconds(1))
+        question.elapsed = .milliseconds(9_001)
+        #expect(policy.answer(to: question, jitter: 1) == .stop(.deadlinePassed))
+        #expect(policy.delay(after: question, jitter: 0.5) == .milliseconds(500))
+    }
+
+    struct Case: Sendable {
+        var outcome: UploadOutcome
+        var mayBeStored = false
+        var isSafe = false
+        var window: Int?
+        var elapsed = 0
+        var status: Int?
+        var answer: String?
+
+        init(
+            _ outcome: UploadOutcome, mayBeStored: Bool = false, isSafe: Bool = false, window: Int? = nil,
+            elapsed: Int = 0, status: Int? = nil, answer: String?
+        ) {
+            self.outcome = outcome
+            self.mayBeStored = mayBeStored
+            self.isSafe = isSafe
+            self.window = window
+            self.elapsed = elapsed
+            self.status = status
+            self.answer = answer
+        }
+    }
+
     private func delay(
         _ code: String, _ outcome: UploadOutcome, _ policy: RetryPolicy = .standard, status: Int? = nil,
         attempt: Int = 1, jitter: Double = 0.5, isReplayable: Bool = true

@@ -50,7 +50,8 @@ import WaybillTesting
         let transport = ScriptedTransport { request, _ in
             request.url.contains("down") ? .failing(.cannotConnect) : .answering(.ok)
         }
-        let world = SessionWorld(transport, slots: 1, slotsPerHost: 1, retry: RetryPolicy(maxRetries: 1))
+        let world = SessionWorld(
+            transport, slots: 1, slotsPerHost: 1, retry: RetryPolicy(maxRetries: 1), budget: nil)
         let down = (0..<20).map { _ in world.start(10, to: "http://down.example/") }
         await world.clock.sleepers(atLeast: 20)
         #expect(try await world.start(10, to: "http://up.example/").response.status == .ok)

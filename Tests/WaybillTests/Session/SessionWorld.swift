@@ -16,7 +16,10 @@ struct SessionWorld {
         self.init(ScriptedTransport(scripts), slots: slots, slotsPerHost: slotsPerHost, retry: retry)
     }
 
-    init(_ transport: ScriptedTransport, slots: Int = 8, slotsPerHost: Int = 5, retry: RetryPolicy = .standard) {
+    init(
+        _ transport: ScriptedTransport, slots: Int = 8, slotsPerHost: Int = 5, retry: RetryPolicy = .standard,
+        budget: RetryBudget? = .standard
+    ) {
         self.transport = transport
         var configuration = UploadSession.Configuration()
         configuration.slots = slots
@@ -24,6 +27,7 @@ struct SessionWorld {
         configuration.clock = clock
         configuration.jitter = { 1 }
         configuration.options.retry = retry
+        configuration.retryBudget = budget
         session = UploadSession(configuration: configuration, transport: transport)
     }
 

@@ -1,0 +1,130 @@
+import HTTPTypes
+
+/// The way of an upload from one location to the next: where it stands, and where an answer may send it. Pure.
+package struct UploadRoute: Sendable {
+    /// A place to send a request to.
+    package struct Hop: Sendable, Hashable {
+        package var method: HTTPRequest.Method
+        package var url: String
+        /// Host and port, as the queue knows them.
+        package var host: String
+        /// Whether the upload's body goes there.
+        package var sendsBody: Bool
+        /// Whether its credentials do.
+        package var keepsSecrets = true
+
+        /// Whether the request changes nothing there (RFC 9110 section 9.2.1).
+        package var isSafe: Bool { !sendsBody && [.get, .head, .options].contains(method) }
+    }
+
+    enum Decision: Sendable {
+        /// The answer is no redirect to be followed.
+        case stay
+        case follow(Hop)
+        case refuse(UploadError.Code, String)
+    }
+
+    package private(set) var hop: Hop
+    package private(set) var redirects: [UploadRedirect] = []
+    private let policy: RedirectPolicy
+    private var visited: Set<[String]>
+
+    package init(_ hop: Hop, policy: RedirectPolicy) {
+        self.hop = hop
+        self.policy = policy
+        visited = [Self.place(hop)]
+    }
+
+    /// What is to be done about an answer.
+    func decision(after head: HTTPResponse, isReplayable: Bool) -> Decision {
+        guard policy.follows, let method = method(after: head.status.code) else {
+            return refusal(of: head.status.code) ?? .stay
+        }
+        guard let location = head.headerFields[.location], !location.isEmpty else {
+            return .refuse(.redirectRefused, "the server answered \(head.status.code) and named no location")
+        }
+        let next: Hop
+        do {
+            next = try self.next(location, method: method.method, sendsBody: method.sendsBody)
+        } catch {
+            return .refuse(
+                .redirectRefused, "a redirect to \(Redaction.url(location)) is not followed: \(error.message)")
+        }
+        if !visited.isDisjoint(with: [Self.place(next)]) {
+            return .refuse(.redirectLoop, "the redirects lead in a circle, back to \(Redaction.url(next.url))")
+        }
+        guard redirects.count < policy.maxHops else {
+            return .refuse(.tooManyRedirects, "the server sent the upload on more than \(policy.maxHops) times")
+        }
+        if next.sendsBody, !isReplayable {
+            return .refuse(
+                .bodyNotReplayable,
+                "the server answered \(head.status.code), and the upload's body, a stream that can be read once only, "
+                    + "can't be sent again to \(Redaction.url(next.url)): send it there, or from a file")
+        }
+        return .follow(next)
+    }
+
+    /// Goes there.
+    mutating func follow(_ next: Hop, status: HTTPResponse.Status) {
+        hop = next
+        visited.insert(Self.place(next))
+        redirects.append(
+            UploadRedirect(
+                status: status, method: next.method, url: next.url, droppedCredentials: !next.keepsSecrets))
+    }
+
+    /// RFC 9110 sections 15.4.2 to 15.4.9; `nil` where nothing is followed.
+    private func method(after status: Int) -> (method: HTTPRequest.Method, sendsBody: Bool)? {
+        let again = (hop.method, hop.sendsBody)
+        let fetch = (hop.method == .head ? HTTPRequest.Method.head : .get, false)
+        switch status {
+        case 307, 308: return again
+        case 303: return fetch
+        case 301 where !hop.sendsBody, 302 where !hop.sendsBody: return again
+        case 301, 302:
+            switch policy.afterBody {
+            case .fail: return nil
+            case .asGET: return fetch
+            case .resend: return again
+            }
+        default: return nil
+        }
+    }
+
+    private func refusal(of status: Int) -> Decision? {
+        guard policy.follows, [301, 302].contains(status) else { return nil }
+        return .refuse(
+            .redirectWouldDropBody,
+            "the server answered \(status), which does not say whether the body is to be sent again: send it to the new "
+                + "address, or choose redirects .resend or .asGET")
+    }
+
+    private func next(
+        _ location: String, method: HTTPRequest.Method, sendsBody: Bool
+    ) throws(UploadError) -> Hop {
+        let base = URLReference(hop.url)
+        var target = URLReference(location: location).resolved(against: base)
+        // Before anything is taken out of it: what stands before an @ may be the host to somebody else.
+        let there = try RequestTarget(target.description)
+        // The server's own idea of our credentials is not taken up, and a fragment is not sent.
+        target.userInformation = nil
+        target.fragment = nil
+        let here = try RequestTarget(hop.url)
+        guard there.isSecure || !here.isSecure else {
+            throw UploadError(.redirectRefused, "it leads from https to http", phase: .awaitingResponse)
+        }
+        let keepsSecrets = hop.keepsSecrets && here == there
+        if keepsSecrets { target.userInformation = base.userInformation }
+        return Hop(
+            method: method, url: target.description, host: there.hostAndPort, sendsBody: sendsBody,
+            keepsSecrets: keepsSecrets)
+    }
+
+    private static func place(_ hop: Hop) -> [String] {
+        var url = URLReference(hop.url)
+        url.fragment = nil
+        url.userInformation = nil
+        return [hop.method.rawValue, url.description]
+    }
+}

@@ -1,0 +1,98 @@
+import FoundationEssentials
+import HTTPTypes
+public import WaybillCore
+
+/// The credentials an upload is sent with.
+///
+/// ```swift
+/// options.authentication = .basic(user: "clerk", password: .secret(password))
+/// options.authentication = .bearer(.secret(token))
+/// options.authentication = .refreshing(BearerRefresher { try await signIn() })
+/// ```
+///
+/// They go out with the first request, without waiting to be asked for, and never to another origin than the upload's
+/// own. A header field `Authorization` beside them is refused: one request has one credential.
+public struct Authentication: Sendable, Hashable {
+    private enum Kind: Sendable, Hashable {
+        case basic(user: String, password: Secret)
+        case bearer(Secret)
+        case refreshing(RefresherReference)
+    }
+    private let kind: Kind
+
+    /// A user and a password (RFC 7617), as UTF-8. The user must not hold a colon. Anybody between you and a server that
+    /// is spoken to by `http` can read both.
+    public static func basic(user: String, password: Secret) -> Authentication {
+        Authentication(kind: .basic(user: user, password: password))
+    }
+
+    /// A token (RFC 6750).
+    public static func bearer(_ token: Secret) -> Authentication { Authentication(kind: .bearer(token)) }
+
+    /// A credential that grows old. When the server answers 401, it is refreshed, once for all uploads that were sent with
+    /// it, and the upload is sent once more.
+    public static func refreshing(_ refresher: any CredentialRefresher) -> Authentication {
+        Authentication(kind: .refreshing(RefresherReference(refresher)))
+    }
+
+    var refresher: (any CredentialRefresher)? {
+        if case .refreshing(let reference) = kind { reference.refresher } else { nil }
+    }
+
+    /// The value of `Authorization`; `nil` when it has to be asked of the refresher.
+    ///
+    /// - Throws: ``UploadError/Code/invalidRequest`` for what can't stand in a header field.
+    func fieldValue() throws(UploadError) -> String? {
+        switch kind {
+        case .refreshing: return nil
+        case .bearer(let token): return try Self.checked("Bearer \(token.value)")
+        case .basic(let user, let password):
+            let isPlain = (user + password.value).unicodeScalars.allSatisfy {
+                $0.properties.generalCategory != .control
+            }
+            guard isPlain, !user.contains(":") else {
+                throw Self.refused("user and password must hold no control character, and the user no colon")
+            }
+            return "Basic \(Data("\(user):\(password.value)".utf8).base64EncodedString())"
+        }
+    }
+
+    /// A value that may stand in a header field.
+    static func checked(_ value: String) throws(UploadError) -> String {
+        guard HTTPField.isValidValue(value) else {
+            throw refused("the credential holds characters that no header field may have")
+        }
+        return value
+    }
+
+    private static func refused(_ message: String) -> UploadError {
+        UploadError(.invalidRequest, message, phase: .preparing)
+    }
+}
+
+extension Authentication: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The kind; no user, no secret.
+    public var description: String {
+        switch kind {
+        case .basic: "basic"
+        case .bearer: "bearer"
+        case .refreshing: "refreshing"
+        }
+    }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// The kind only.
+    public var customMirror: Mirror { Mirror(self, children: ["kind": description]) }
+}
+
+/// Two references are equal when they lead to the same refresher.
+private struct RefresherReference: Sendable, Hashable {
+    let refresher: any CredentialRefresher
+
+    init(_ refresher: any CredentialRefresher) {
+        self.refresher = refresher
+    }
+
+    static func == (left: Self, right: Self) -> Bool { left.refresher === right.refresher }
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(refresher)) }
+}

@@ -1,0 +1,47 @@
+import HTTPTypes
+
+/// What the server makes of an `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header).
+///
+/// Every `POST` and `PATCH` carries such a key, the same one in all attempts of an upload: a server that keeps them does
+/// the work once, however often it is asked. Whether this one does, only you can know. So by default nothing is built on
+/// it, and an upload whose outcome is unknown is not sent again. Where the server promises it, say so:
+///
+/// ```swift
+/// options.idempotency = .honoured(window: .seconds(23 * 3_600))    // it keeps keys for a day
+/// ```
+///
+/// A field of that name of your own is sent in place of the made one, with any method.
+public enum Idempotency: Sendable, Hashable {
+    /// The server may take the second request for another upload. Nothing that may have been stored is sent again.
+    case ignored
+    /// The server acts once on each key, for at least this long after it first saw it. Until then, measured from the
+    /// start of the first attempt, an upload whose outcome is unknown may be sent again with the same key.
+    case honoured(window: Duration)
+}
+
+extension HTTPField.Name {
+    /// `Idempotency-Key`.
+    package static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
+}
+
+/// A random UUID (RFC 9562 section 5.4) as a structured string (RFC 9651 section 3.3.3), quotes included.
+struct IdempotencyKey: Sendable {
+    let fieldValue: String
+
+    init(random: (high: UInt64, low: UInt64)) {
+        let high = random.high & ~0xF000 | 0x4000
+        let low = random.low & ~(0b11 << 62) | 0b10 << 62
+        let digits = Self.hexadecimal(high) + Self.hexadecimal(low)
+        var text = "\""
+        for (index, digit) in digits.enumerated() {
+            if [8, 12, 16, 20].contains(index) { text += "-" }
+            text.append(digit)
+        }
+        fieldValue = text + "\""
+    }
+
+    private static func hexadecimal(_ number: UInt64) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}

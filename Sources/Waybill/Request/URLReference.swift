@@ -1,0 +1,133 @@
+/// A URI reference taken into its five parts, and put together again (RFC 3986 sections 3, 4.1 and 5).
+///
+/// Pure text: it decodes nothing, checks no scheme and knows no host. That is what a `Location` needs, which may be
+/// relative to the URL that was asked (RFC 9110 section 10.2.2).
+struct URLReference: Sendable, Hashable, CustomStringConvertible {
+    var scheme: String?
+    var authority: String?
+    var path: String
+    var query: String?
+    var fragment: String?
+
+    /// Takes a text apart as the regular expression of RFC 3986 appendix B does. Every text is a reference.
+    init(_ text: some StringProtocol) {
+        var rest = Substring(text)
+        fragment = Self.cut(&rest, from: "#")
+        query = Self.cut(&rest, from: "?")
+        if let colon = rest.firstIndex(where: { ":/".contains($0) }), rest[colon] == ":",
+            Self.isScheme(rest[..<colon])
+        {
+            scheme = String(rest[..<colon])
+            rest = rest[rest.index(after: colon)...]
+        }
+        if rest.hasPrefix("//") {
+            let name = rest.dropFirst(2)
+            let end = name.firstIndex(of: "/") ?? name.endIndex
+            authority = String(name[..<end])
+            rest = name[end...]
+        }
+        path = String(rest)
+    }
+
+    /// The parts joined (section 5.3).
+    var description: String {
+        var text = ""
+        if let scheme { text += scheme + ":" }
+        if let authority { text += "//" + authority }
+        text += path
+        if let query { text += "?" + query }
+        if let fragment { text += "#" + fragment }
+        return text
+    }
+
+    /// What the reference means to somebody who stands at `base`, an absolute URL (section 5.2.2, strict).
+    func resolved(against base: URLReference) -> URLReference {
+        var target = self
+        target.path = Self.withoutDots(path)
+        if scheme != nil { return target }
+        target.scheme = base.scheme
+        if authority != nil { return target }
+        target.authority = base.authority
+        if path.isEmpty {
+            target.path = base.path
+            target.query = query ?? base.query
+        } else if !path.hasPrefix("/") {
+            target.path = Self.withoutDots(base.merged(with: path))
+        }
+        return target
+    }
+
+    /// Section 5.2.3.
+    private func merged(with relative: String) -> String {
+        if authority != nil, path.isEmpty { return "/" + relative }
+        guard let slash = path.lastIndex(of: "/") else { return relative }
+        return path[...slash] + relative
+    }
+
+    /// Section 5.2.4: `.` and `..` taken out of a path.
+    private static func withoutDots(_ path: String) -> String {
+        var input = Substring(path)
+        var output: [Substring] = []
+        while !input.isEmpty {
+            if input.hasPrefix("../") {
+                input = input.dropFirst(3)
+            } else if input.hasPrefix("./") || input.hasPrefix("/./") {
+                input = input.dropFirst(2)
+            } else if input == "/." {
+                input = "/"
+            } else if input.hasPrefix("/../") || input == "/.." {
+                input = input == "/.." ? "/" : input.dropFirst(3)
+                _ = output.popLast()
+            } else if input == "." || input == ".." {
+                input = ""
+            } else {
+                let end = input.dropFirst().firstIndex(of: "/") ?? input.endIndex
+                output.append(input[..<end])
+                input = input[end...]
+            }
+        }
+        return output.joined()
+    }
+
+    private static func cut(_ text: inout Substring, from mark: Character) -> String? {
+        guard let place = text.firstIndex(of: mark) else { return nil }
+        defer { text = text[..<place] }
+        return String(text[text.index(after: place)...])
+    }
+
+    private static func isScheme(_ text: Substring) -> Bool {
+        guard let first = text.utf8.first, isLetter(first) else { return false }
+        return text.utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || "+-.".utf8.contains($0) }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
+}
+
+extension URLReference {
+    /// The bytes of a header field as a reference: what a careless server leaves bare (blanks, other than ASCII) is
+    /// percent-encoded, as browsers do.
+    init(location: String) {
+        var text = ""
+        for byte in location.utf8 {
+            if byte > 0x20, byte < 0x7F {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        self.init(text)
+    }
+
+    /// The credentials before the host.
+    var userInformation: String? {
+        get {
+            guard let authority, let at = authority.lastIndex(of: "@") else { return nil }
+            return String(authority[..<at])
+        }
+        set {
+            guard let authority else { return }
+            let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority[...]
+            self.authority = (newValue.map { $0 + "@" } ?? "") + host
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import HTTPTypes
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillTesting
+
+@testable import Waybill
+
+@Suite(.timeLimit(.minutes(1))) struct RetryTests {
+    /// Ends after the body, with nothing said: the server may have stored it.
+    private static let lost: TransferScript = [.connect, .takeRest, .fail(.connectionLost)]
+
+    private func post(
+        _ world: SessionWorld, _ method: HTTPRequest.Method = .post, headers: HTTPFields = [:],
+        content: UploadContent = .data([1, 2, 3]), idempotency: Idempotency = .ignored,
+        retry: RetryPolicy = .standard
+    ) -> UploadTask {
+        let options = UploadOptions(retry: retry, idempotency: idempotency)
+        return world.session.start(
+            UploadRequest(method, SessionWorld.url, headers: headers, content: content, options: options))
+    }
+
+    private func keys(_ world: SessionWorld) -> [String?] {
+        world.transport.transfers.map { $0.request.headers[.idempotencyKey] }
+    }
+
+    @Test func `every POST and PATCH has a key of its own, a PUT has none`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        for method in [HTTPRequest.Method.post, .patch, .put] { _ = try await post(world, method).response }
+        let keys = keys(world)
+        let uuid = try Regex(#""[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}""#)
+        #expect(keys[0]?.wholeMatch(of: uuid) != nil && keys[1]?.wholeMatch(of: uuid) != nil)
+        #expect(keys[0] != keys[1])
+        #expect(keys[2] == nil)
+    }
+
+    @Test func `the bits of a key are those that RFC 9562 fixes`() {
+        #expect(IdempotencyKey(random: (0, 0)).fieldValue == "\"00000000-0000-4000-8000-000000000000\"")
+        #expect(IdempotencyKey(random: (.max, .max)).fieldValue == "\"ffffffff-ffff-4fff-bfff-ffffffffffff\"")
+    }
+
+    @Test func `an unknown outcome is not sent again unasked`() async throws {
+        let world = SessionWorld([Self.lost, .answering(.ok)])
+        let error = try #require(await post(world).error())
+        #expect(error.outcome == .unknown)
+        #expect(error.attempts.map(\.sequel) == [.noRetry(.mayBeStored)])
+        #expect(world.transport.transfers.count == 1)
+    }
+
+    @Test func `where keys are honoured it is, with the same key`() async throws {
+        let world = SessionWorld([Self.lost, .answering(.conflict), .answering(.ok)])
+        let task = post(world, headers: [.idempotencyKey: "\"mine\""], idempotency: .honoured(window: .seconds(60)))
+        for _ in 0..<2 {
+            await world.clock.sleepers(atLeast: 1)
+            world.clock.advance(by: .seconds(2))
+        }
+        let response = try await task.response
+        #expect(response.attempts.map(\.outcome) == [.unknown, .rejected, nil])
+        #expect(keys(world) == ["\"mine\"", "\"mine\"", "\"mine\""])
+    }
+
+    @Test func `a made key stays the same in all attempts, and its window ends the retries`() async throws {
+        let world = SessionWorld([Self.lost])
+        let task = post(
+            world, idempotency: .honoured(window: .seconds(10)),
+            retry: RetryPolicy(maxRetries: 99, baseDelay: .seconds(4), maxDelay: .seconds(4)))
+        for _ in 0..<2 {
+            await world.clock.sleepers(atLeast: 1)
+            world.clock.advance(by: .seconds(4))
+        }
+        let error = try #require(await task.error())
+        #expect(error.attempts.last?.sequel == .noRetry(.idempotencyWindowClosed))
+        #expect(keys(world).count == 3)
+        #expect(Set(keys(world)).count == 1)
+    }
+
+    @Test func `a body that can be read once is never sent twice, key or not`() async throws {
+        let world = SessionWorld([Self.lost, .answering(.ok)])
+        let content = UploadContent.body(TrickyBody(isReplayable: false))
+        let error = try #require(
+            await post(world, content: content, idempotency: .honoured(window: .seconds(60))).error())
+        #expect(error.attempts.map(\.sequel) == [.noRetry(.bodyNotReplayable)])
+    }
+
+    @Test func `attempts tell what made them wait`() async throws {
+        let world = SessionWorld([
+            .answering(.tooManyRequests, headers: [.retryAfter: "7"]), .answering(.serviceUnavailable),
+            .answering(.badGateway), .answering(.ok),
+        ])
+        let task = world.start()
+        for delay in [7, 2, 4] {
+            await world.clock.sleepers(atLeast: 1)
+            #expect(world.clock.pendingSleeps == [.seconds(delay)])
+            world.clock.advance(by: .seconds(delay))
+        }
+        let attempts = try await task.response.attempts
+        #expect(
+            attempts.map(\.sequel) == [
+                .retry(after: .seconds(7), source: .retryAfter), .retry(after: .seconds(2), source: .backoff),
+                .retry(after: .seconds(4), source: .backoff), .end,
+            ])
+        #expect("\(attempts[0])" == "attempt 1: 429 Too Many Requests, next after 7.0 seconds as the server asked")
+    }
+
+    @Test func `the deadline ends a series of retries`() async throws {
+        let world = SessionWorld(
+            [.answering(.serviceUnavailable)], retry: RetryPolicy(maxRetries: 50, deadline: .seconds(5)))
+        let task = world.start()
+        for delay in [1, 2] {
+            await world.clock.sleepers(atLeast: 1)
+            world.clock.advance(by: .seconds(delay))
+        }
+        let error = try #require(await task.error())
+        #expect(error.attempts.count == 3)
+        #expect(error.attempts.last?.sequel == .noRetry(.deadlinePassed))
+        #expect(
+            "\(error.attempts[2])" == "attempt 3: 503 Service Unavailable, no retry: the deadline would have passed")
+    }
+
+    @Test func `a host that is down gets the budget and not a retry more`() async throws {
+        let world = SessionWorld(
+            [.answering(.serviceUnavailable)], slots: 64, slotsPerHost: 64,
+            retry: RetryPolicy(maxRetries: 3, baseDelay: .zero))
+        let tasks = (0..<40).map { _ in world.start(10) }
+        var refused = 0
+        for task in tasks {
+            let error = try #require(await task.error())
+            if error.attempts.last?.sequel == .noRetry(.budgetExhausted) { refused += 1 }
+        }
+        #expect(world.transport.transfers.count == 50)
+        #expect(refused >= 36)
+    }
+}
