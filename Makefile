@@ -59,7 +59,7 @@ demo: setup ## the main job, end to end
 
 test: build lint ## strict build, lint, all tests
 	$(call say,Tests)
-	@$(TESTING) $(STRICT) test --skip-build
+	@$(TESTING) $(STRICT) test --skip-build --disable-xctest
 	@$(MAKE) --no-print-directory samples-test
 
 samples-test: ## the tests of the samples

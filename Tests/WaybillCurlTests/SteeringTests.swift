@@ -131,18 +131,6 @@ import WaybillCurl
         #expect(try await server.request(0).bodyBytesRead == 32 << 20)
     }
 
-    @Test func `a pause before the connection is there holds`() async throws {
-        let server = try LoopbackServer()
-        let (recorder, control) = start(.post(server.url(), PatternBody(1_000)))
-        control.pause()
-        _ = try await server.requestHead(0)
-        let (other, _) = start(.post(server.url("/other")))
-        _ = try await other.response()
-        #expect(server.bodyBytesRead() == 0)
-        control.resume()
-        #expect(try await recorder.response().head.status == .ok)
-    }
-
     @Test func `a limited rate is kept`() async throws {
         let server = try LoopbackServer()
         let clock = ContinuousClock()

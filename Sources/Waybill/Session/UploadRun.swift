@@ -208,18 +208,27 @@ extension UploadRun {
     /// An event of the transport, on its thread.
     func transfer(_ event: TransferEvent, attempt: Int) {
         guard case .ended(var end) = event else { return post(.transfer(event, attempt: attempt, jitter: 0)) }
-        if case .failure(var error) = end.result {
+        switch end.result {
+        case .failure(var error):
             // libcurl's messages quote what they are about; a proxy's or a URL's credentials could be in them.
-            let proxy = (try? plan.get())?.options.transfer.proxy
-            let (headers, hop) = hold { ($0.sent, $0.hop) }
-            for url in [request.url, hop?.url].compactMap({ $0 }) {
-                let secrets = Redaction.secrets(url: url, proxy: proxy, headers: headers)
-                error.message = Redaction.scrub(error.message, of: secrets)
-            }
+            error.message = scrubbed(error.message)
             end.result = .failure(error)
+        case .success(var response):
+            // A server may write what it was sent into its reason phrase.
+            let reason = scrubbed(response.head.status.reasonPhrase)
+            response.head.status = HTTPResponse.Status(code: response.head.status.code, reasonPhrase: reason)
+            end.result = .success(response)
         }
         log.ended(end, attempt: attempt)
         post(.transfer(.ended(end), attempt: attempt, jitter: jitter(), elapsed: elapsed))
+    }
+
+    private func scrubbed(_ text: String) -> String {
+        let proxy = (try? plan.get())?.options.transfer.proxy
+        let (headers, hop) = hold { ($0.sent, $0.hop) }
+        return [request.url, hop?.url].compactMap(\.self).reduce(text) { text, url in
+            Redaction.scrub(text, of: Redaction.secrets(url: url, proxy: proxy, headers: headers))
+        }
     }
 
     private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {

@@ -39,6 +39,8 @@ struct PostRun {
     private var configuration: UploadSession.Configuration {
         var configuration = UploadSession.Configuration()
         configuration.userAgent = plan.userAgent
+        // --retry is the person's own budget.
+        configuration.retryBudget = nil
         if output.verbose {
             let console = console
             var logger = Logger(label: "waybill") { _ in EventLog(console) }

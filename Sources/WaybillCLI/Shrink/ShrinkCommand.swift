@@ -74,6 +74,9 @@ struct ShrinkCommand: AsyncParsableCommand {
         guard target != "-" || !json else {
             throw .usage("--json and the picture can't both go to standard output. Name a file with -o.")
         }
+        guard target != "-" || isatty(STDOUT_FILENO) == 0 else {
+            throw .usage("A picture is nothing for a terminal. Name a file with -o, or send it on through a pipe.")
+        }
         // Made before the work, which may take seconds, so that a wrong name is known at once.
         let file = target == "-" ? nil : try NewFile(target, replaces: force, mode: Self.mode(like: input))
         let result = try await Self.recompress(input, options)

@@ -1,9 +1,20 @@
+import WaybillCore
+
 /// A finished picture.
 public struct JPEGResult: Sendable {
     /// The file: JFIF, progressive, without metadata.
     public let bytes: [UInt8]
     /// What was done.
     public let report: JPEGReport
+}
+
+extension JPEGResult: CustomStringConvertible, CustomReflectable {
+    /// Size and bytes: `JPEG, 1268 x 951, 99.7 KiB`. Never the picture itself.
+    public var description: String {
+        "JPEG, \(report.width) x \(report.height), \(ByteCount(bytes: Int64(bytes.count)))"
+    }
+    /// The report only, so that `dump` prints no picture either.
+    public var customMirror: Mirror { Mirror(self, children: ["report": report]) }
 }
 
 /// What was done to a picture, in figures.

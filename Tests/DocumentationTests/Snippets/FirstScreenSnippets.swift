@@ -21,9 +21,13 @@ private func outcomes(session: UploadSession, form: MultipartForm, url: String) 
         print(response.status, response.text)
     } catch {
         switch error.outcome {
-        case .notSent, .incomplete: queueForLater(form)  // the server cannot have acted on it
-        case .rejected: showToUser(error.message)  // it answered, and the answer was no
-        case .unknown: askServerFirst(error.response)  // it may have stored it: look before you send again
+        case _ where error.isCancelled: break
+        case .notSent where error.isRetryable, .incomplete where error.isRetryable:
+            queueForLater(form)  // the server cannot have acted on it
+        case .notSent, .incomplete, .rejected:
+            showToUser(error.message)  // again would fail again, or the server said no
+        case .unknown:
+            askServerFirst(error.response)  // it may have stored it: look before you send again
         }
     }
     // end
