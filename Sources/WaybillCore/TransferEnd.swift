@@ -49,11 +49,13 @@ public struct TransferEvidence: Sendable, Hashable {
     public var isBodyComplete: Bool
     /// Whether a complete head of a final response was read.
     public var sawResponseHead: Bool
+    /// Whether the connection had served another request before.
+    public var isConnectionReused: Bool
 
     /// Describes what was seen; nothing, by default.
     public init(
         announced: Int64? = nil, sent: Int64 = 0, acknowledged: Int64 = 0, requestAcknowledged: Bool = false,
-        isBodyComplete: Bool = false, sawResponseHead: Bool = false
+        isBodyComplete: Bool = false, sawResponseHead: Bool = false, isConnectionReused: Bool = false
     ) {
         self.announced = announced
         self.sent = sent
@@ -61,6 +63,7 @@ public struct TransferEvidence: Sendable, Hashable {
         self.requestAcknowledged = requestAcknowledged
         self.isBodyComplete = isBodyComplete
         self.sawResponseHead = sawResponseHead
+        self.isConnectionReused = isConnectionReused
     }
 }
 

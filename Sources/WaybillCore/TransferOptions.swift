@@ -10,6 +10,8 @@ public struct TransferOptions: Sendable, Hashable {
     public var expectContinue: ExpectContinue = .above(.mebibytes(8))
     /// What is asked of TLS.
     public var tls = TLSOptions()
+    /// The user and password of HTTP Digest, or `nil` for none. The body's length must be known.
+    public var digest: DigestCredential?
     /// The proxy's URL, or `nil` for none. The environment's proxies are never used unasked.
     public var proxy: String?
     /// Addresses to use in place of a name look-up, as `host:port:address` (`CURLOPT_RESOLVE`).

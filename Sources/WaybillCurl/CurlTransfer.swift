@@ -8,33 +8,35 @@ import WaybillCore
 /// touches what changes. That hand-over is what `@unchecked` stands for.
 final class CurlTransfer: @unchecked Sendable {
     let request: TransferRequest
-    private(set) var sink: (any TransferSink)?
+    var sink: (any TransferSink)?
 
-    private var easy: EasyHandle?
+    private(set) var easy: EasyHandle?
     /// What libcurl calls the transfer by.
     private(set) var address: UInt = 0
-    private(set) var isRunning = false
+    var isRunning = false
     private var headers = StringList()
     private var resolve = StringList()
-    private weak var engine: CurlEngine?
+    private(set) weak var engine: CurlEngine?
 
-    private var feed: BodyFeed?
-    private var assembler: ResponseAssembler
+    private(set) var feed: BodyFeed?
+    private(set) var assembler: ResponseAssembler
     private var watch: TransferWatch
-    private var probe: SocketProbe?
-    private var connection: TransferConnection?
-    private var origin = ""
-    private var asksLeave = false
+    var probe: SocketProbe?
+    private(set) var connection: TransferConnection?
+    private(set) var origin = ""
+    private(set) var asksLeave = false
+    /// Whether the request under way has no body and only asks for a Digest challenge, or was not asked for one.
+    private(set) var isAskingForChallenge = false
     /// Whether the request goes out again after a 417, without the question.
-    private var wasRefusedLeave = false
+    private(set) var wasRefusedLeave = false
     /// Whether libcurl was told to pause by the caller.
     private var isPaused = false
     /// Why the transfer is being ended by us, which libcurl then reports as an aborted callback.
-    private var ownFailure: (code: TransferError.Code, message: String, cause: (any Error)?)?
+    var ownFailure: (code: TransferError.Code, message: String, cause: (any Error)?)?
     private var reported: TransferProgress?
     private var hasReportedAcknowledged = false
     /// The most that was ever handed to the kernel. libcurl sets its own count to zero before it asks to send again.
-    private var mostSent: Int64 = 0
+    private(set) var mostSent: Int64 = 0
 
     init(_ request: TransferRequest, sink: any TransferSink) {
         self.request = request
@@ -56,6 +58,7 @@ final class CurlTransfer: @unchecked Sendable {
                 throw TransferError(.bodyFailed, "The body can't be read: \(error)", outcome: .notSent, cause: error)
             }
         }
+        isAskingForChallenge = request.options.digest != nil
         asksLeave = request.wantsLeave && engine.expectations.isWorthAsking(origin)
         headers = .headers(of: request, asksLeave: asksLeave)
         resolve = .connectTo(request.options.resolve)
@@ -96,8 +99,12 @@ final class CurlTransfer: @unchecked Sendable {
     /// - Returns: Whether it may be. libcurl comes here a second time when it wants to send a request again.
     func connectionIsReady(_ ends: ConnectionEnds) -> Bool {
         guard connection == nil || maySendAgain else {
-            ownFailure = (.connectionLost, "The connection broke before an answer came.", nil)
+            if !isChallengedAgain { ownFailure = (.connectionLost, "The connection broke before an answer came.", nil) }
             return false
+        }
+        if isAskingForChallenge, assembler.head != nil {
+            isAskingForChallenge = false
+            assembler.startOver()
         }
         let isReused = easy!.long(CURLINFO_NUM_CONNECTS) == 0
         let connection = TransferConnection(
@@ -118,10 +125,16 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     /// Whether the server can't have acted on what was sent so far: it asked for the request again without a question
-    /// (417), or no byte of the body was handed over of a request that has one.
+    /// (417) or with credentials (401), or no byte of the body was handed over of a request that has one.
     private var maySendAgain: Bool {
         guard (feed?.handedOver ?? 0) == 0 else { return false }
-        return feed != nil || assembler.head?.status.code == 417
+        return feed != nil || assembler.head?.status.code == 417 || isAskingForChallenge && assembler.head != nil
+    }
+
+    /// Whether the server wants other credentials for a request whose body it was sent: its nonce grew old meanwhile. The
+    /// body goes out a second time by another attempt, or not at all.
+    var isChallengedAgain: Bool {
+        request.options.digest != nil && !isAskingForChallenge && assembler.head?.status.code == 401
     }
 
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFeed.Answer {
@@ -145,14 +158,24 @@ final class CurlTransfer: @unchecked Sendable {
     func takeHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
         do {
             let line = unsafe Span<UInt8>(_unsafeBytes: bytes)
-            if try assembler.takeLine(line), let head = assembler.head, !isQuestionRefused(head) {
-                sink?.transfer(.responseHead(head))
+            if try assembler.takeLine(line), let head = assembler.head, !isQuestionRefused(head), !isAskingForChallenge
+            {
+                tell(head)
             }
             return true
         } catch {
             refuse(error)
             return false
         }
+    }
+
+    /// What was acknowledged is told first: an answer to the whole body comes after it.
+    func tell(_ head: HTTPResponse) {
+        if !hasReportedAcknowledged {
+            let (progress, isAcknowledged) = look()
+            report(progress, isAcknowledged: isAcknowledged)
+        }
+        sink?.transfer(.responseHead(head))
     }
 
     func takeResponseBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -192,7 +215,7 @@ final class CurlTransfer: @unchecked Sendable {
             isConnected: connection != nil, isPaused: isPaused, handedOver: feed?.handedOver ?? 0, sent: progress.sent,
             acknowledged: progress.acknowledged,
             hasEarlyAnswer: request.options.httpVersion == .http2 && assembler.head != nil,
-            isRequestAcknowledged: isAcknowledged)
+            isRequestAcknowledged: isAcknowledged || isAskingForChallenge)
         return watch.check(sight, now: now)
     }
 
@@ -220,7 +243,7 @@ final class CurlTransfer: @unchecked Sendable {
     // MARK: - What is seen
 
     /// The position in the body, and whether the peer has acknowledged all of the request.
-    private func look() -> (TransferProgress, isRequestAcknowledged: Bool) {
+    func look() -> (TransferProgress, isRequestAcknowledged: Bool) {
         guard connection != nil else { return (TransferProgress(sent: 0, acknowledged: 0, accuracy: accuracy), false) }
         // Of a body of unknown length, libcurl counts the framing of its chunks too.
         let sent = min(easy!.offset(CURLINFO_SIZE_UPLOAD_T), feed?.handedOver ?? 0)
@@ -233,7 +256,7 @@ final class CurlTransfer: @unchecked Sendable {
         return (progress, isHandedOver(sent) && pending == 0)
     }
 
-    private func isHandedOver(_ sent: Int64) -> Bool {
+    func isHandedOver(_ sent: Int64) -> Bool {
         guard let feed else { return connection != nil }
         return feed.length.map { sent >= $0 } ?? feed.isAtEnd
     }
@@ -244,7 +267,7 @@ final class CurlTransfer: @unchecked Sendable {
         return request.options.proxy == nil ? .exact : .acknowledgedByProxy
     }
 
-    private func report(_ progress: TransferProgress, isAcknowledged: Bool) {
+    func report(_ progress: TransferProgress, isAcknowledged: Bool) {
         guard let sink, connection != nil else { return }
         if sink.wantsProgress, progress != reported {
             reported = progress
@@ -254,102 +277,5 @@ final class CurlTransfer: @unchecked Sendable {
             hasReportedAcknowledged = true
             sink.transfer(.bodyAcknowledged)
         }
-    }
-
-    // MARK: - The end
-
-    /// Works out the end and tells the sink, once.
-    ///
-    /// - Parameters:
-    ///   - code: What libcurl said, or `nil` when the engine ends the transfer itself.
-    ///   - own: Why the engine ends it.
-    /// - Returns: What the sink is to be told once the handle is out of libcurl's hands.
-    func end(code: CURLcode?, own: TransferError.Code? = nil) -> TransferEnd {
-        isRunning = false
-        if let own, ownFailure == nil {
-            ownFailure = (own, OutcomeTable.message(for: own, limits: request.options.limits), nil)
-        }
-        let (progress, isAcknowledged) = look()
-        let sent = max(progress.sent, mostSent)
-        let evidence = TransferEvidence(
-            announced: request.body?.length, sent: sent, acknowledged: progress.acknowledged,
-            requestAcknowledged: assembler.head != nil || (probe?.sample()?.acknowledged ?? 0) > 0,
-            isBodyComplete: isHandedOver(sent), sawResponseHead: assembler.head != nil)
-        let result = result(code: code, evidence: evidence, isAcknowledged: isAcknowledged)
-        if case .success = result { report(progress, isAcknowledged: isAcknowledged) }
-        closeBody()
-        learnExpectation()
-        return TransferEnd(result: result, evidence: evidence, metrics: metrics)
-    }
-
-    private func learnExpectation() {
-        guard asksLeave, connection != nil, let engine else { return }
-        let handedOver = feed?.handedOver ?? 0
-        if wasRefusedLeave || assembler.head?.status.code == 417 {
-            engine.expectations.learn(.refused, of: origin)
-        } else if assembler.sawContinue || (assembler.head != nil && handedOver == 0) {
-            engine.expectations.learn(.answered, of: origin)
-        } else if handedOver > 0 {
-            engine.expectations.learn(.ignored, of: origin)
-        }
-    }
-
-    /// Tells the sink of the end and lets it go.
-    func tell(_ end: TransferEnd) {
-        let last = sink
-        sink = nil
-        last?.transfer(.ended(end))
-    }
-
-    private func result(
-        code: CURLcode?, evidence: TransferEvidence, isAcknowledged: Bool
-    ) -> Result<TransferResponse, TransferError> {
-        if let own = ownFailure {
-            return failure(own.code, own.message, evidence: evidence, curl: code, cause: own.cause)
-        }
-        guard code == CURLE_OK else {
-            let meaning = OutcomeTable.meaning(
-                of: code ?? CURLE_OK, isConnected: connection != nil, sawResponseHead: evidence.sawResponseHead)
-            return failure(meaning.code, meaning.message, evidence: evidence, curl: code)
-        }
-        guard let head = assembler.head else {
-            return failure(
-                .responseIncomplete, "The server closed the connection within the head of its answer.",
-                evidence: evidence,
-                curl: code)
-        }
-        // A yes before the whole body was taken is not a yes to the whole body.
-        if head.status.kind == .successful, feed != nil, !isAcknowledged {
-            return failure(
-                .bodyNotTaken, "The server answered \(head.status.code) before it had taken the whole body.",
-                evidence: evidence, curl: code)
-        }
-        return .success(TransferResponse(head: head, body: assembler.body))
-    }
-
-    private func failure(
-        _ code: TransferError.Code, _ message: String, evidence: TransferEvidence, curl: CURLcode?,
-        cause: (any Error)? = nil
-    ) -> Result<TransferResponse, TransferError> {
-        let quoted = curl.flatMap { $0 == CURLE_OK ? nil : OutcomeTable.quote($0) }
-        let detail = easy?.lastError ?? ""
-        let isOwn = ownFailure != nil
-        return .failure(
-            TransferError(
-                code, isOwn || detail.isEmpty ? message : "\(message) (\(detail))",
-                outcome: OutcomeTable.outcome(of: evidence),
-                transportCode: isOwn ? nil : quoted, status: assembler.head?.status, cause: cause))
-    }
-
-    private var metrics: TransferMetrics {
-        var metrics = TransferMetrics()
-        guard easy != nil else { return metrics }
-        metrics.nameLookup = easy!.microseconds(CURLINFO_NAMELOOKUP_TIME_T)
-        metrics.connect = easy!.microseconds(CURLINFO_CONNECT_TIME_T)
-        metrics.tls = easy!.microseconds(CURLINFO_APPCONNECT_TIME_T)
-        metrics.firstByte = easy!.microseconds(CURLINFO_STARTTRANSFER_TIME_T)
-        metrics.total = easy!.microseconds(CURLINFO_TOTAL_TIME_T)
-        metrics.connection = connection
-        return metrics
     }
 }

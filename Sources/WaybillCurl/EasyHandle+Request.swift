@@ -20,6 +20,7 @@ extension EasyHandle {
         set(CURLOPT_NOPROXY, "")
         set(CURLOPT_HTTPHEADER, headers)
         if unsafe resolve.first != nil { set(CURLOPT_CONNECT_TO, resolve) }
+        if let digest = request.options.digest { configureDigest(digest) }
         configureMethod(request)
         configureTLS(request.options)
         configureLimits(request)
@@ -47,6 +48,14 @@ extension EasyHandle {
         set(CURLOPT_POSTFIELDSIZE_LARGE, large: length ?? -1)
         if length == 0 { set(CURLOPT_POSTFIELDS, "") }
         if method != .post { set(CURLOPT_CUSTOMREQUEST, method.rawValue) }
+    }
+
+    /// With Digest as the only scheme, libcurl asks for the challenge by a request without the body, and so sends the body
+    /// once. With several to choose from it would send it twice.
+    private func configureDigest(_ digest: DigestCredential) {
+        set(CURLOPT_HTTPAUTH, wb_auth_digest)
+        set(CURLOPT_USERNAME, digest.user)
+        set(CURLOPT_PASSWORD, digest.password.value)
     }
 
     private func configureTLS(_ options: TransferOptions) {

@@ -11,13 +11,15 @@ enum OutcomeTable {
     /// | request acknowledged | whole body handed to the kernel | outcome |
     /// | --- | --- | --- |
     /// | no | no | `notSent` |
-    /// | no | yes | `unknown`: the acknowledgement may be on its way, and a RST brings none |
+    /// | no | yes, on a connection that had served another request | `notSent`: it had died meanwhile |
+    /// | no | yes, else | `unknown`: the acknowledgement may be on its way, and a RST brings none |
     /// | yes | no | `incomplete` |
     /// | yes | yes | `unknown` |
     static func outcome(of evidence: TransferEvidence) -> UploadOutcome {
         switch (evidence.requestAcknowledged, evidence.isBodyComplete) {
         case (false, false): .notSent
         case (true, false): .incomplete(acknowledged: evidence.acknowledged)
+        case (false, true) where evidence.isConnectionReused && evidence.sent > 0: .notSent
         case (_, true): .unknown
         }
     }

@@ -20,6 +20,14 @@ enum RequestCheck {
         if let rate = request.options.rateLimit, rate.bytes <= 0 {
             throw refused("The rate limit must be at least one byte a second. Use nil for no limit.")
         }
+        if let digest = request.options.digest {
+            guard request.body == nil || request.body?.length != nil else {
+                throw refused("Digest needs a body whose length is known. Spill the stream, or use another scheme.")
+            }
+            guard request.headers[.authorization] == nil, !digest.user.utf8.contains(0),
+                !digest.password.value.utf8.contains(0)
+            else { throw refused("Digest needs a user and password without NUL, and no Authorization field beside.") }
+        }
         if let length = request.body?.length, length < 0 {
             throw refused("The body announces a negative length.")
         }

@@ -31,6 +31,11 @@ struct ResponseAssembler {
         self.limits = limits
     }
 
+    /// Forgets all, for the answer to the same request sent anew.
+    mutating func startOver() {
+        self = ResponseAssembler(limits: limits)
+    }
+
     /// Takes one line of a head, with its line end.
     ///
     /// - Returns: Whether it completed the head of a final response.

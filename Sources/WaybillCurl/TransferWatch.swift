@@ -16,7 +16,7 @@ struct TransferWatch {
         /// Whether the final answer came over HTTP/2 before the body was taken. libcurl 7.88 then spins at full speed for as
         /// long as the server takes nothing, so it is not given the usual patience.
         var hasEarlyAnswer = false
-        /// Whether every byte of the request, its body included, was acknowledged.
+        /// Whether every byte of the request, its body included, was acknowledged, or it was one without the body.
         var isRequestAcknowledged = false
     }
 
@@ -52,6 +52,8 @@ struct TransferWatch {
             acknowledgedAt = since
             return now - since >= limits.response ? .responseTimeout : nil
         }
+        // What was acknowledged before may have been a request that only asks for a challenge.
+        acknowledgedAt = nil
         let isOutstanding = sight.acknowledged < sight.sent || sight.sent < sight.handedOver
         let moved = sight.acknowledged != last.acknowledged || sight.sent != last.sent || !last.isConnected
         if moved || !isOutstanding {

@@ -107,6 +107,7 @@ final class ScriptedAttempt: @unchecked Sendable {
         let connection = TransferConnection(isReused: isReused, peerAddress: "192.0.2.1", peerPort: 80)
         sight.connection = connection
         sight.evidence.isBodyComplete = feed == nil
+        sight.evidence.isConnectionReused = isReused
         sink.transfer(.connected(connection))
     }
 

@@ -22,6 +22,7 @@ struct ScriptedSight {
         switch (evidence.requestAcknowledged, evidence.isBodyComplete) {
         case (false, false): .notSent
         case (true, false): .incomplete(acknowledged: evidence.acknowledged)
+        case (false, true) where evidence.isConnectionReused && evidence.sent > 0: .notSent
         case (_, true): .unknown
         }
     }

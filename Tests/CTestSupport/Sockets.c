@@ -99,6 +99,11 @@ void cts_reset(int socket) {
     close(socket);
 }
 
+void cts_delay_acknowledgements(int socket) {
+    int quick = 0;
+    (void)setsockopt(socket, IPPROTO_TCP, TCP_QUICKACK, &quick, sizeof quick);
+}
+
 void cts_close(int socket) { close(socket); }
 
 int cts_peer_has_let_go(int socket) {

@@ -57,7 +57,9 @@ struct ServerConnection {
             if body.isAtEnd { state.requests[state.requests.count - 1].isComplete = true }
             return state.requests.count - 1
         }
-        let flow = perform(core.takeBehaviour(path: request.path), index: index, body: body, request: request)
+        let behaviour = core.takeBehaviour(path: request.path)
+        if core.isNextUnread { cts_delay_acknowledgements(socket.descriptor) }
+        let flow = perform(behaviour, index: index, body: body, request: request)
         return flow == .next && request.value(of: "Connection")?.lowercased() == "close" ? close(.finish) : flow
     }
 

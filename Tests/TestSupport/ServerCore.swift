@@ -48,6 +48,9 @@ final class ServerCore: Sendable {
         for thread in threads.withLock({ Array($0.running.values) }) { thread.join() }
     }
 
+    /// Whether the next request is answered without being read.
+    var isNextUnread: Bool { script.withLock { $0.queue.first?.startsBeforeHead == true } }
+
     /// The next behaviour of the script, if it wants to see a request before it is read.
     func takeBehaviourBeforeHead() -> Behaviour? {
         script.withLock { script in

@@ -63,7 +63,7 @@ import WaybillTesting
     private static let failures: [(TransferScript, UploadOutcome)] = [
         (TransferScript.breaking(after: 0), UploadOutcome.incomplete(acknowledged: 0)),
         (.breaking(after: 10), .unknown), (.deadConnection(), .notSent), (.deadConnection(afterSending: 4), .notSent),
-        (.deadConnection(afterSending: 10), .unknown), (.losingAnswer, .unknown), (.cuttingAnswer(), .unknown),
+        (.deadConnection(afterSending: 10), .notSent), (.losingAnswer, .unknown), (.cuttingAnswer(), .unknown),
         ([.connect, .takeUnacknowledged(10), .fail(.connectionLost)], .unknown),
         (.answeringEarly(.ok, after: 4), .incomplete(acknowledged: 4)),
         ([.takeUnacknowledged(10), .answer(.ok)], .unknown),

@@ -61,6 +61,7 @@ int wb_tcp_state(int socket, uint64_t *acked, uint64_t *pending);
 
 static const size_t wb_readfunc_abort = CURL_READFUNC_ABORT;
 static const size_t wb_readfunc_pause = CURL_READFUNC_PAUSE;
+static const long wb_auth_digest = (long)CURLAUTH_DIGEST;
 static const long wb_sslversion_tls_1_2 = CURL_SSLVERSION_TLSv1_2;
 static const long wb_http_version_1_1 = CURL_HTTP_VERSION_1_1;
 static const long wb_http_version_2_tls = CURL_HTTP_VERSION_2TLS;

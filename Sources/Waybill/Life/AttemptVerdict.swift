@@ -25,9 +25,11 @@ struct AttemptVerdict: Sendable {
             let status = response.head.status
             self.response = response
             reason = Redaction.escaped("\(status.code) \(status.reasonPhrase)")
-            guard !accepts.accepts(status) else {
+            if accepts.accepts(status) {
                 // An answer that overtakes a cancel is still the truth about the server.
-                failure = nil
+                // Of a 2xx the transport has seen to that, and a 4xx or 5xx says itself that it is none.
+                let isTaken = record.isBodyAcknowledged || end.evidence.isBodyComplete
+                failure = status.kind == .redirection && !isTaken ? Self.notTaken(status) : nil
                 return
             }
             failure = Failure(
@@ -44,6 +46,14 @@ struct AttemptVerdict: Sendable {
                 message: cancelMessage ?? Redaction.escaped(UploadError.message(of: error)),
                 outcome: outcome, cause: error)
         }
+    }
+
+    /// A yes to a part of the body is no success, whatever the status that the caller takes for a yes.
+    private static func notTaken(_ status: HTTPResponse.Status) -> Failure {
+        Failure(
+            code: .bodyNotTaken, transferCode: .bodyNotTaken,
+            message: "the server answered \(status.code) before it had taken the whole body",
+            outcome: outcome(of: status))
     }
 
     /// A caller may refuse even a 2xx. The server has acted on that one all the same, as far as it says.

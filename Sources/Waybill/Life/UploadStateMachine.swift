@@ -248,9 +248,19 @@ extension UploadStateMachine {
 extension UploadStateMachine {
     /// Whether another credential may help: once, and where the credential goes at all.
     private func mayRefresh(after verdict: AttemptVerdict) -> Bool {
-        guard rules.canRefresh, !hasRefreshed, verdict.response?.head.status.code == 401 else { return false }
+        guard !hasRefreshed, let answer = verdict.response?.head, answer.status.code == 401 else { return false }
+        guard rules.canRefresh || rules.answersChallenges && Self.hasStaleChallenge(answer) else { return false }
         guard let hop = route?.hop else { return isReplayable }
         return hop.keepsSecrets && (isReplayable || !hop.sendsBody)
+    }
+
+    /// Whether the credentials were right and only what they were hashed with had grown old (RFC 7616 section 3.3).
+    private static func hasStaleChallenge(_ head: HTTPResponse) -> Bool {
+        head.headerFields[values: .wwwAuthenticate].contains { challenges in
+            challenges.lowercased().filter { $0 != " " && $0 != "\"" }.split(separator: ",").contains {
+                $0.hasSuffix("stale=true")
+            }
+        }
     }
 
     /// What follows from a redirect; `nil` when the answer is none.
@@ -258,6 +268,7 @@ extension UploadStateMachine {
         _ record: AttemptRecord, _ ending: TransferEnd, _ verdict: AttemptVerdict
     ) -> [Action]? {
         guard var route, let head = verdict.response?.head, var failure = verdict.failure else { return nil }
+        guard failure.code == .rejected else { return nil }
         var verdict = verdict
         switch route.decision(after: head, isReplayable: isReplayable) {
         case .stay: return nil
@@ -293,6 +304,8 @@ package struct LifeRules: Sendable {
     package var route: UploadRoute?
     /// Whether there is somebody who can get a fresh credential.
     package var canRefresh = false
+    /// Whether the transport makes credentials in answer to the server's challenge.
+    package var answersChallenges = false
 
     package init(retry: RetryPolicy = .standard, accepts: StatusPolicy = .successful) {
         self.retry = retry

@@ -6,15 +6,17 @@ public import WaybillCore
 ///
 /// ```swift
 /// options.authentication = .basic(user: "clerk", password: .secret(password))
+/// options.authentication = .digest(user: "clerk", password: .secret(password))
 /// options.authentication = .bearer(.secret(token))
 /// options.authentication = .refreshing(BearerRefresher { try await signIn() })
 /// ```
 ///
-/// They go out with the first request, without waiting to be asked for, and never to another origin than the upload's
-/// own. A header field `Authorization` beside them is refused: one request has one credential.
+/// They go out with the first request, without waiting to be asked for (but for Digest), and never to another origin than
+/// the upload's own. A header field `Authorization` beside them is refused: one request has one credential.
 public struct Authentication: Sendable, Hashable {
     private enum Kind: Sendable, Hashable {
         case basic(user: String, password: Secret)
+        case digest(DigestCredential)
         case bearer(Secret)
         case refreshing(RefresherReference)
     }
@@ -24,6 +26,13 @@ public struct Authentication: Sendable, Hashable {
     /// is spoken to by `http` can read both.
     public static func basic(user: String, password: Secret) -> Authentication {
         Authentication(kind: .basic(user: user, password: password))
+    }
+
+    /// A user and a password of which only hashes are sent (RFC 7616), with MD5, SHA-256 or SHA-512/256 as the server
+    /// chooses. Each upload begins with a request without a body, to be asked; see ``DigestCredential``. A stream of unknown
+    /// length can't be sent this way.
+    public static func digest(user: String, password: Secret) -> Authentication {
+        Authentication(kind: .digest(DigestCredential(user: user, password: password)))
     }
 
     /// A token (RFC 6750).
@@ -39,22 +48,32 @@ public struct Authentication: Sendable, Hashable {
         if case .refreshing(let reference) = kind { reference.refresher } else { nil }
     }
 
-    /// The value of `Authorization`; `nil` when it has to be asked of the refresher.
+    var digest: DigestCredential? {
+        if case .digest(let credential) = kind { credential } else { nil }
+    }
+
+    /// The value of `Authorization`; `nil` when it has to be asked of the refresher, or made in answer to a challenge.
     ///
     /// - Throws: ``UploadError/Code/invalidRequest`` for what can't stand in a header field.
     func fieldValue() throws(UploadError) -> String? {
         switch kind {
         case .refreshing: return nil
+        case .digest(let credential):
+            guard Self.isPlain(credential.user), Self.isPlain(credential.password.value) else {
+                throw Self.refused("user and password must hold no control character")
+            }
+            return nil
         case .bearer(let token): return try Self.checked("Bearer \(token.value)")
         case .basic(let user, let password):
-            let isPlain = (user + password.value).unicodeScalars.allSatisfy {
-                $0.properties.generalCategory != .control
-            }
-            guard isPlain, !user.contains(":") else {
+            guard Self.isPlain(user), Self.isPlain(password.value), !user.contains(":") else {
                 throw Self.refused("user and password must hold no control character, and the user no colon")
             }
             return "Basic \(Data("\(user):\(password.value)".utf8).base64EncodedString())"
         }
+    }
+
+    private static func isPlain(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 
     /// A value that may stand in a header field.
@@ -75,6 +94,7 @@ extension Authentication: CustomStringConvertible, CustomDebugStringConvertible,
     public var description: String {
         switch kind {
         case .basic: "basic"
+        case .digest: "digest"
         case .bearer: "bearer"
         case .refreshing: "refreshing"
         }

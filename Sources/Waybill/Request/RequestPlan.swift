@@ -44,6 +44,10 @@ struct RequestPlan: Sendable {
             throw Self.refused(
                 "there is a header field Authorization beside options.authentication: one request has one credential")
         }
+        guard options.authentication?.digest == nil || URLReference(request.url).userInformation == nil else {
+            throw Self.refused(
+                "there is a user in the URL beside options.authentication: one request has one credential")
+        }
         credential = try options.authentication?.fieldValue().map { .secret($0) }
     }
 
@@ -55,6 +59,7 @@ struct RequestPlan: Sendable {
             rules.keyWindow = window
         }
         rules.canRefresh = options.authentication?.refresher != nil
+        rules.answersChallenges = options.authentication?.digest != nil || options.transfer.digest != nil
         rules.route = UploadRoute(firstHop, policy: options.redirects)
         return rules
     }

@@ -100,7 +100,8 @@ extension RetryPolicy {
 
     private func wait(after question: Question, jitter: Double) -> Plan {
         let doublings = min(question.attempt - 1, 30)
-        let ceiling = min(maxDelay, baseDelay * (1 << doublings))
+        // Compared before it is multiplied: a base of years would overflow.
+        let ceiling = baseDelay >= maxDelay / (1 << doublings) ? maxDelay : baseDelay * (1 << doublings)
         let wait = ceiling * min(max(jitter, 0), 1)
         let floor = min(question.response.flatMap(Self.retryAfter) ?? .zero, maxRetryAfter)
         return Plan(delay: max(wait, floor), source: floor > wait ? .retryAfter : .backoff, limits: [])

@@ -198,9 +198,11 @@ extension UploadRun {
         var fields = plan.headers(headers, on: hop)
         if hop.keepsSecrets, let credential = credential(of: plan) { fields[.authorization] = credential.value }
         hold { $0.sent = fields }
+        var options = plan.options.transfer
+        options.digest = hop.keepsSecrets ? plan.options.authentication?.digest ?? options.digest : nil
         let transfer = TransferRequest(
             id: id, method: hop.method, url: hop.url, headers: fields,
-            body: hop.sendsBody ? body : nil, options: plan.options.transfer)
+            body: hop.sendsBody ? body : nil, options: options)
         let control = core.transport.start(transfer, sink: AttemptSink(run: self, attempt: attempt))
         hold { $0.control = control }
     }

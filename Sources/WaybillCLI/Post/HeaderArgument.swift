@@ -13,7 +13,8 @@ enum HeaderArgument: Sendable, Hashable {
         }
         let text = String(line[..<end])
         guard let name = HTTPField.Name(text) else {
-            throw .usage("-H: \"\(Redaction.escaped(text))\" can't be the name of a header field.")
+            // Not quoted: it may be a credential whose name was forgotten.
+            throw .usage("-H: what stands before the \"\(line[end])\" can't be the name of a header field.")
         }
         let value = line[line.index(after: end)...].trimmingBlanks
         if line[end] == ";" {

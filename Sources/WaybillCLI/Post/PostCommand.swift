@@ -105,6 +105,9 @@ struct RequestOptions: ParsableArguments {
         help: ArgumentHelp("Credentials for Basic authentication.", valueName: "user:password"))
     var user: String?
 
+    @Flag(name: .customLong("digest"), help: "Answer a Digest challenge with the credentials of -u.")
+    var digest = false
+
     @Flag(name: [.customShort("k"), .customLong("insecure")], help: "Accept any certificate. For a laboratory only.")
     var insecure = false
 

@@ -16,8 +16,12 @@ struct PostPlan {
         let form = try Self.form(command.form, arguments: arguments)
         var fields = PostFields()
         for text in command.request.header { try fields.add(text) }
-        if let user = command.request.user { try fields.addCredentials(user) }
         var options = try Self.options(command)
+        if let user = command.request.user {
+            options.authentication = try fields.addCredentials(user, asDigest: command.request.digest)
+        } else if command.request.digest {
+            throw .usage("--digest needs -u user:password.")
+        }
         if let expectContinue = fields.expectContinue { options.transfer.expectContinue = expectContinue }
         request = UploadRequest(
             try Self.method(command.request.method), command.url, headers: fields.headers,
@@ -122,15 +126,23 @@ struct PostFields {
     }
 
     /// Adds credentials for Basic authentication (RFC 7617), unless `-H` has an `Authorization`.
-    mutating func addCredentials(_ user: String) throws(CommandFailure) {
-        guard user.contains(":") else {
+    ///
+    /// - Returns: What is left to the session: credentials for Digest (RFC 7616).
+    @discardableResult
+    mutating func addCredentials(_ user: String, asDigest: Bool = false) throws(CommandFailure) -> Authentication? {
+        guard let colon = user.firstIndex(of: ":") else {
             throw .usage("-u takes user:password. To keep it out of ps, put an Authorization line into -H @file.")
         }
         secrets += [user] + user.split(separator: ":", maxSplits: 1).dropFirst().map(String.init)
-        guard headers[.authorization] == nil else { return }
+        guard headers[.authorization] == nil else { return nil }
+        if asDigest {
+            let password = String(user[user.index(after: colon)...])
+            return .digest(user: String(user[..<colon]), password: .secret(password))
+        }
         let credentials = Data(user.utf8).base64EncodedString()
         secrets.append(credentials)
         headers[.authorization] = "Basic \(credentials)"
+        return nil
     }
 
     private mutating func addLine(_ line: String) throws(CommandFailure) {

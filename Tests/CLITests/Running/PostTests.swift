@@ -49,6 +49,24 @@ import WaybillCore
         }
     }
 
+    @Test func `--digest answers a challenge as curl does`() async throws {
+        let value = "Digest realm=\"cards\", nonce=\"n0nce\", qop=\"auth\", algorithm=MD5"
+        let challenge = Behaviour.respond(401, headers: [("WWW-Authenticate", value)])
+        let server = try LoopbackServer(challenge, .respond(200), challenge, .respond(200))
+        let arguments = ["-u", "clerk:pass:word", "--digest", "-F", "a=b", server.url("/form")]
+        let ours = try await Tool.run(["post"] + arguments)
+        #expect(ours.exit == .status(0), "\(ours.errorText)")
+        let curl = try await ChildProcess.run("curl", ["-sS"] + arguments)
+        #expect(curl.exit == .status(0), "\(curl.errorText)")
+        #expect(server.requests.map { $0.body.isEmpty } == [true, false, true, false])
+        let answers = server.requests.compactMap { $0.value(of: "Authorization") }
+        // All but the client's own nonce and what follows from it.
+        let parts = answers.map { answer in
+            answer.split(separator: ", ").filter { !$0.contains("cnonce=") && !$0.contains("response=") }
+        }
+        #expect(parts.count == 2 && parts[0] == parts[1], "\(answers)")
+    }
+
     @Test func `texts come from files, standard input and the environment`() async throws {
         let folder = try TemporaryDirectory()
         let file = try folder.write("t", "from file")

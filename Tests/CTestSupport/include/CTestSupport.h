@@ -30,6 +30,8 @@ ssize_t cts_send(int socket, const void *bytes, size_t count);
 int cts_finish(int socket);
 /// Closes with a RST (SO_LINGER of zero seconds).
 void cts_reset(int socket);
+/// Lets the kernel take its time (40 ms) to acknowledge what comes, as it does on a connection that is in use.
+void cts_delay_acknowledgements(int socket);
 /// Closes. The kernel sends a RST instead of a FIN when bytes lie unread.
 void cts_close(int socket);
 /// 1 when the program at the other end of a loopback connection has closed its descriptor, even if its FIN still

@@ -78,6 +78,16 @@ struct FaultRow: Sendable, CustomStringConvertible {
     /// Large where the server is to stop in the midst of it, so that most of it can't have left by then.
     var bodySize: Int { place == .before || place == .middle ? 8 << 20 : 200_000 }
 
+    /// Whether the connection may end with a RST, which brings no acknowledgement of what was read last.
+    func resets(bodyOf size: Int) -> Bool {
+        behaviours(size).flatMap(\.steps).contains { step in
+            switch step {
+            case .close(.reset), .close(.abandon): true
+            default: false
+            }
+        }
+    }
+
     /// How much of the body is read before the fault.
     static func read(_ place: Place, of size: Int) -> Int? {
         switch place {

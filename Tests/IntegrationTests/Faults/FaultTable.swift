@@ -11,7 +11,7 @@ enum FaultTable {
     typealias Place = FaultRow.Place
 
     static let rows: [FaultRow] =
-        connecting + ends + stalls + totals + earlyAnswers + answers + brokenAnswers + expectations
+        connecting + ends + stalls + totals + earlyAnswers + answers + brokenAnswers + expectations + redirects
 
     /// The kind of outcome when nobody answered.
     static func unanswered(_ place: Place) -> FaultRow.Kind {
@@ -184,5 +184,25 @@ enum FaultTable {
             name: "silence after a question", place: .before, behaviours: then(.before, .hold), limit: .stall,
             expectContinue: .above(.kibibytes(1), wait: .milliseconds(50)),
             endings: [.failure(.stalled, .incomplete)]),
+    ]
+
+    // MARK: Redirects that lead nowhere
+
+    private static func redirect(_ name: String, _ location: String?, _ code: UploadError.Code, status: Int = 307)
+        -> FaultRow
+    {
+        let headers = location.map { [("Location", $0)] } ?? []
+        return FaultRow(
+            name: name, place: .after, behaviours: { _ in [.respond(status, headers: headers)] },
+            endings: [.failure(code, .rejected)])
+    }
+
+    static let redirects: [FaultRow] = [
+        redirect("redirect to itself", "/fault", .redirectLoop),
+        redirect("redirect to a file", "file:///etc/passwd", .redirectRefused),
+        redirect("redirect to another protocol", "ftp://127.0.0.1/", .redirectRefused),
+        redirect("redirect to a broken URL", "http://[::1/", .redirectRefused),
+        redirect("redirect to nowhere", nil, .redirectRefused),
+        redirect("redirect that would drop the body", "/there", .redirectWouldDropBody, status: 302),
     ]
 }

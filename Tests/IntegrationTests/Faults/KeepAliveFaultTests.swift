@@ -13,9 +13,9 @@ import Waybill
         return options
     }
 
-    private func upload(_ size: Int, _ shape: Shape, to server: LoopbackServer) async -> Result<
-        UploadResponse, UploadError
-    > {
+    private func upload(
+        _ size: Int, _ shape: Shape, to server: LoopbackServer, _ options: UploadOptions? = nil
+    ) async -> Result<UploadResponse, UploadError> {
         let folder: TemporaryDirectory
         let content: UploadContent
         do {
@@ -25,46 +25,72 @@ import Waybill
         } catch { return .failure(UploadError(.other, "\(error)", phase: .preparing)) }
         defer { withExtendedLifetime(folder) {} }
         let request = UploadRequest(
-            shape == .rawPUT ? .put : .post, server.url(), content: content, options: once)
+            shape == .rawPUT ? .put : .post, server.url(), content: content, options: options ?? once)
         do throws(UploadError) { return .success(try await session.send(request)) } catch { return .failure(error) }
     }
 
-    /// Nothing of it was read. Whether a byte was handed over before the end was noticed is a race; what is believed has
-    /// to follow from it, and a body of which a byte left must not be sent a second time behind the caller's back.
-    @Test(arguments: [1_000, 16 << 20], Shape.allCases)
-    func `a server that closes under the second upload gets it once or not at all`(size: Int, shape: Shape)
+    private var twice: UploadOptions {
+        var options = once
+        options.retry = RetryPolicy(maxRetries: 1, baseDelay: .milliseconds(1))
+        return options
+    }
+
+    /// The server's kernel has acknowledged nothing of a small upload, unless the server was slow to close; of a large one not
+    /// all has left. A busy machine may need several rounds for the first, and in none does anything arrive twice.
+    @Test(arguments: [1, 1_000, 16 << 20], Shape.allCases)
+    func `a server that closes under the second upload before it reads gets it again, once`(size: Int, shape: Shape)
         async throws
     {
-        let server = try LoopbackServer(.respond(200), .closeUnderRequest(), keepsBodies: false)
-        #expect(try await upload(1_000, shape, to: server).get().status == .ok)
-        let result = await upload(size, shape, to: server)
-        #expect(server.requests.count { $0.isComplete } <= 2)
-        guard case .failure(let error) = result else {
-            #expect(server.requests.count == 2)
-            return
+        for _ in 0..<50 {
+            let server = try LoopbackServer(.respond(200), .closeUnderRequest(), keepsBodies: false)
+            #expect(try await upload(1_000, shape, to: server).get().status == .ok)
+            let result = await upload(size, shape, to: server, twice)
+            #expect(server.requests.allSatisfy { $0.isComplete })
+            switch result {
+            case .success(let response):
+                #expect(server.requests.count == 2)
+                // When no byte of the body had left yet, the request may go out again within the attempt.
+                for attempt in response.attempts.dropLast() {
+                    let kind = attempt.outcome.map(FaultRow.Kind.init)
+                    #expect(kind == .notSent || kind == .incomplete && attempt.sent < size, "\(attempt)")
+                }
+                if response.attempts.count == 2 { return }
+            case .failure(let error):
+                #expect(error.outcome == .unknown && error.sent >= size, "\(error)")
+                #expect(server.requests.count == 1)
+            }
         }
-        #expect(server.requests.count == 1)
-        #expect(error.code == .connectionLost || error.code == .resendRefused, "\(error)")
-        switch FaultRow.Kind(error.outcome) {
-        case .notSent: #expect(error.acknowledged == 0)
-        case .incomplete: #expect(error.sent < size + 1_000)
-        case .unknown: #expect(error.sent >= size)
-        case .rejected: Issue.record("nobody answered: \(error)")
-        }
+        Issue.record("not one of 50 uploads was sent again")
     }
 
     @Test(arguments: [1_000, 16 << 20], Shape.allCases)
-    func `a server that takes the second upload and closes is not sent it again`(size: Int, shape: Shape) async throws {
-        let server = try LoopbackServer(.respond(200), .closeWithoutAnswer(), keepsBodies: false)
+    func `a server that closed before the second upload began gets it once`(size: Int, shape: Shape) async throws {
+        let server = try LoopbackServer(Behaviour([.read(), .send(Answer(200)), .close(.abandon)]), keepsBodies: false)
         #expect(try await upload(1_000, shape, to: server).get().status == .ok)
-        let result = await upload(size, shape, to: server)
+        let response = try await upload(size, shape, to: server, twice).get()
+        #expect(response.status == .ok)
+        #expect(server.requests.count { $0.isComplete } == 2)
+    }
+
+    /// However it closes, and with a reset that brings no acknowledgement of its own too: by reading, the server's kernel
+    /// has acknowledged something.
+    @Test(
+        arguments: [Behaviour.Closing.finish, .abandon, .reset].flatMap { closing in
+            [1, 1_000, 100_000, 16 << 20].map { (closing, $0) }
+        }, Shape.allCases)
+    func `a server that takes the second upload and closes is not sent it again`(
+        fault: (closing: Behaviour.Closing, size: Int), shape: Shape
+    ) async throws {
+        let server = try LoopbackServer(.respond(200), .closeWithoutAnswer(fault.closing), keepsBodies: false)
+        #expect(try await upload(1_000, shape, to: server).get().status == .ok)
+        let result = await upload(fault.size, shape, to: server, twice)
         guard case .failure(let error) = result else {
             Issue.record("nobody answered: \(result)")
             return
         }
-        // libcurl wants to send it again and is not let: that, or why it wanted to, is what is told.
         #expect(error.code == .connectionLost || error.code == .resendRefused, "\(error)")
         #expect(error.outcome == .unknown)
+        #expect(error.attempts.count == 1)
         #expect(server.requests.count == 2)
     }
 }

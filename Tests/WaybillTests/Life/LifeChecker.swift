@@ -52,7 +52,12 @@ struct LifeChecker {
             floor.see(event)
             guard case .ended(let end) = event else { break }
             transfer = nil
-            if case .success(let response) = end.result { isSuccess = rules.accepts.accepts(response.head.status) }
+            if case .success(let response) = end.result {
+                let status = response.head.status
+                // Who sends elsewhere before the end of the body has not said yes to it.
+                isSuccess =
+                    rules.accepts.accepts(status) && (floor.isCurrentWhole || !(300..<400).contains(status.code))
+            }
         default: break
         }
         for action in actions { check(action, isSuccess: isSuccess) }
@@ -219,7 +224,7 @@ struct CertaintyFloor {
     private var wasRefused = false
     private var wasPromisedYes = false
     private var worstClaim = 0
-    private var isCurrentWhole = false
+    private(set) var isCurrentWhole = false
 
     /// Whether the server may have acted, by the strictest reading: a whole body left and was not refused.
     private(set) var mayBeStored = false

@@ -5,6 +5,14 @@ import WaybillCore
 @testable import Waybill
 
 @Suite struct RetryPolicyTests {
+    @Test func `waits of years do not overflow`() {
+        let policy = RetryPolicy(
+            maxRetries: 100, baseDelay: .seconds(1 << 60), maxDelay: .seconds(1 << 61))
+        let question = RetryPolicy.Question(
+            attempt: 90, code: .connectionLost, outcome: .notSent, isReplayable: true, response: nil)
+        #expect(policy.delay(after: question, jitter: 1) == .seconds(1 << 61))
+    }
+
     @Test(arguments: [
         ("hostNotFound", UploadOutcome.notSent, true), ("cannotConnect", .notSent, true),
         ("connectTimeout", .notSent, true), ("tlsFailed", .notSent, true), ("connectionLost", .notSent, true),

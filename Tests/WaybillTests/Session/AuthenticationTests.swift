@@ -31,7 +31,8 @@ import WaybillTesting
     }
 
     @Test(arguments: [
-        Authentication.basic(user: "a:b", password: .secret("c")), .basic(user: "a", password: .secret("b\n")),
+        Authentication.basic(user: "a:b", password: .secret("c")), .digest(user: "a", password: .secret("b\0")),
+        .basic(user: "a", password: .secret("b\n")),
         .bearer(.secret("a\r\nX: y")),
     ])
     func `what can't stand in a header field is refused before anything is sent`(
@@ -41,6 +42,53 @@ import WaybillTesting
         let error = try #require(await start(world.session, SessionWorld.url, authentication).error())
         #expect(error.code == .invalidRequest)
         #expect(world.transport.transfers.isEmpty)
+    }
+
+    /// RFC 7616, with a nonce that grows old while the body is on its way.
+    @Test func `Digest answers a challenge, and once more when the challenge had grown old`() async throws {
+        func challenge(_ nonce: String, _ more: String = "") -> Behaviour {
+            let value = "Digest realm=\"r\", nonce=\"\(nonce)\", qop=\"auth\", algorithm=SHA-256\(more)"
+            return .respond(401, headers: [("WWW-Authenticate", value)])
+        }
+        let server = try LoopbackServer(
+            challenge("1"), challenge("2", ", stale=true"), challenge("3"), .respond(200))
+        let response = try await start(
+            UploadSession(), server.url(), .digest(user: "clerk", password: .secret("pa55word"))
+        ).response
+        #expect(response.status == .ok)
+        #expect(response.attempts.map(\.sequel) == [.freshCredential, .end])
+        #expect(server.requests.map { $0.body.count } == [0, 1_000, 0, 1_000])
+        #expect(server.requests[3].value(of: "Authorization")?.contains("nonce=\"3\"") == true)
+        #expect(!server.requests.map { $0.lines.joined() }.joined().contains("pa55word"))
+    }
+
+    @Test func `a wrong Digest password is refused, and not tried again`() async throws {
+        let value = "Digest realm=\"r\", nonce=\"n\", qop=\"auth\""
+        let server = try LoopbackServer(otherwise: .respond(401, headers: [("WWW-Authenticate", value)]))
+        let task = start(UploadSession(), server.url(), .digest(user: "clerk", password: .secret("wrong")))
+        let error = try #require(await task.error())
+        #expect(error.code == .rejected)
+        #expect(error.attempts.count == 1)
+        #expect(server.requests.count == 2)
+    }
+
+    @Test func `Digest stays with its origin`() async throws {
+        let home = try LoopbackServer()
+        let other = try LoopbackServer()
+        let value = "Digest realm=\"r\", nonce=\"n\", qop=\"auth\""
+        home.route("/a", .respond(307, headers: [("Location", other.url("/b"))]))
+        other.route("/b", .respond(401, headers: [("WWW-Authenticate", value)]))
+        let task = start(UploadSession(), home.url("/a"), .digest(user: "clerk", password: .secret("pa55word")))
+        #expect(try #require(await task.error()).code == .rejected)
+        #expect(other.requests.map { $0.body.count } == [1_000])
+        #expect(try await other.request(0).value(of: "Authorization") == nil)
+    }
+
+    @Test func `a user in the URL beside other credentials is refused`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        let task = start(
+            world.session, "https://a:b@backend.example/", .digest(user: "clerk", password: .secret("pa55word")))
+        #expect(try #require(await task.error()).code == .invalidRequest)
     }
 
     @Test func `one request has one credential`() async throws {

@@ -1,0 +1,110 @@
+import HTTPTypes
+import CWaybillCurl
+import WaybillCore
+
+/// How a transfer ends: what libcurl said and what was seen become one result.
+extension CurlTransfer {
+    /// Works out the end and tells the sink, once.
+    ///
+    /// - Parameters:
+    ///   - code: What libcurl said, or `nil` when the engine ends the transfer itself.
+    ///   - own: Why the engine ends it.
+    /// - Returns: What the sink is to be told once the handle is out of libcurl's hands.
+    func end(code: CURLcode?, own: TransferError.Code? = nil) -> TransferEnd {
+        isRunning = false
+        if let own, ownFailure == nil {
+            ownFailure = (own, OutcomeTable.message(for: own, limits: request.options.limits), nil)
+        }
+        let (progress, isAcknowledged) = look()
+        let sent = max(progress.sent, mostSent)
+        let evidence = TransferEvidence(
+            announced: request.body?.length, sent: sent, acknowledged: progress.acknowledged,
+            requestAcknowledged: assembler.head != nil || (probe?.sample()?.acknowledged ?? 0) > 0,
+            isBodyComplete: isHandedOver(sent), sawResponseHead: assembler.head != nil,
+            isConnectionReused: connection?.isReused ?? false)
+        let result = result(code: code, evidence: evidence, isAcknowledged: isAcknowledged)
+        if case .success(let response) = result {
+            if isAskingForChallenge { tell(response.head) }
+            report(progress, isAcknowledged: isAcknowledged)
+        }
+        closeBody()
+        learnExpectation()
+        return TransferEnd(result: result, evidence: evidence, metrics: metrics)
+    }
+
+    private func learnExpectation() {
+        guard asksLeave, !isAskingForChallenge, connection != nil, let engine else { return }
+        let handedOver = feed?.handedOver ?? 0
+        if wasRefusedLeave || assembler.head?.status.code == 417 {
+            engine.expectations.learn(.refused, of: origin)
+        } else if assembler.sawContinue || (assembler.head != nil && handedOver == 0) {
+            engine.expectations.learn(.answered, of: origin)
+        } else if handedOver > 0 {
+            engine.expectations.learn(.ignored, of: origin)
+        }
+    }
+
+    /// Tells the sink of the end and lets it go.
+    func tell(_ end: TransferEnd) {
+        let last = sink
+        sink = nil
+        last?.transfer(.ended(end))
+    }
+
+    private func result(
+        code: CURLcode?, evidence: TransferEvidence, isAcknowledged: Bool
+    ) -> Result<TransferResponse, TransferError> {
+        if isChallengedAgain, ownFailure == nil, let head = assembler.head,
+            code == CURLE_SEND_FAIL_REWIND || code == CURLE_ABORTED_BY_CALLBACK
+        {
+            return .success(TransferResponse(head: head, body: assembler.body))
+        }
+        if let own = ownFailure {
+            return failure(own.code, own.message, evidence: evidence, curl: code, cause: own.cause)
+        }
+        guard code == CURLE_OK else {
+            let meaning = OutcomeTable.meaning(
+                of: code ?? CURLE_OK, isConnected: connection != nil, sawResponseHead: evidence.sawResponseHead)
+            return failure(meaning.code, meaning.message, evidence: evidence, curl: code)
+        }
+        guard let head = assembler.head else {
+            return failure(
+                .responseIncomplete, "The server closed the connection within the head of its answer.",
+                evidence: evidence,
+                curl: code)
+        }
+        // A yes before the whole body was taken is not a yes to the whole body.
+        if head.status.kind == .successful, feed != nil, !isAcknowledged {
+            return failure(
+                .bodyNotTaken, "The server answered \(head.status.code) before it had taken the whole body.",
+                evidence: evidence, curl: code)
+        }
+        return .success(TransferResponse(head: head, body: assembler.body))
+    }
+
+    private func failure(
+        _ code: TransferError.Code, _ message: String, evidence: TransferEvidence, curl: CURLcode?,
+        cause: (any Error)? = nil
+    ) -> Result<TransferResponse, TransferError> {
+        let quoted = curl.flatMap { $0 == CURLE_OK ? nil : OutcomeTable.quote($0) }
+        let detail = easy?.lastError ?? ""
+        let isOwn = ownFailure != nil
+        return .failure(
+            TransferError(
+                code, isOwn || detail.isEmpty ? message : "\(message) (\(detail))",
+                outcome: OutcomeTable.outcome(of: evidence),
+                transportCode: isOwn ? nil : quoted, status: assembler.head?.status, cause: cause))
+    }
+
+    private var metrics: TransferMetrics {
+        var metrics = TransferMetrics()
+        guard easy != nil else { return metrics }
+        metrics.nameLookup = easy!.microseconds(CURLINFO_NAMELOOKUP_TIME_T)
+        metrics.connect = easy!.microseconds(CURLINFO_CONNECT_TIME_T)
+        metrics.tls = easy!.microseconds(CURLINFO_APPCONNECT_TIME_T)
+        metrics.firstByte = easy!.microseconds(CURLINFO_STARTTRANSFER_TIME_T)
+        metrics.total = easy!.microseconds(CURLINFO_TOTAL_TIME_T)
+        metrics.connection = connection
+        return metrics
+    }
+}
