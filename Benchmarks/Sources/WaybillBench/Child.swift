@@ -41,6 +41,23 @@ enum Child {
             wall: .nanoseconds(figures[0]), cpu: .nanoseconds(figures[1]), peakMemory: figures[2], output: text)
     }
 
+    /// How many instructions a program takes in user space, in all its threads, counted by callgrind.
+    static func instructions(_ program: String, _ arguments: [String]) throws(BenchError) -> Int {
+        let tool = ["--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-fd=1"]
+        let output = try run("valgrind", tool + [program] + arguments).output
+        let line = output.split(separator: "\n").first { $0.contains("Collected :") }
+        guard let count = line?.split(separator: " ").last.flatMap({ Int($0) }) else {
+            throw BenchError("callgrind counted nothing.")
+        }
+        return count
+    }
+
+    /// Whether a program is found in `PATH`.
+    static func isInstalled(_ program: String) -> Bool {
+        let path = getenv("PATH").map { String(cString: $0) } ?? ""
+        return path.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }
+    }
+
     /// This program.
     static let ownPath: String = {
         var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))

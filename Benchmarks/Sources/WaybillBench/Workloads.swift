@@ -82,6 +82,33 @@ struct Workloads {
         return table.text
     }
 
+    /// The same by instructions, which no noise of the machine moves: what one form more costs, in user space, counted by
+    /// callgrind as the difference between two runs.
+    func instructions() throws(BenchError) -> String {
+        guard Child.isInstalled("valgrind") else {
+            return "Instructions of a small upload: not counted, for valgrind is not installed."
+        }
+        let file = try TemporaryFile(byteCount: 100_000, isWarm: true)
+        let mime = String(Child.ownPath.prefix(upTo: Child.ownPath.lastIndex(of: "/")!)) + "/CurlMime"
+        func each(_ original: String, _ words: [String]) throws(BenchError) -> Double {
+            let copy = try TemporaryFile(byteCount: 0, isWarm: false)
+            // Debian's valgrind can't read the newer debug information, and stops at it.
+            _ = try Child.run("strip", ["--strip-debug", "-o", copy.path, original])
+            chmod(copy.path, 0o700)
+            let program = copy.path
+            let few = try Child.instructions(program, words + [url, file.path, "50"])
+            let many = try Child.instructions(program, words + [url, file.path, "150"])
+            return Double(many - few) / 100_000
+        }
+        let ours = try each(Child.ownPath, [Errand.Kind.many.rawValue])
+        let theirs = try each(mime, [])
+        var table = Table(["One form of 100 KB more", "waybill", "mime in C", "ratio", "target"])
+        table.add([
+            "instructions, user space", ours.fixed(0) + " k", theirs.fixed(0) + " k", (ours / theirs).fixed(2), "",
+        ])
+        return table.text
+    }
+
     private func counted(_ run: Run) throws(BenchError) -> Run {
         guard Int(run.output.filter(\.isNumber)) == count else {
             throw BenchError("\(run.output) answers came where \(count) were expected.")
