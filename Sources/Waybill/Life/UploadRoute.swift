@@ -27,12 +27,13 @@ package struct UploadRoute: Sendable {
     package private(set) var hop: Hop
     package private(set) var redirects: [UploadRedirect] = []
     private let policy: RedirectPolicy
-    private var visited: Set<[String]>
+    /// Where it has been, in order. Compared as places only when there is a redirect, which most uploads never see.
+    private var visited: [Hop]
 
     package init(_ hop: Hop, policy: RedirectPolicy) {
         self.hop = hop
         self.policy = policy
-        visited = [Self.place(hop)]
+        visited = [hop]
     }
 
     /// What is to be done about an answer.
@@ -50,7 +51,7 @@ package struct UploadRoute: Sendable {
             return .refuse(
                 .redirectRefused, "a redirect to \(Redaction.url(location)) is not followed: \(error.message)")
         }
-        if !visited.isDisjoint(with: [Self.place(next)]) {
+        if visited.contains(where: { Self.place($0) == Self.place(next) }) {
             return .refuse(.redirectLoop, "the redirects lead in a circle, back to \(Redaction.url(next.url))")
         }
         guard redirects.count < policy.maxHops else {
@@ -68,7 +69,7 @@ package struct UploadRoute: Sendable {
     /// Goes there.
     mutating func follow(_ next: Hop, status: HTTPResponse.Status) {
         hop = next
-        visited.insert(Self.place(next))
+        visited.append(next)
         redirects.append(
             UploadRedirect(
                 status: status, method: next.method, url: next.url, droppedCredentials: !next.keepsSecrets))

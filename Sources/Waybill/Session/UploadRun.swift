@@ -216,9 +216,11 @@ extension UploadRun {
             error.message = scrubbed(error.message)
             end.result = .failure(error)
         case .success(var response):
-            // A server may write what it was sent into its reason phrase.
-            let reason = scrubbed(response.head.status.reasonPhrase)
-            response.head.status = HTTPResponse.Status(code: response.head.status.code, reasonPhrase: reason)
+            // A server may write what it was sent into its reason phrase; "OK" is too short for a secret.
+            let status = response.head.status
+            guard status.reasonPhrase.utf8.count > 2 else { break }
+            response.head.status = HTTPResponse.Status(
+                code: status.code, reasonPhrase: scrubbed(status.reasonPhrase))
             end.result = .success(response)
         }
         log.ended(end, attempt: attempt)
