@@ -84,7 +84,7 @@ thread: setup ## all tests once under the thread sanitizer, those with threads s
 address: setup ## all tests under the address and leak sanitizers
 	$(call say,Address sanitizer)
 	@swift build --build-tests --sanitize=address --scratch-path .build-address $(KERNELS)
-	@$(TESTING) LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.supp \
+	@$(TESTING) LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.supp:print_suppressions=0 \
 		swift test --skip-build --sanitize=address --scratch-path .build-address
 
 lint: ## layout and documentation rules

@@ -85,8 +85,8 @@ int getaddrinfo(
         begin(node, 0);
         return EAI_NONAME;
     }
-    if (ends_with(node, ".loopback.invalid")) {
-        begin(node, 0);
+    if (ends_with(node, ".loopback.invalid") || ends_with(node, ".late.invalid")) {
+        begin(node, ends_with(node, ".late.invalid"));
         if (hints && hints->ai_family == AF_INET6) return EAI_NONAME;
         struct addrinfo asked = {.ai_family = AF_INET};
         if (hints) {

@@ -13,8 +13,9 @@ internal import CTestSupport
 package final class HangingName: Sendable {
     package let host: String
 
-    package init() {
-        host = "w\(String(UInt64.random(in: .min ... .max), radix: 16)).never.invalid"
+    /// - Parameter isFound: Whether the look-up ends in 127.0.0.1 once it is released, in place of a failure.
+    package init(isFound: Bool = false) {
+        host = "w\(String(UInt64.random(in: .min ... .max), radix: 16)).\(isFound ? "late" : "never").invalid"
     }
 
     deinit { release() }
@@ -25,7 +26,7 @@ package final class HangingName: Sendable {
         await onOwnThread { unsafe cts_await_lookups(host, Int32(count)) }
     }
 
-    /// Lets all look-ups fail, as if the resolver had given up (`EAI_AGAIN`).
+    /// Lets all look-ups end: with 127.0.0.1, or as if the resolver had given up (`EAI_AGAIN`).
     package func release() { unsafe cts_release_name(host) }
 }
 

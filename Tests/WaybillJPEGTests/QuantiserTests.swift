@@ -5,9 +5,11 @@ import Testing
 @testable import WaybillJPEG
 
 @Suite struct QuantiserTests {
-    private static let picture = Picture(
-        luma: ResamplingTests.plane(45, 30, isFine: true),
-        chroma: [ResamplingTests.plane(23, 15, isFine: true), ResamplingTests.plane(23, 15, isFine: false)])
+    private static var picture: Picture {
+        Picture(
+            luma: ResamplingTests.plane(45, 30, isFine: true),
+            chroma: [ResamplingTests.plane(23, 15, isFine: true), ResamplingTests.plane(23, 15, isFine: false)])
+    }
 
     private static func image() throws -> FrequencyImage {
         try FrequencyImage(picture, width: 45, height: 30, isLinear: false, flag: StopFlag())

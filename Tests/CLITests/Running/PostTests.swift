@@ -176,7 +176,10 @@ import WaybillCore
         #expect(request.value(of: "Authorization") == "Bearer t0k3n")
         #expect(request.value(of: "Host") == "backend.invalid:\(server.port)")
         #expect(request.value(of: "User-Agent") == nil)
-        let proxied = try await Tool.run(["post", "http://elsewhere.invalid/p", "-F", "a=b", "-x", server.url("")])
+        // The environment's exceptions are not for a proxy that was asked for.
+        let proxied = try await Tool.run(
+            ["post", "http://elsewhere.invalid/p", "-F", "a=b", "-x", server.url("")],
+            environment: ["NO_PROXY": "*", "no_proxy": "elsewhere.invalid"])
         #expect(proxied.exit == .status(0), "\(proxied.errorText)")
         #expect(try await server.request(1).target == "http://elsewhere.invalid/p")
     }

@@ -65,6 +65,17 @@ import WaybillCore
         #expect(text.hasPrefix("sending 1 part to "))
     }
 
+    @Test func `a picture is not written to a terminal`() async throws {
+        let folder = try TemporaryDirectory()
+        let picture = try folder.write("card.jpg", "refused before it is read")
+        let terminal = try PseudoTerminal(columns: 80)
+        let shrink = ["shrink", picture, "--max-bytes", "10K", "-o", "-"]
+        let child = try terminal.run(shrink, withOutput: true)
+        #expect(try await child.finish().exit == .status(2))
+        let text = try await terminal.waitUntil { $0.contains("terminal") && $0.hasSuffix("\r\n") }
+        #expect(text.contains("-o"))
+    }
+
     @Test func `NO_COLOR takes the colour from errors`() async throws {
         let server = try LoopbackServer(otherwise: .respond(400))
         for (environment, isColoured) in [(["TERM": "xterm"], true), (["TERM": "xterm", "NO_COLOR": "1"], false)] {

@@ -67,10 +67,13 @@ final class PseudoTerminal: Sendable {
         }
     }
 
-    /// Runs the program with its standard error on this terminal.
-    func run(_ arguments: [String], environment extra: [String: String] = ["TERM": "xterm"]) throws -> ChildProcess {
-        try ChildProcess(
-            "sh", ["-c", "exec \"$@\" 2>\"$0\"", path, Tool.path] + arguments, environment: Tool.environment(extra))
+    /// Runs the program with its standard error on this terminal, and its standard output too if asked.
+    func run(
+        _ arguments: [String], environment extra: [String: String] = ["TERM": "xterm"], withOutput: Bool = false
+    ) throws -> ChildProcess {
+        let script = "exec \"$@\" 2>\"$0\"" + (withOutput ? " >&2" : "")
+        return try ChildProcess(
+            "sh", ["-c", script, path, Tool.path] + arguments, environment: Tool.environment(extra))
     }
 }
 

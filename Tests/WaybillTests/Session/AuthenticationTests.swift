@@ -44,6 +44,15 @@ import WaybillTesting
         #expect(world.transport.transfers.isEmpty)
     }
 
+    @Test func `a server that writes the credential into its reason phrase can't make it printed`() async throws {
+        let server = try LoopbackServer(
+            otherwise: .respond(.raw("HTTP/1.1 403 no t0ken-of-clerk here\r\nContent-Length: 0\r\n\r\n")))
+        let task = start(UploadSession(), server.url(), .bearer(.secret("t0ken-of-clerk")))
+        let error = try #require(await task.error())
+        #expect("\(error)".contains("no <redacted> here"))
+        #expect(!"\(error) \(error.attempts) \(error.response as Any)".contains("t0ken-of-clerk"))
+    }
+
     /// RFC 7616, with a nonce that grows old while the body is on its way.
     @Test func `Digest answers a challenge, and once more when the challenge had grown old`() async throws {
         func challenge(_ nonce: String, _ more: String = "") -> Behaviour {
