@@ -51,6 +51,16 @@ package final class TemporaryDirectory: Sendable {
         return path
     }
 
+    /// Puts bytes over those of a file in it.
+    package func overwrite(_ name: String, at offset: Int, _ bytes: [UInt8]) throws {
+        let file = unsafe open(path(name), O_WRONLY | O_CLOEXEC)
+        guard file >= 0 else { throw SystemCallFailure(call: "open", code: errno) }
+        defer { close(file) }
+        guard unsafe pwrite(file, bytes, bytes.count, off_t(offset)) == bytes.count else {
+            throw SystemCallFailure(call: "pwrite", code: errno)
+        }
+    }
+
     /// The bytes of a file in it.
     package func read(_ name: String) throws -> [UInt8] { try readFile(path(name)) }
 
