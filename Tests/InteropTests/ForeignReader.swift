@@ -12,10 +12,14 @@ struct ForeignReader: Sendable, CustomStringConvertible {
         static let tellsFieldsFirst = Habits(rawValue: 2)
         /// Of parts with the same name, only the last is to be had.
         static let keepsLastOfEqualNames = Habits(rawValue: 4)
+        /// Types come without their parameters.
+        static let cutsTypes = Habits(rawValue: 8)
+        /// A file without a name counts as no file: it has no type.
+        static let ignoresNamelessFiles = Habits(rawValue: 16)
     }
 
-    let name: String
-    let habits: Habits
+    private(set) var name: String
+    private(set) var habits: Habits
     private let start: Start
 
     private enum Start: Sendable {
@@ -40,8 +44,22 @@ struct ForeignReader: Sendable, CustomStringConvertible {
         ForeignReader(name: "Node", habits: [.hidesTypesOfFields], start: .node),
         ForeignReader(name: "Go", habits: [], start: .go),
         ForeignReader(
-            name: "PHP", habits: [.hidesTypesOfFields, .tellsFieldsFirst, .keepsLastOfEqualNames], start: .php),
+            name: "PHP",
+            habits: [
+                .hidesTypesOfFields, .tellsFieldsFirst, .keepsLastOfEqualNames, .cutsTypes, .ignoresNamelessFiles,
+            ], start: .php),
     ]
+
+    /// The reader as it is here: up to its version 19, Node has another parser, which is busboy's. Debian 12 has that one.
+    func inVersion(_ version: String) -> ForeignReader {
+        guard start == .node, let major = version.firstMatch(of: /v(\d+)/).flatMap({ Int($0.1) }), major < 20 else {
+            return self
+        }
+        var older = self
+        older.name = "Node 18"
+        older.habits.formUnion([.tellsFieldsFirst, .cutsTypes])
+        return older
+    }
 
     /// Has it read all bodies of a batch.
     func read(_ batch: ReaderBatch) async throws -> Reading {
@@ -62,7 +80,8 @@ struct ForeignReader: Sendable, CustomStringConvertible {
                 ])
         }
         guard run.exit == .status(0) else {
-            throw ReaderFailure("\(name) ended with \(run.exit). Is all of it here? If not, run make setup.\n\(run.errorText)")
+            throw ReaderFailure(
+                "\(name) ended with \(run.exit). Is all of it here? If not, run make setup.\n\(run.errorText)")
         }
         do {
             return try JSONDecoder().decode(Reading.self, from: Data(run.output))
@@ -102,7 +121,7 @@ struct Reading: Decodable, Sendable {
     }
 
     struct Part: Decodable, Sendable {
-        let name: String
+        let name: String?
         let fileName: String?
         let contentType: String?
         let content: Data

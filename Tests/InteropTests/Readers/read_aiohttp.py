@@ -1,6 +1,7 @@
 """Reads forms with aiohttp, as its server does."""
 
 import asyncio
+import warnings
 from importlib.metadata import version
 
 from aiohttp import MultipartReader
@@ -21,5 +22,7 @@ async def read_parts(body, content_type):
     return parts
 
 
+# A name that it can't read shows in what it says of the part.
+warnings.simplefilter("ignore")
 with asyncio.Runner() as runner:
     run(f"aiohttp {version('aiohttp')}", lambda body, type: runner.run(read_parts(body, type)))

@@ -16,7 +16,7 @@ def read(body, content_type):
         part(
             one.get_param("name", header="content-disposition"),
             one.get_param("filename", header="content-disposition"),
-            one.get("content-type"),
+            dict(one.raw_items()).get("Content-Type"),
             one.get_payload(decode=True),
         )
         for one in message.get_payload()

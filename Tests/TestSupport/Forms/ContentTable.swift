@@ -64,6 +64,7 @@ package struct ContentTable: Sendable {
             ],
             body: Array("\(head)Content-Type: application/octet-stream\r\n\r\n".utf8) + row.content
                 + Array(
-                    "\r\n--golden\r\nContent-Disposition: form-data; name=\"after\"\r\n\r\nstill here\r\n--golden--\r\n".utf8))
+                    "\r\n--golden\r\nContent-Disposition: form-data; name=\"after\"\r\n\r\nstill here\r\n--golden--\r\n"
+                        .utf8))
     }
 }

@@ -57,7 +57,8 @@ package struct ShapeTable: Sendable {
         "form: line breaks",
         [
             .text("T", "1\n2\r3\r\n4\n\r5\n\n", content: Array("1\r\n2\r\n3\r\n4\r\n\r\n5\r\n\r\n".utf8)),
-            .file("D", "d.txt", .data(Array("1\n2\r3\r\n".utf8)), type: "text/plain", content: Array("1\n2\r3\r\n".utf8)),
+            .file(
+                "D", "d.txt", .data(Array("1\n2\r3\r\n".utf8)), type: "text/plain", content: Array("1\n2\r3\r\n".utf8)),
         ],
         body: Array(
             ("--golden\r\nContent-Disposition: form-data; name=\"T\"\r\n\r\n1\r\n2\r\n3\r\n4\r\n\r\n5\r\n\r\n\r\n"

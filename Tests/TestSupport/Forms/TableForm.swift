@@ -68,11 +68,18 @@ package struct TablePart: Sendable {
     /// What a reader that undoes exactly what the algorithm does must get, where that differs from the above.
     package var read: Read
 
-    package struct Read: Sendable {
+    package struct Read: Sendable, Equatable {
         package var name: [UInt8]
         package var fileName: [UInt8]?
         package var contentType: String?
         package var content: [UInt8]
+
+        package init(name: [UInt8], fileName: [UInt8]? = nil, contentType: String? = nil, content: [UInt8]) {
+            self.name = name
+            self.fileName = fileName
+            self.contentType = contentType
+            self.content = content
+        }
     }
 
     /// A field. `readName` and `content` are what must come out, where line breaks make a difference.
