@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <net/if.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int raise_loopback(void) {
@@ -39,4 +41,21 @@ int bench_move_to_private_network(int *isMoved) {
   if (error != 0) return error;
   *isMoved = 0;
   return choose_reno();
+}
+
+int bench_count_instructions(void) {
+  struct perf_event_attr wanted;
+  memset(&wanted, 0, sizeof wanted);
+  wanted.type = PERF_TYPE_HARDWARE;
+  wanted.size = sizeof wanted;
+  wanted.config = PERF_COUNT_HW_INSTRUCTIONS;
+  wanted.inherit = 1;
+  wanted.exclude_kernel = 1;
+  wanted.exclude_hv = 1;
+  return (int)syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+int64_t bench_instructions(int counter) {
+  int64_t count = 0;
+  return counter >= 0 && read(counter, &count, sizeof count) == sizeof count ? count : 0;
 }

@@ -4,7 +4,7 @@ import Waybill
 
 /// Measures Waybill on this machine, beside curl.
 ///
-///     waybill-bench [--rounds 5] [--size 1GiB] [--count 10000] [form] [memory] [progress] [small]
+///     waybill-bench [--rounds 5] [--size 1GiB] [--count 10000] [form] [memory] [progress] [small] [parts]
 @main
 struct WaybillBench {
     static func main() async {
@@ -34,6 +34,7 @@ struct WaybillBench {
         if options.names.contains("form") { print(try workloads.form(), terminator: "\n\n") }
         if options.names.contains("memory") { print(try workloads.memory(), terminator: "\n\n") }
         if options.names.contains("progress") { print(try workloads.progress(), terminator: "\n\n") }
+        if options.names.contains("parts") { print(try PartCount.measure(rounds: options.rounds), terminator: "\n\n") }
         if options.names.contains("small") { print(try workloads.small(), terminator: "\n\n") }
     }
 }
@@ -43,7 +44,7 @@ struct Options {
     var rounds = 5
     var size: ByteCount = .gibibytes(1)
     var count = 10_000
-    var names: Set<String> = ["form", "memory", "progress", "small"]
+    var names: Set<String> = ["form", "memory", "progress", "small", "parts"]
 
     init(_ arguments: [String]) throws(BenchError) {
         var rest = arguments[...]
@@ -65,10 +66,10 @@ struct Options {
                     throw BenchError("--count takes a number above 0.")
                 }
                 count = value
-            case "form", "memory", "progress", "small": chosen.insert(word)
+            case "form", "memory", "progress", "small", "parts": chosen.insert(word)
             default:
                 throw BenchError(
-                    "\(word)? Known are: --rounds N, --size SIZE, --count N, form, memory, progress, small.")
+                    "\(word)? Known are: --rounds N, --size SIZE, --count N, form, memory, progress, small, parts.")
             }
         }
         if !chosen.isEmpty { names = chosen }
