@@ -67,16 +67,17 @@ struct ForeignReader: Sendable, CustomStringConvertible {
         switch start {
         case .python:
             // Without a file of byte code: the checkout stays as it is.
-            run = try await spawn("\(try await Self.pythonFolder())/bin/python", ["-B", script, batch.path])
+            run = try await spawn("\(try await Self.cacheFolder())/bin/python", ["-B", script, batch.path])
         case .node: run = try await spawn("node", [script, batch.path])
         case .php: run = try await spawn("php", ["-n", script, batch.path])
         case .go:
+            let folder = try await Self.cacheFolder()
             // What the user has set up for modules and tool chains is not asked for.
             run = try await spawn(
                 "env",
                 [
-                    "GO111MODULE=off", "GOTOOLCHAIN=local", "GOFLAGS=", "GOCACHE=\(try await Self.pythonFolder())/go",
-                    "go", "run", script, batch.path,
+                    "GO111MODULE=off", "GOTOOLCHAIN=local", "GOFLAGS=", "GOENV=off", "GOPATH=\(folder)/go-path",
+                    "GOCACHE=\(folder)/go-cache", "go", "run", script, batch.path,
                 ])
         }
         guard run.exit == .status(0) else {
@@ -98,8 +99,8 @@ struct ForeignReader: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Where `make setup` has put what is pinned.
-    private static func pythonFolder() async throws -> String {
+    /// Where `make setup` has put what is pinned; there is room for what Go compiles.
+    private static func cacheFolder() async throws -> String {
         let run = try await ChildProcess.run(ProjectRoot.file("Scripts/readers"), ["where"])
         guard run.exit == .status(0) else { throw ReaderFailure(run.errorText) }
         return run.text.trimmingCharacters(in: .newlines)

@@ -25,6 +25,8 @@ struct ReadBackTests {
         for form in try await ReaderBatch.shared().forms {
             // What is a text that looks like an escape can't be told from one: the algorithm leaves `%` as it is.
             guard !form.id.hasSuffix(": looks escaped") else { continue }
+            // Byte by byte, the few large bodies tell nothing that the others don't.
+            if piece < 7, form.body.count > 20_000 { continue }
             let read = try Collector.read(form.body, form.contentType, piece)
             #expect(read == form.parts, "\(form.id)")
         }
