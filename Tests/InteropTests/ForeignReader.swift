@@ -72,12 +72,12 @@ struct ForeignReader: Sendable, CustomStringConvertible {
         case .php: run = try await spawn("php", ["-n", script, batch.path])
         case .go:
             let folder = try await Self.cacheFolder()
-            // What the user has set up for modules and tool chains is not asked for.
+            // What the user has set up for modules and tool chains is not asked for, nor is a C compiler.
             run = try await spawn(
                 "env",
                 [
-                    "GO111MODULE=off", "GOTOOLCHAIN=local", "GOFLAGS=", "GOENV=off", "GOPATH=\(folder)/go-path",
-                    "GOCACHE=\(folder)/go-cache", "go", "run", script, batch.path,
+                    "GO111MODULE=off", "GOTOOLCHAIN=local", "GOFLAGS=", "GOENV=off", "CGO_ENABLED=0",
+                    "GOPATH=\(folder)/go-path", "GOCACHE=\(folder)/go-cache", "go", "run", script, batch.path,
                 ])
         }
         guard run.exit == .status(0) else {
