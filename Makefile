@@ -7,7 +7,7 @@
 #   make lint       layout and documentation rules, without changing a file
 #   make format     put the layout right
 #   make bench      measure against curl on this machine
-#   make fuzz       feed the parsers random bytes for FUZZ_SECONDS (60) each
+#   make fuzz       feed the parsers and the encoder random bytes for FUZZ_SECONDS (60) each
 #   make docs       build the documentation; a broken link is an error
 #   make clean      remove everything that was built
 #
@@ -100,7 +100,7 @@ bench: setup ## measure against curl
 	@swift build -c release --package-path Benchmarks
 	@Benchmarks/.build/release/waybill-bench --rounds $(BENCH_ROUNDS)
 
-fuzz: setup ## random bytes for the parsers
+fuzz: setup ## random bytes for the parsers and the encoder
 	@Scripts/fuzz $(FUZZ_SECONDS)
 
 fuzz-short: setup

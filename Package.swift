@@ -70,8 +70,8 @@ let package = Package(
         .target(
             name: "CTestSupport", path: "Tests/CTestSupport", cSettings: c, linkerSettings: [.linkedLibrary("curl")]),
         .target(
-            name: "TestSupport", dependencies: ["WaybillCore", "CTestSupport"], path: "Tests/TestSupport",
-            swiftSettings: swift),
+            name: "TestSupport", dependencies: ["WaybillCore", "WaybillMultipart", "CTestSupport"],
+            path: "Tests/TestSupport", swiftSettings: swift),
         .testTarget(
             name: "TestSupportTests", dependencies: ["TestSupport", "CTestSupport", "WaybillCore"],
             swiftSettings: swift),
@@ -90,6 +90,9 @@ let package = Package(
             dependencies: ["WaybillTesting", "Waybill", "WaybillCurl", "TestSupport", httpTypes], swiftSettings: swift),
         .testTarget(
             name: "IntegrationTests", dependencies: ["Waybill", "TestSupport", httpTypes, logging],
+            swiftSettings: swift),
+        .testTarget(
+            name: "InteropTests", dependencies: ["WaybillMultipart", "TestSupport"], exclude: ["Readers"],
             swiftSettings: swift),
         .testTarget(
             name: "CLITests", dependencies: ["WaybillCLI", "TestSupport", argumentParser], swiftSettings: swift),

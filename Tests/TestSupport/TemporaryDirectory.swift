@@ -10,8 +10,18 @@ internal import Glibc
 package final class TemporaryDirectory: Sendable {
     package let path: String
 
-    package init() throws {
-        let base = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
+    /// Makes one in `TMPDIR`, else in `/tmp`.
+    package convenience init() throws {
+        try self.init(in: unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp")
+    }
+
+    /// Makes one for files full of holes. A disk's file system fills memory with a hole that is read, page by page; that
+    /// of `/dev/shm` does not.
+    package static func forSparseFiles() throws -> TemporaryDirectory {
+        try unsafe access("/dev/shm", W_OK) == 0 ? TemporaryDirectory(in: "/dev/shm") : TemporaryDirectory()
+    }
+
+    private init(in base: String) throws {
         var template = Array("\(base)/waybill-test-XXXXXX".utf8CString)
         guard unsafe mkdtemp(&template) != nil else { throw SystemCallFailure(call: "mkdtemp", code: errno) }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -49,6 +59,16 @@ package final class TemporaryDirectory: Sendable {
         let path = try write(name, [])
         guard unsafe truncate(path, size) == 0 else { throw SystemCallFailure(call: "truncate", code: errno) }
         return path
+    }
+
+    /// Puts bytes over those of a file in it.
+    package func overwrite(_ name: String, at offset: Int, _ bytes: [UInt8]) throws {
+        let file = unsafe open(path(name), O_WRONLY | O_CLOEXEC)
+        guard file >= 0 else { throw SystemCallFailure(call: "open", code: errno) }
+        defer { close(file) }
+        guard unsafe pwrite(file, bytes, bytes.count, off_t(offset)) == bytes.count else {
+            throw SystemCallFailure(call: "pwrite", code: errno)
+        }
     }
 
     /// The bytes of a file in it.

@@ -52,6 +52,14 @@ enum Child {
         return count
     }
 
+    /// A copy of a program for ``instructions(_:_:)``: Debian's valgrind can't read the newer debug information, and stops at it.
+    static func withoutDebugInformation(_ program: String) throws(BenchError) -> TemporaryFile {
+        let copy = try TemporaryFile(byteCount: 0, isWarm: false)
+        _ = try run("strip", ["--strip-debug", "-o", copy.path, program])
+        chmod(copy.path, 0o700)
+        return copy
+    }
+
     /// Whether a program is found in `PATH`.
     static func isInstalled(_ program: String) -> Bool {
         let path = getenv("PATH").map { String(cString: $0) } ?? ""

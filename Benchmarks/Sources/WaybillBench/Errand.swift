@@ -1,6 +1,6 @@
 import Waybill
 
-/// What this program does when it is started as the measured process: `KIND URL FILE [COUNT]`.
+/// What this program does when it is started as the measured process: `KIND URL FILE [COUNT [SOURCE]]`.
 struct Errand {
     enum Kind: String {
         /// Sends the form and prints the answer.
@@ -9,12 +9,18 @@ struct Errand {
         case watch = "send-watched"
         /// Sends it so many times, one after the other, and prints how many answers came.
         case many = "send-many"
+        /// Sends the file, or as many bytes as it would have, from the given kind of source.
+        case source = "send-source"
+        /// Sends nothing: builds so many forms of so many parts (`- - PARTS FORMS`), and reads them.
+        case build = "build-form"
     }
 
     private let kind: Kind
     private let url: String
     private let path: String
     private let count: Int
+    private let source: MemorySource
+    private let forms: Int
 
     init?(_ arguments: [String]) {
         guard arguments.count >= 3, let kind = Kind(rawValue: arguments[0]) else { return nil }
@@ -22,6 +28,8 @@ struct Errand {
         url = arguments[1]
         path = arguments[2]
         count = arguments.count > 3 ? Int(arguments[3]) ?? 1 : 1
+        forms = arguments.count > 4 ? Int(arguments[4]) ?? 1 : 1
+        source = arguments.count > 4 ? MemorySource(rawValue: arguments[4]) ?? .formFile : .formFile
     }
 
     func run() async throws {
@@ -38,6 +46,11 @@ struct Errand {
             var answers = 0
             for _ in 0..<count where try await session.upload(Form.make(path), to: url).status == .ok { answers += 1 }
             print(answers)
+        case .source:
+            let content = source.content(path: path, size: count)
+            print(try await session.upload(content, to: url, method: .post).text)
+        case .build:
+            print(try await PartCount.build(count, forms: forms))
         }
     }
 }

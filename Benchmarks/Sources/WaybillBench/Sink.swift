@@ -45,12 +45,30 @@ final class Sink: Sendable {
         var buffer = HeadBuffer()
         while let head = buffer.readHead(from: connection) {
             if head.expectsContinue, !send("HTTP/1.1 100 Continue\r\n\r\n", to: connection) { return }
-            let early = buffer.takeBody(atMost: head.contentLength)
-            guard discard(head.contentLength - early, from: connection) else { return }
-            let count = String(head.contentLength)
+            guard let taken = takeBody(of: head, &buffer, from: connection) else { return }
+            let count = String(taken)
             let answer = "HTTP/1.1 200 OK\r\nContent-Length: \(count.utf8.count)\r\n\r\n\(count)"
             guard send(answer, to: connection) else { return }
         }
+    }
+
+    /// - Returns: How many bytes of content came, or `nil` if not all of them did.
+    private static func takeBody(of head: RequestHead, _ buffer: inout HeadBuffer, from connection: Int32) -> Int? {
+        guard head.isChunked else { return take(head.contentLength, &buffer, from: connection) }
+        var total = 0
+        while let line = buffer.readLine(from: connection) {
+            guard let size = Int(line.prefix { $0 != ";" }, radix: 16) else { return nil }
+            guard take(size, &buffer, from: connection) != nil, buffer.readLine(from: connection) == "" else {
+                return nil
+            }
+            total += size
+            if size == 0 { return total }
+        }
+        return nil
+    }
+
+    private static func take(_ count: Int, _ buffer: inout HeadBuffer, from connection: Int32) -> Int? {
+        discard(count - buffer.takeBody(atMost: count), from: connection) ? count : nil
     }
 
     private static func discard(_ count: Int, from connection: Int32) -> Bool {
@@ -95,6 +113,7 @@ final class Sink: Sendable {
 struct RequestHead {
     var contentLength = 0
     var expectsContinue = false
+    var isChunked = false
 
     init(_ text: String) {
         for line in text.split(separator: "\r\n") {
@@ -103,6 +122,7 @@ struct RequestHead {
             let value = halves[1].drop { $0 == " " }
             switch halves[0].lowercased() {
             case "content-length": contentLength = Int(value) ?? 0
+            case "transfer-encoding": isChunked = value.lowercased() == "chunked"
             case "expect": expectsContinue = value.lowercased() == "100-continue"
             default: break
             }
@@ -115,14 +135,24 @@ struct HeadBuffer {
     private var bytes: [UInt8] = []
 
     mutating func readHead(from connection: Int32) -> RequestHead? {
-        let end = Array("\r\n\r\n".utf8)
+        read(through: "\r\n\r\n", atOnce: 16_384, from: connection).map(RequestHead.init)
+    }
+
+    /// A line of the chunked coding (RFC 9112 section 7.1), without its end. Little is read at once: what follows is
+    /// thrown away more cheaply.
+    mutating func readLine(from connection: Int32) -> String? {
+        read(through: "\r\n", atOnce: 16, from: connection)
+    }
+
+    private mutating func read(through end: String, atOnce: Int, from connection: Int32) -> String? {
+        let end = Array(end.utf8)
         while true {
             if let start = bytes.indices.first(where: { bytes[$0...].starts(with: end) }) {
-                let head = RequestHead(String(decoding: bytes[..<start], as: UTF8.self))
+                let text = String(decoding: bytes[..<start], as: UTF8.self)
                 bytes.removeFirst(start + end.count)
-                return head
+                return text
             }
-            var chunk = [UInt8](repeating: 0, count: 16_384)
+            var chunk = [UInt8](repeating: 0, count: atOnce)
             let count = recv(connection, &chunk, chunk.count, 0)
             guard count > 0 else { return nil }
             bytes += chunk[..<count]

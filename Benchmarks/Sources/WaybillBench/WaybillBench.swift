@@ -4,7 +4,7 @@ import Waybill
 
 /// Measures Waybill on this machine, beside curl.
 ///
-///     waybill-bench [--rounds 5] [--size 1GiB] [--count 10000] [form] [memory] [progress] [small] [instructions]
+///     waybill-bench [--rounds 5] [--size 1GiB] [--count 10000] [form] [memory] [progress] [small] [parts] [instructions]
 @main
 struct WaybillBench {
     static func main() {
@@ -44,6 +44,7 @@ struct WaybillBench {
         if options.names.contains("form") { print(try workloads.form(), terminator: "\n\n") }
         if options.names.contains("memory") { print(try workloads.memory(), terminator: "\n\n") }
         if options.names.contains("progress") { print(try workloads.progress(), terminator: "\n\n") }
+        if options.names.contains("parts") { print(try PartCount.measure(), terminator: "\n\n") }
         if options.names.contains("small") { print(try workloads.small(), terminator: "\n\n") }
         if options.names.contains("instructions") { print(try workloads.instructions(), terminator: "\n\n") }
     }
@@ -54,7 +55,8 @@ struct Options {
     var rounds = 5
     var size: ByteCount = .gibibytes(1)
     var count = 10_000
-    var names: Set<String> = ["form", "memory", "progress", "small", "instructions"]
+    var names = Self.workloads
+    private static let workloads: Set<String> = ["form", "memory", "progress", "small", "parts", "instructions"]
 
     init(_ arguments: [String]) throws(BenchError) {
         var rest = arguments[...]
@@ -76,10 +78,10 @@ struct Options {
                     throw BenchError("--count takes a number above 0.")
                 }
                 count = value
-            case "form", "memory", "progress", "small", "instructions": chosen.insert(word)
+            case _ where Self.workloads.contains(word): chosen.insert(word)
             default:
-                throw BenchError(
-                    "\(word)? Known are: --rounds N, --size SIZE, --count N, form, memory, progress, small, instructions.")
+                let known = Self.workloads.sorted().joined(separator: ", ")
+                throw BenchError("\(word)? Known are: --rounds N, --size SIZE, --count N, \(known).")
             }
         }
         if !chosen.isEmpty { names = chosen }

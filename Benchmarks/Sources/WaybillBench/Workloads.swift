@@ -10,7 +10,7 @@ struct Workloads {
     /// How many small forms are sent in a row.
     var count: Int
 
-    private var url: String { "http://127.0.0.1:\(sink.port)/" }
+    var url: String { "http://127.0.0.1:\(sink.port)/" }
 
     /// A form with three fields and one large file: time and memory, next to `curl -F`.
     func form() throws(BenchError) -> String {
@@ -25,26 +25,6 @@ struct Workloads {
         table.add(compare("wall", "s", ours, theirs, target: 0.60) { $0.wall.seconds })
         table.add(compare("CPU, user and system", "s", ours, theirs, target: 0.60) { $0.cpu.seconds })
         table.add(compare("peak memory", "MB", ours, theirs, target: nil) { Double($0.peakMemory) / 1e6 })
-        return table.text
-    }
-
-    /// The same command with a file of 1 KiB and one of 2 GiB: memory must not follow the size.
-    func memory() throws(BenchError) -> String {
-        let small = try TemporaryFile(byteCount: 1_024, isWarm: true)
-        let large = try TemporaryFile(byteCount: 2 << 30, isWarm: false)
-        var little: [Run] = []
-        var much: [Run] = []
-        for _ in 0..<rounds {
-            little.append(try post(small.path, atLeast: .kibibytes(1)))
-            much.append(try post(large.path, atLeast: .gibibytes(2)))
-        }
-        let before = little.map { Double($0.peakMemory) / 1e6 }.median
-        let after = much.map { Double($0.peakMemory) / 1e6 }.median
-        var table = Table(["Memory by size of the file, \(rounds) rounds", "1 KiB", "2 GiB", "growth", "target"])
-        table.add([
-            "peak memory", before.fixed(1) + " MB", after.fixed(1) + " MB", (after - before).fixed(1) + " MB",
-            "<= 4.0" + (after - before > 4 ? " missed" : ""),
-        ])
         return table.text
     }
 
@@ -91,13 +71,9 @@ struct Workloads {
         let file = try TemporaryFile(byteCount: 100_000, isWarm: true)
         let mime = String(Child.ownPath.prefix(upTo: Child.ownPath.lastIndex(of: "/")!)) + "/CurlMime"
         func each(_ original: String, _ words: [String]) throws(BenchError) -> Double {
-            let copy = try TemporaryFile(byteCount: 0, isWarm: false)
-            // Debian's valgrind can't read the newer debug information, and stops at it.
-            _ = try Child.run("strip", ["--strip-debug", "-o", copy.path, original])
-            chmod(copy.path, 0o700)
-            let program = copy.path
-            let few = try Child.instructions(program, words + [url, file.path, "50"])
-            let many = try Child.instructions(program, words + [url, file.path, "150"])
+            let program = try Child.withoutDebugInformation(original)
+            let few = try Child.instructions(program.path, words + [url, file.path, "50"])
+            let many = try Child.instructions(program.path, words + [url, file.path, "150"])
             return Double(many - few) / 100_000
         }
         let ours = try each(Child.ownPath, [Errand.Kind.many.rawValue])

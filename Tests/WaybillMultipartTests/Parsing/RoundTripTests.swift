@@ -81,14 +81,40 @@ import WaybillMultipart
         }
     }
 
-    @Test func `every input of the fuzzer's corpus holds`() async throws {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(
-            path: "../../../Fuzz/Corpus/parser", directoryHint: .isDirectory)
-        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)).sorted()
-        #expect(names.count >= 10)
-        for name in names {
-            let bytes = Array(try Data(contentsOf: folder.appending(path: name)))
+    @Test func `every input of the fuzzers' corpora holds`() async throws {
+        for (name, bytes) in try corpus("parser") {
             #expect(await violation(of: bytes, boundary: "B") == nil, "\(name)")
         }
+        for (name, bytes) in try corpus("form") { #expect(await formViolation(of: bytes) == nil, "\(name)") }
+    }
+
+    @Test func `a random form is refused for a reason, or read back as it was said`() async throws {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        print("RoundTripTests seed \(seed)")
+        var generator = SeededGenerator(seed: seed)
+        let words = ["\r", "\n", "\"", "\\", "%22", "%0D", "B", "--B", "\r\n--", "身", "e\u{301}", ";", " ", "\0", "a"]
+        var built = 0
+        for _ in 0..<200 {
+            // Two parts: choices, then pieces of text behind their lengths.
+            var input: [UInt8] = [UInt8.random(in: 0...2, using: &generator), 2]
+            for _ in 0..<14 {
+                let text = (0..<Int.random(in: 0..<6, using: &generator)).map { _ in
+                    words.randomElement(using: &generator)!
+                }.joined()
+                input += [UInt8(text.utf8.count)] + text.utf8 + [UInt8.random(in: 0...1, using: &generator)]
+            }
+            let broken = await formViolation(of: input)
+            #expect(broken == nil, "seed \(seed), \(input)")
+            if (try? await PlannedForm(input).form.prepared()) != nil { built += 1 }
+        }
+        #expect(built > 10, "seed \(seed): hardly a form was built")
+    }
+
+    private func corpus(_ name: String) throws -> [(String, [UInt8])] {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(
+            path: "../../../Fuzz/Corpus/\(name)", directoryHint: .isDirectory)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)).sorted()
+        #expect(names.count >= 10)
+        return try names.map { ($0, Array(try Data(contentsOf: folder.appending(path: $0)))) }
     }
 }
