@@ -35,7 +35,7 @@ extension UploadRequest {
         case .file(let path, let type):
             lines += typeField(type) + ["--data-binary \(ShellWord.quoted("@\(path)"))"]
         case .body(let body):
-            remarks.append("the body is \(content): put a file in its place")
+            remarks.append("the content is a \(content): put a file in its place")
             lines += typeField(body.contentType) + ["--data-binary '@<body>'"]
         case .notAFile:
             remarks.append("what is to be sent is not named by a file URL")

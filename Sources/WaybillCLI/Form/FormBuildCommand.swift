@@ -23,7 +23,7 @@ struct FormBuildCommand: AsyncParsableCommand {
     @OptionGroup(title: "Form") var form: FormOptions
 
     @Option(
-        name: .customLong("boundary"),
+        name: .customLong("boundary"), parsing: .unconditional,
         help: ArgumentHelp(
             "The boundary, 1 to 70 letters, digits and '+-._; random unless set.", valueName: "boundary"))
     var boundary: String?

@@ -56,7 +56,8 @@ public struct MultipartBody: UploadBody {
     /// The bytes in chunks of exactly so many bytes, apart from the last; for clients that take an asynchronous sequence.
     ///
     /// ```swift
-    /// request.body = .stream(body.chunks(ofSize: 524_288), length: .known(body.contentLength!))   // AsyncHTTPClient
+    /// let buffers = body.chunks(ofSize: 524_288).map { ByteBuffer(bytes: $0) }
+    /// request.body = .stream(buffers, length: .known(length))                     // AsyncHTTPClient
     /// ```
     ///
     /// Less than one byte counts as one. Memory: one chunk.

@@ -97,7 +97,8 @@ final class FieldOutput {
         case .secondsSince1970:
             let seconds = date.timeIntervalSince1970
             return Int64(exactly: seconds).map(String.init) ?? String(seconds)
-        case .millisecondsSince1970: return Int64(exactly: (date.timeIntervalSince1970 * 1_000).rounded()).map(String.init) ?? ""
+        case .millisecondsSince1970:
+            return Int64(exactly: (date.timeIntervalSince1970 * 1_000).rounded()).map(String.init) ?? ""
         case .custom(let write): return write(date)
         case .iso8601, .deferredToDate, nil: return date.formatted(.iso8601)
         }

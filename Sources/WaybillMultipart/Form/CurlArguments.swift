@@ -44,7 +44,8 @@ struct CurlArguments {
             line(part, "@\(Self.inQuotes(path))", type)
         case .file(let path, let range?):
             line(part, "@\(Self.inQuotes(path))", part.contentType ?? part.toldType(form.contentTypes))
-            remarks.append("\(place) is bytes \(range.lowerBound)..<\(range.upperBound) of its file; curl sends all of it")
+            remarks.append(
+                "\(place) is bytes \(range.lowerBound)..<\(range.upperBound) of its file; curl sends all of it")
         case .bytes(let bytes): stand(part, "\(bytes.count) bytes from memory", form, at: place)
         case .stream: stand(part, "a stream", form, at: place)
         case .preparing: stand(part, "made before it is sent", form, at: place)
@@ -64,7 +65,7 @@ struct CurlArguments {
         guard !text.utf8.contains(0), !part.name.utf8.contains(0) else {
             return remarks.append("\(place) is missing: no command line can hold a NUL")
         }
-        lines.append("--form-string \(ShellWord.quoted("\(part.name)=\(text)"))")
+        lines.append("--form-string \(ShellWord.quoted("\(Self.name(of: part))=\(text)"))")
     }
 
     private mutating func value(_ part: MultipartPart, _ bytes: [UInt8], at place: PartPlace) {
@@ -90,11 +91,16 @@ struct CurlArguments {
     }
 
     private mutating func line(_ part: MultipartPart, _ content: String, _ type: String?) {
-        var word = "\(part.name)=\(content)"
+        var word = "\(Self.name(of: part))=\(content)"
         if let type { word += ";type=\(type)" }
         if let fileName = part.fileName { word += ";filename=\(Self.inQuotes(fileName))" }
         for header in part.headers { word += ";headers=\(Self.inQuotes("\(header.name): \(header.value)"))" }
         lines.append("-F \(ShellWord.quoted(word))")
+    }
+
+    // curl escapes the line breaks of a name, but makes them no CRLF.
+    private static func name(of part: MultipartPart) -> String {
+        String(decoding: FormText.withNormalLineBreaks(part.name), as: UTF8.self)
     }
 
     /// In double quotes curl reads everything as it stands, but for `\"` and `\\`.

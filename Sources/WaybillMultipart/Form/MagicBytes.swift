@@ -58,7 +58,9 @@ enum MagicBytes {
     }
 
     private static func text(_ text: String) -> [UInt8?] { text.utf8.map { $0 } }
-    private static func after(_ count: Int, _ text: String) -> [UInt8?] { Array(repeating: nil, count: count) + self.text(text) }
+    private static func after(_ count: Int, _ text: String) -> [UInt8?] {
+        Array(repeating: nil, count: count) + self.text(text)
+    }
 
     private static let zipped = [
         "application/zip", "application/vnd.openxmlformats-officedocument.*", "application/vnd.oasis.opendocument.*",
@@ -99,7 +101,10 @@ enum MagicBytes {
         Signature(["application/zstd"], [0x28, 0xB5, 0x2F, 0xFD]),
         Signature(["application/x-bzip2"], text("BZh")),
         Signature(
-            ["application/x-ole-storage", "application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint"],
+            [
+                "application/x-ole-storage", "application/msword", "application/vnd.ms-excel",
+                "application/vnd.ms-powerpoint",
+            ],
             [0xD0, 0xCF, 0x11, 0xE0, 0xA1, 0xB1, 0x1A, 0xE1]),
         Signature(["application/wasm"], text("\0asm")), Signature(["font/woff"], text("wOFF")),
         Signature(["font/woff2"], text("wOF2")), Signature(["font/otf"], text("OTTO")),
@@ -111,7 +116,8 @@ enum MagicBytes {
         "image/avif": "avif", "image/jxl": "jxl", "image/jp2": "jp2", "video/quicktime": "mov", "audio/mp4": "m4a",
         "video/3gpp": "3gp", "video/mp4": "mp4", "video/webm": "webm", "audio/wav": "wav", "video/x-msvideo": "avi",
         "audio/ogg": "ogg", "audio/flac": "flac", "audio/mpeg": "mp3", "audio/amr": "amr", "application/pdf": "pdf",
-        "application/postscript": "ps", "application/zip": "zip", "application/gzip": "gz", "application/vnd.rar": "rar",
+        "application/postscript": "ps", "application/zip": "zip", "application/gzip": "gz",
+        "application/vnd.rar": "rar",
         "application/x-7z-compressed": "7z", "application/x-xz": "xz", "application/zstd": "zst",
         "application/x-bzip2": "bz2", "application/wasm": "wasm", "font/woff": "woff", "font/woff2": "woff2",
         "font/otf": "otf",

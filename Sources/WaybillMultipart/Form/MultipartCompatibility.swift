@@ -43,7 +43,8 @@ public struct MultipartCompatibility: Sendable, Hashable {
             switch (byte, escaping) {
             case (FormText.lineFeed, _), (FormText.carriageReturn, _): Self.appendPercent(byte, to: &block)
             case (UInt8(ascii: "\""), .standard): block += "%22".utf8
-            case (UInt8(ascii: "\""), .backslash), (UInt8(ascii: "\\"), .backslash): block += [UInt8(ascii: "\\"), byte]
+            case (UInt8(ascii: "\""), .backslash), (UInt8(ascii: "\\"), .backslash):
+                block += [UInt8(ascii: "\\"), byte]
             case (UInt8(ascii: "\""), .percent), (UInt8(ascii: "%"), .percent), (UInt8(ascii: "\\"), .percent),
                 (0..<0x20, .percent), (0x7F..., .percent):
                 Self.appendPercent(byte, to: &block)
@@ -54,7 +55,9 @@ public struct MultipartCompatibility: Sendable, Hashable {
 
     /// Appends the parameter `filename*`, if this file name wants one.
     func appendExtended(_ fileName: String, to block: inout [UInt8]) {
-        let isPlain = { (byte: UInt8) in byte >= 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") }
+        let isPlain = { (byte: UInt8) in
+            byte >= 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+        }
         guard addsExtendedFileName, !fileName.utf8.allSatisfy(isPlain) else { return }
         block += "; filename*=UTF-8''".utf8
         for byte in fileName.utf8 {

@@ -31,19 +31,50 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (.brackets, ["tags[]=a", "tags[]=b", "items[][itemName]=x", "items[][count]=1", "items[][itemName]=y", "items[][count]=2", "owner[a]=1", "owner[b]=2"]),
-        (.indexInBrackets, ["tags[0]=a", "tags[1]=b", "items[0][itemName]=x", "items[0][count]=1", "items[1][itemName]=y", "items[1][count]=2", "owner[a]=1", "owner[b]=2"]),
-        (.noBrackets, ["tags=a", "tags=b", "items[itemName]=x", "items[count]=1", "items[itemName]=y", "items[count]=2", "owner[a]=1", "owner[b]=2"]),
-        (.dots, ["tags.0=a", "tags.1=b", "items.0.itemName=x", "items.0.count=1", "items.1.itemName=y", "items.1.count=2", "owner.a=1", "owner.b=2"]),
-    ] as [(FieldNameStyle, [String])])
-    func `nested names are written in the style of the server, in the order of the value`(style: FieldNameStyle, nested: [String]) throws {
-        #expect(try fields(Order(), FormFieldEncoder(style: style)) == ["orderID=7"] + nested + ["isPaid=true", "ratio=0.5"])
+    @Test(
+        arguments: [
+            (
+                .brackets,
+                [
+                    "tags[]=a", "tags[]=b", "items[][itemName]=x", "items[][count]=1", "items[][itemName]=y",
+                    "items[][count]=2", "owner[a]=1", "owner[b]=2",
+                ]
+            ),
+            (
+                .indexInBrackets,
+                [
+                    "tags[0]=a", "tags[1]=b", "items[0][itemName]=x", "items[0][count]=1", "items[1][itemName]=y",
+                    "items[1][count]=2", "owner[a]=1", "owner[b]=2",
+                ]
+            ),
+            (
+                .noBrackets,
+                [
+                    "tags=a", "tags=b", "items[itemName]=x", "items[count]=1", "items[itemName]=y", "items[count]=2",
+                    "owner[a]=1", "owner[b]=2",
+                ]
+            ),
+            (
+                .dots,
+                [
+                    "tags.0=a", "tags.1=b", "items.0.itemName=x", "items.0.count=1", "items.1.itemName=y",
+                    "items.1.count=2", "owner.a=1", "owner.b=2",
+                ]
+            ),
+        ] as [(FieldNameStyle, [String])])
+    func `nested names are written in the style of the server, in the order of the value`(
+        style: FieldNameStyle, nested: [String]
+    ) throws {
+        #expect(
+            try fields(Order(), FormFieldEncoder(style: style)) == ["orderID=7"] + nested + [
+                "isPaid=true", "ratio=0.5",
+            ])
     }
 
     @Test(arguments: [
         ("myURLProperty", "my_url_property", "my-url-property"), ("orderID", "order_id", "order-id"),
-        ("plain", "plain", "plain"), ("URL", "url", "url"), ("aB", "a_b", "a-b"), ("version2Name", "version2_name", "version2-name"),
+        ("plain", "plain", "plain"), ("URL", "url", "url"), ("aB", "a_b", "a-b"),
+        ("version2Name", "version2_name", "version2-name"),
     ])
     func `keys become words`(key: String, snake: String, kebab: String) {
         #expect(FormFieldEncoder.KeyStrategy.snakeCase.name(for: key) == snake)
@@ -53,7 +84,10 @@ import Testing
     @Test func `keys of types are renamed, keys of dictionaries are data`() throws {
         struct Both: Encodable { var myMap = ["someKey": 1] }
         #expect(try fields(Both(), FormFieldEncoder(keys: .snakeCase)) == ["my_map[someKey]=1"])
-        #expect(try fields(["someKey": Item(itemName: "x", count: 1)], FormFieldEncoder(keys: .capitalized)) == ["someKey[ItemName]=x", "someKey[Count]=1"])
+        #expect(
+            try fields(["someKey": Item(itemName: "x", count: 1)], FormFieldEncoder(keys: .capitalized)) == [
+                "someKey[ItemName]=x", "someKey[Count]=1",
+            ])
         #expect(try fields(Both(), FormFieldEncoder(keys: .uppercased)) == ["MYMAP[someKey]=1"])
         #expect(try fields(Both(), FormFieldEncoder(keys: .lowercased)) == ["mymap[someKey]=1"])
         #expect(try fields(Both(), FormFieldEncoder(keys: .custom { "x" + $0 })) == ["xmyMap[someKey]=1"])
@@ -83,13 +117,21 @@ import Testing
                 "date=1970-01-01T00:16:40Z", "flag=false", "data=AQL/", "url=https://a.example/b?c", "decimal=1.1",
             ])
         let other = FormFieldEncoder(dates: .secondsSince1970, bools: .digits, data: .part, nils: .empty)
-        #expect(try fields(All(), other) == ["date=1000.5", "flag=0", "data=[1, 2, 255]", "url=https://a.example/b?c", "decimal=1.1", "nothing="])
+        #expect(
+            try fields(All(), other) == [
+                "date=1000.5", "flag=0", "data=[1, 2, 255]", "url=https://a.example/b?c", "decimal=1.1", "nothing=",
+            ])
         let third = FormFieldEncoder(
-            dates: .millisecondsSince1970, bools: .custom { $0 ? "Y" : "N" }, data: .custom { "\($0.count)" }, nils: .null)
+            dates: .millisecondsSince1970, bools: .custom { $0 ? "Y" : "N" }, data: .custom { "\($0.count)" },
+            nils: .null)
         #expect(try fields(All(), third).prefix(3) == ["date=1000500", "flag=N", "data=3"])
         #expect(try fields(All(), third).last == "nothing=null")
-        #expect(try fields(["d": Date(timeIntervalSinceReferenceDate: 5)], FormFieldEncoder(dates: .deferredToDate)) == ["d=5.0"])
-        #expect(try fields(["d": Date(timeIntervalSince1970: 5)], FormFieldEncoder(dates: .secondsSince1970)) == ["d=5"])
+        #expect(
+            try fields(["d": Date(timeIntervalSinceReferenceDate: 5)], FormFieldEncoder(dates: .deferredToDate)) == [
+                "d=5.0"
+            ])
+        #expect(
+            try fields(["d": Date(timeIntervalSince1970: 5)], FormFieldEncoder(dates: .secondsSince1970)) == ["d=5"])
         #expect(try fields(["d": Date.distantPast], FormFieldEncoder(dates: .custom { _ in "then" })) == ["d=then"])
     }
 
@@ -125,10 +167,17 @@ import Testing
                 try map.encode(Wrapped(value: 9), forKey: .own)
             }
         }
-        struct All: Encodable { var kind = Kind.a; var event = Event.moved(x: 1, y: -2); var wrapped = Wrapped(value: 3) }
-        #expect(try fields(All(), FormFieldEncoder(style: .dots)) == ["kind=a", "event.moved.x=1", "event.moved.y=-2", "wrapped=3"])
+        struct All: Encodable {
+            var kind = Kind.a; var event = Event.moved(x: 1, y: -2); var wrapped = Wrapped(value: 3)
+        }
         #expect(
-            try fields(Derived(), FormFieldEncoder(style: .dots)) == ["base=1", "own=2", "list.0=1", "list.2=x", "map.own=9"])
+            try fields(All(), FormFieldEncoder(style: .dots)) == [
+                "kind=a", "event.moved.x=1", "event.moved.y=-2", "wrapped=3",
+            ])
+        #expect(
+            try fields(Derived(), FormFieldEncoder(style: .dots)) == [
+                "base=1", "own=2", "list.0=1", "list.2=x", "map.own=9",
+            ])
     }
 
     final class Node: Encodable, @unchecked Sendable {
@@ -183,9 +232,12 @@ import Testing
         for value in [5, [1, 2], "x", true] as [any Encodable & Sendable] {
             #expect(await BodyError.Code.thrown { _ = try FormFieldEncoder().parts(of: value) } == .encodingFailed)
         }
-        #expect(await BodyError.Code.thrown { _ = try FormFieldEncoder().parts(of: ["a": Double.nan]) } == .encodingFailed)
+        #expect(
+            await BodyError.Code.thrown { _ = try FormFieldEncoder().parts(of: ["a": Double.nan]) } == .encodingFailed)
         var form: MultipartForm = [.text("a", "1")]
-        #expect(throws: BodyError.self) { try form.append(fields: ["b": "1", "c": nil, "d": "2"].mapValues { $0.map { _ in Double.infinity } }) }
+        #expect(throws: BodyError.self) {
+            try form.append(fields: ["b": "1", "c": nil, "d": "2"].mapValues { $0.map { _ in Double.infinity } })
+        }
         #expect(form.parts.count == 1, "nothing is added by a value that fails")
         try form.append(fields: ["b": 1])
         #expect(form.parts.map(\.name) == ["a", "b"])

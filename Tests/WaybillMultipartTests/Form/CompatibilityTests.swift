@@ -3,7 +3,9 @@ import WaybillMultipart
 
 @Suite struct CompatibilityTests {
     /// The `Content-Disposition` of a part.
-    func disposition(_ name: String, _ fileName: String?, _ compatibility: MultipartCompatibility) async throws -> String {
+    func disposition(_ name: String, _ fileName: String?, _ compatibility: MultipartCompatibility) async throws
+        -> String
+    {
         var form: MultipartForm = [.data(name, [], fileName: fileName)]
         form.compatibility = compatibility
         let bytes = try await allBytes(of: form.prepared(boundary: MultipartBoundary("golden")))
@@ -14,8 +16,12 @@ import WaybillMultipart
 
     static let plain = ["a", "a b;c=d'e", "front-1.jpg"]
 
-    @Test(arguments: plain, [.standard, .backslashEscapes, .extendedFileNames, .percentEncodedNames] as [MultipartCompatibility])
-    func `plain names have the same bytes for all servers`(name: String, compatibility: MultipartCompatibility) async throws {
+    @Test(
+        arguments: plain,
+        [.standard, .backslashEscapes, .extendedFileNames, .percentEncodedNames] as [MultipartCompatibility])
+    func `plain names have the same bytes for all servers`(name: String, compatibility: MultipartCompatibility)
+        async throws
+    {
         #expect(try await disposition(name, name, compatibility) == "name=\"\(name)\"; filename=\"\(name)\"")
     }
 
@@ -24,7 +30,9 @@ import WaybillMultipart
         #expect(text == "name=\"a%22\\%%0D%0Ab\"; filename=\"c%22\\%22%0A.jpg\"")
     }
 
-    @Test func `backslash profile escapes quotes and backslashes, and line breaks still can't end the header`() async throws {
+    @Test func `backslash profile escapes quotes and backslashes, and line breaks still can't end the header`()
+        async throws
+    {
         let text = try await disposition("a\"\\%\nb", "身\"\\\r\nX: y.jpg", .backslashEscapes)
         #expect(text == "name=\"a\\\"\\\\%%0D%0Ab\"; filename=\"身\\\"\\\\%0D%0AX: y.jpg\"")
     }
@@ -42,9 +50,14 @@ import WaybillMultipart
     }
 
     @Test func `no profile lets a name inject a header`() async throws {
-        for profile in [.standard, .backslashEscapes, .extendedFileNames, .percentEncodedNames] as [MultipartCompatibility] {
-            let text = try await disposition("a\r\nX-Evil: 1\r\n\r\nb", "\r\n--golden--\r\n".replacing("golden", with: "gold"), profile)
-            #expect(!text.contains("\n") && text.hasPrefix("name=\"a%0D%0AX-Evil: 1%0D%0A%0D%0Ab\"; filename=\"%0D%0A--gold--"))
+        for profile in [.standard, .backslashEscapes, .extendedFileNames, .percentEncodedNames]
+            as [MultipartCompatibility]
+        {
+            let text = try await disposition(
+                "a\r\nX-Evil: 1\r\n\r\nb", "\r\n--golden--\r\n".replacing("golden", with: "gold"), profile)
+            #expect(
+                !text.contains("\n")
+                    && text.hasPrefix("name=\"a%0D%0AX-Evil: 1%0D%0A%0D%0Ab\"; filename=\"%0D%0A--gold--"))
         }
     }
 }

@@ -35,7 +35,8 @@ import Testing
 
     @Test func `the table of the machine is read where there is one, and a missing one is an error`() throws {
         let directory = try TemporaryDirectory()
-        let path = try directory.file("mime.types", Array("# types\nx/new\tnew NEWER # both\nx/none\nimage/jpeg jpg\n".utf8))
+        let path = try directory.file(
+            "mime.types", Array("# types\nx/new\tnew NEWER # both\nx/none\nimage/jpeg jpg\n".utf8))
         let table = try ContentTypeTable.systemTable(path: path)
         #expect(table["newer"] == "x/new" && table["NEW"] == "x/new" && table["jpg"] == "image/jpeg")
         #expect(table["png"] == "image/png", "the standard table is behind it")
@@ -45,14 +46,17 @@ import Testing
     static let jpeg: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0, 0, 16]
     static let zip: [UInt8] = Array("PK\u{3}\u{4}".utf8) + [0, 0]
 
-    @Test(arguments: [
-        ("front.png", jpeg, "front.jpg", "image/jpeg"), ("front.JPEG", jpeg, "front.JPEG", "image/jpeg"),
-        ("front", jpeg, "front.jpg", "image/jpeg"), ("scan.2024", jpeg, "scan.2024.jpg", "image/jpeg"),
-        ("a.docx", zip, "a.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
-        ("a.jpg", zip, "a.zip", "application/zip"), ("a.csv", Array("a,b".utf8), "a.csv", "text/csv"),
-        ("a.jpg", [], "a.jpg", "image/jpeg"),
-    ] as [(String, [UInt8], String, String)])
-    func `if asked, type and ending follow the bytes`(name: String, bytes: [UInt8], newName: String, type: String) async throws {
+    @Test(
+        arguments: [
+            ("front.png", jpeg, "front.jpg", "image/jpeg"), ("front.JPEG", jpeg, "front.JPEG", "image/jpeg"),
+            ("front", jpeg, "front.jpg", "image/jpeg"), ("scan.2024", jpeg, "scan.2024.jpg", "image/jpeg"),
+            ("a.docx", zip, "a.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+            ("a.jpg", zip, "a.zip", "application/zip"), ("a.csv", Array("a,b".utf8), "a.csv", "text/csv"),
+            ("a.jpg", [], "a.jpg", "image/jpeg"),
+        ] as [(String, [UInt8], String, String)])
+    func `if asked, type and ending follow the bytes`(name: String, bytes: [UInt8], newName: String, type: String)
+        async throws
+    {
         #expect(try await sent(.data("f", bytes, fileName: name).followingContent()) == [newName, type])
         let directory = try TemporaryDirectory()
         let path = try directory.file("file", bytes)
@@ -76,7 +80,7 @@ import Testing
     }
 
     @Test func `data is named after a moment, by the clock and zone handed in`() async throws {
-        let moment = Date(timeIntervalSince1970: 1_795_271_990)     // 2026-11-21 14:39:50 UTC
+        let moment = Date(timeIntervalSince1970: 1_795_271_990)  // 2026-11-21 14:39:50 UTC
         let utc = try #require(TimeZone(secondsFromGMT: 0))
         let china = try #require(TimeZone(secondsFromGMT: 8 * 3_600))
         #expect(

@@ -21,7 +21,9 @@ import Testing
         #expect(form.parts[1].description.contains("<redacted>"))
     }
 
-    @Test func `a dictionary literal makes fields in its order, repeated names and nested values included`() async throws {
+    @Test func `a dictionary literal makes fields in its order, repeated names and nested values included`()
+        async throws
+    {
         let count = 2
         let form: MultipartForm = [
             "z": "last letter", "TOKEN": .secret("s3cret"), "n": 42, "x": 1.5, "yes": true, "t": "\(count) copies",
@@ -30,10 +32,13 @@ import Testing
         ]
         #expect(
             form.parts.map(\.name) == [
-                "z", "TOKEN", "n", "x", "yes", "t", "owner[name]", "owner[phones][]", "owner[phones][]", "z", "FILE", "j",
+                "z", "TOKEN", "n", "x", "yes", "t", "owner[name]", "owner[phones][]", "owner[phones][]", "z", "FILE",
+                "j",
             ])
         let text = String(decoding: try await allBytes(of: form.prepared()), as: UTF8.self)
-        for value in ["last letter", "s3cret", "\r\n42\r\n", "\r\n1.5\r\n", "\r\ntrue\r\n", "2 copies", "张三", "{\"k\":1}"] {
+        for value in [
+            "last letter", "s3cret", "\r\n42\r\n", "\r\n1.5\r\n", "\r\ntrue\r\n", "2 copies", "张三", "{\"k\":1}",
+        ] {
             #expect(text.contains(value))
         }
         #expect(!"\(form)".contains("s3cret"))
@@ -69,7 +74,9 @@ import Testing
                 let sent = try await allBytes(of: body, room: 10_000)
                 #expect(Int64(sent.count) == body.contentLength)
                 let part = body.parts[1].range
-                #expect(sent[Int(part.lowerBound)..<Int(part.upperBound)].elementsEqual(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
+                #expect(
+                    sent[Int(part.lowerBound)..<Int(part.upperBound)].elementsEqual(
+                        bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
             }
         }
         for range in [0..<200_001, 200_001..<200_002, -1..<5] as [Range<Int64>] {
@@ -107,7 +114,8 @@ import Testing
 
     @Test func `a million parts are counted and written, not refused and not forgotten`() async throws {
         let form = MultipartForm([MultipartPart](repeating: .text("n", "v"), count: 1_000_000))
-        let one = try #require(try await MultipartForm([.text("n", "v")]).prepared(boundary: MultipartBoundary("b")).contentLength)
+        let one = try #require(
+            try await MultipartForm([.text("n", "v")]).prepared(boundary: MultipartBoundary("b")).contentLength)
         let closing = Int64("--b--\r\n".utf8.count)
         let body = try await form.prepared(boundary: MultipartBoundary("b"))
         #expect(body.contentLength == (one - closing) * 1_000_000 + closing)

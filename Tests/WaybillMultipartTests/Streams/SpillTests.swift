@@ -91,7 +91,8 @@ import WaybillCore
         #expect(openDescriptors(under: directory.path) == 0)
     }
 
-    @Test func `a full disk is a typed error that names part and remedy, and the stream is asked no more`() async throws {
+    @Test func `a full disk is a typed error that names part and remedy, and the stream is asked no more`() async throws
+    {
         // The kernel's own full disk: each write to it fails with ENOSPC.
         let spill = StreamSpill(threshold: 10, at: PartPlace(index: 1, name: "s")) { () throws(BodyError) in
             let full = FileDescriptor(owning: unsafe open("/dev/full", O_RDWR | O_CLOEXEC))

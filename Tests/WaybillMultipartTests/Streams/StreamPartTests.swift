@@ -61,7 +61,8 @@ import WaybillCore
         #expect(error.code == .streamFailed && error.cause is NotToday)
     }
 
-    @Test func `a second reader of a stream that is read once is refused before a byte, naming the part`() async throws {
+    @Test func `a second reader of a stream that is read once is refused before a byte, naming the part`() async throws
+    {
         let part = MultipartPart.stream("s", CountedStream(chunks: [[1]]), length: 1, fileName: "s.bin")
         let body = try await form(part).prepared(boundary: boundary)
         _ = try await allBytes(of: body)
