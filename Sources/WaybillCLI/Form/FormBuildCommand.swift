@@ -23,9 +23,10 @@ struct FormBuildCommand: AsyncParsableCommand {
     @OptionGroup(title: "Form") var form: FormOptions
 
     @Option(
-        name: .customLong("boundary"), parsing: .unconditional,
+        name: .customLong("boundary"),
         help: ArgumentHelp(
-            "The boundary, 1 to 70 letters, digits and '+-._; random unless set.", valueName: "boundary"))
+            "The boundary, 1 to 70 letters, digits and '+-._; random unless set. One that begins with a dash: --boundary=--x",
+            valueName: "boundary"))
     var boundary: String?
 
     @Option(

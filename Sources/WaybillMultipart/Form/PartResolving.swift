@@ -58,10 +58,10 @@ struct PartResolver {
         case .encoding(let encode):
             do {
                 return (original, .bytes(try encode()))
+            } catch let error as BodyError where error.code == .nestedTooDeep {
+                throw BodyError(error.code, error.message, at: place)
             } catch {
-                throw (error as? BodyError)?.code == .nestedTooDeep
-                    ? BodyError(.nestedTooDeep, (error as! BodyError).message, at: place)
-                    : BodyError(.encodingFailed, "its value can't be encoded as JSON.", at: place, cause: error)
+                throw BodyError(.encodingFailed, "its value can't be encoded as JSON.", at: place, cause: error)
             }
         case .preparing(let preparation): return try await prepared(original, by: preparation, at: place)
         case .refused(let code, let message): throw BodyError(code, message, at: place)

@@ -106,7 +106,7 @@ import Testing
         #expect(posted.exit == .status(0), "\(posted.errorText)")
         let request = try await server.request(0)
         let boundary = try #require(request.value(of: "Content-Type")?.split(separator: "boundary=").last)
-        let built = try await Tool.run(["form", "build", "--boundary", String(boundary)] + form)
+        let built = try await Tool.run(["form", "build", "--boundary=\(boundary)"] + form)
         #expect(built.output == request.body)
     }
 
