@@ -43,8 +43,11 @@ import Waybill
         let path = try folder.write("p'q\"r\\s;t,u $(id) -x.png", [9])
         var typed = MultipartPart.text("typed'\"", "@x;type=y\"\\")
         typed.contentType = "text/x-odd; charset=utf-8"
+        var named = MultipartPart.text("named text", "1\n2")
+        named.fileName = "a.csv"
         let form: MultipartForm = [
             .text(hostile, hostile), .file(hostile, path: path, fileName: hostile, contentType: "image/png"), typed,
+            named,
             .text("named", "v").header("X-Extra", "1; \"two\""),
         ]
         try await compare(form)

@@ -9,13 +9,13 @@
 /// | ``noBrackets`` | `order[id]` | `order[tags]`, `order[tags]` |
 /// | ``dots`` | `order.id` | `order.tags.0`, `order.tags.1` |
 public enum FieldNameStyle: Sendable, Hashable, CaseIterable {
-    /// What PHP, Rails and Express read. Objects in an array can't be told apart by all of them.
+    /// What PHP, Rails and Express (`qs`) read. PHP can't tell where an object in a list ends and the next begins.
     case brackets
-    /// What PHP, Rails and ASP.NET read; safe for objects in arrays.
+    /// What PHP and Express (`qs`) read; keeps the objects of a list apart.
     case indexInBrackets
     /// Elements repeat the name: what Go, Java servlets, Django and Flask read.
     case noBrackets
-    /// What Spring and other servers with property paths read.
+    /// For servers that cut names at dots.
     case dots
 
     func member(_ key: String, of name: String) -> String {

@@ -9,6 +9,9 @@ struct CurlArguments {
 
     init(_ form: MultipartForm) {
         if form.compatibility.escaping == .backslash { lines.append("--form-escape") }
+        if form.compatibility.escaping == .percent || form.compatibility.addsExtendedFileName {
+            remarks.append("curl writes names that are not plain as browsers do, not as this form does")
+        }
         for index in form.order.indices(of: form.parts) {
             let place = PartPlace(index: index, name: form.parts[index].name)
             if form.parts[index].name.utf8.contains(UInt8(ascii: "=")) {
@@ -20,6 +23,11 @@ struct CurlArguments {
     }
 
     private mutating func add(_ part: MultipartPart, _ form: MultipartForm, at place: PartPlace) {
+        if part.followsContent {
+            remarks.append("\(place) has a type and a name that follow its bytes; curl takes those of the path")
+        }
+        var part = part
+        part.contentType = part.contentType ?? part.toldType(form.contentTypes)
         let isPlain = part.fileName == nil && part.contentType == nil && part.headers.isEmpty
         switch part.content {
         case .text(let text) where isPlain:
@@ -32,23 +40,20 @@ struct CurlArguments {
         case .secret, .rawText(_, isSecret: true): value(part, Secret.placeholder, at: place)
         case .rawText(let bytes, isSecret: false): value(part, bytes, at: place)
         case .encoding(let encode):
-            var typed = part
-            typed.contentType = part.contentType ?? "application/json"
             guard let bytes = try? encode() else {
                 return remarks.append("\(place) is missing: its value can't be encoded")
             }
-            value(typed, bytes, at: place)
+            value(part, bytes, at: place)
         case .file(let path, nil):
-            let type = part.contentType ?? part.toldType(form.contentTypes)
             guard !path.utf8.contains(0) else { return remarks.append("\(place) is missing: its path holds a NUL") }
-            line(part, "@\(Self.inQuotes(path))", type)
+            line(part, "@\(Self.inQuotes(path))")
         case .file(let path, let range?):
-            line(part, "@\(Self.inQuotes(path))", part.contentType ?? part.toldType(form.contentTypes))
+            line(part, "@\(Self.inQuotes(path))")
             remarks.append(
                 "\(place) is bytes \(range.lowerBound)..<\(range.upperBound) of its file; curl sends all of it")
-        case .bytes(let bytes): stand(part, "\(bytes.count) bytes from memory", form, at: place)
-        case .stream: stand(part, "a stream", form, at: place)
-        case .preparing: stand(part, "made before it is sent", form, at: place)
+        case .bytes(let bytes): stand(part, "\(bytes.count) bytes from memory", at: place)
+        case .stream: stand(part, "a stream", at: place)
+        case .preparing: stand(part, "made before it is sent", at: place)
         case .refused: remarks.append("\(place) is missing: it can't be sent")
         }
     }
@@ -79,20 +84,20 @@ struct CurlArguments {
         guard !text.utf8.contains(0) else {
             return remarks.append("\(place) is missing: no command line can hold a NUL")
         }
-        line(part, Self.inQuotes(text), part.contentType)
+        line(part, Self.inQuotes(text))
     }
 
     /// What only the program has: curl gets a file of a name that says so.
-    private mutating func stand(_ part: MultipartPart, _ what: String, _ form: MultipartForm, at place: PartPlace) {
+    private mutating func stand(_ part: MultipartPart, _ what: String, at place: PartPlace) {
         var named = part
         named.fileName = part.fileName ?? "data"
-        line(named, "@\(Self.inQuotes("<\(what)>"))", part.contentType ?? part.toldType(form.contentTypes))
+        line(named, "@\(Self.inQuotes("<\(what)>"))")
         remarks.append("\(place) is \(what): put a file in its place")
     }
 
-    private mutating func line(_ part: MultipartPart, _ content: String, _ type: String?) {
+    private mutating func line(_ part: MultipartPart, _ content: String) {
         var word = "\(Self.name(of: part))=\(content)"
-        if let type { word += ";type=\(type)" }
+        if let type = part.contentType { word += ";type=\(type)" }
         if let fileName = part.fileName { word += ";filename=\(Self.inQuotes(fileName))" }
         for header in part.headers { word += ";headers=\(Self.inQuotes("\(header.name): \(header.value)"))" }
         lines.append("-F \(ShellWord.quoted(word))")

@@ -14,18 +14,18 @@ public struct MultipartCompatibility: Sendable, Hashable {
     /// CR as `%0D`, LF as `%0A`, anything else as UTF-8.
     public static let standard = MultipartCompatibility(escaping: .standard, addsExtendedFileName: false)
 
-    /// `"` as `\"` and `\` as `\\`, as curl's `--form-escape` and browsers before 2021 wrote them.
+    /// `"` as `\"` and `\` as `\\`, as curl's `--form-escape`, curl before 7.81 and Firefox before 90 wrote them.
     ///
     /// For servers that decode no `%22` and therefore show it to people: Go's `mime/multipart`, PHP, Rack, Django,
-    /// busboy and multer, python-multipart and Starlette, Python's `email`. Not for Node's `Response.formData()`, which
-    /// refuses the form, nor for commons-fileupload, which keeps the backslashes. Line breaks are `%0D%0A` here, too: a
-    /// bare one would end the header.
+    /// aiohttp, busboy and multer, python-multipart and Starlette, Python's `email`. Not for Node's
+    /// `Response.formData()`, which refuses the form, nor for formidable and commons-fileupload, which misread it. Line
+    /// breaks are `%0D%0A` here, too: a bare one would end the header.
     public static let backslashEscapes = MultipartCompatibility(escaping: .backslash, addsExtendedFileName: false)
 
     /// Besides `filename`, for names that are not plain ASCII, a `filename*=UTF-8''…` (RFC 5987, RFC 8187).
     ///
     /// RFC 7578 section 4.2 forbids it in forms, and some servers read it all the same: busboy and multer, which take a plain
-    /// `filename` for Latin-1 unless told otherwise, and werkzeug, aiohttp, Django, Rack and ASP.NET, which prefer it.
+    /// `filename` for Latin-1 unless told otherwise, and werkzeug, aiohttp, Django and Rack, which prefer it.
     /// Node's `Response.formData()` refuses such a form, and firewalls that know CVE-2026-53537 may.
     public static let extendedFileNames = MultipartCompatibility(escaping: .standard, addsExtendedFileName: true)
 

@@ -124,7 +124,7 @@ extension MultipartForm {
         try limits.check(partCount: parts.count)
         var form = self
         form.limits = limits
-        // Streams are neither read nor refused here.
+        // The resolver needs what the form says of its parts, not the parts.
         form.parts = []
         let boundary = MultipartBoundary.random()
         let resolver = PartResolver(form: form)

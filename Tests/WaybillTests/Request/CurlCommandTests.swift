@@ -26,7 +26,8 @@ import Waybill
         var part = MultipartPart.text("TOKEN", .secret("s3cr3t"))
         part.fileName = "t"
         let command = MultipartForm([part]).curlCommand(to: "http://h/")
-        #expect(command == "curl 'http://h/' \\\n  -F 'TOKEN=\"<redacted>\";filename=\"t\"'")
+        #expect(
+            command == "curl 'http://h/' \\\n  -F 'TOKEN=\"<redacted>\";type=application/octet-stream;filename=\"t\"'")
     }
 
     @Test func `what curl can't be told is said above the command`() {
@@ -34,6 +35,9 @@ import Waybill
             .data("d", [1, 2], fileName: "d.png"), .image("i", path: "/x.jpg", .quality(50)), .text("a=b", "1"),
             .text("nul", "\0"), .file("r", path: "/x", range: 1..<2), .text("ok", "1"),
         ]
+        var odd: MultipartForm = [.file("f", path: "/front.png").followingContent()]
+        odd.compatibility = .percentEncodedNames
+        #expect(odd.curlCommand(to: "http://h/").split(separator: "\n").count { $0.hasPrefix("# ") } == 2)
         let lines = form.curlCommand(to: "http://h/").split(separator: "\n")
         #expect(lines.filter { $0.hasPrefix("# part ") }.count == 5)
         #expect(lines.contains { $0.contains("-F 'd=@\"<2 bytes from memory>\";type=image/png;filename=\"d.png\"'") })
