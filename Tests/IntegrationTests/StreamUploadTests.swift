@@ -8,12 +8,15 @@ import Waybill
     static let chunks = (0..<40).map { number in (0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* (number + 3)) } }
     static let bytes = chunks.flatMap(\.self)
 
-    /// A stream that counts how many chunks were pulled.
-    static func stream(_ pulled: Watched<Int>, upTo count: Int = 40) -> AsyncStream<[UInt8]> {
+    /// A stream that counts how many chunks were pulled; `before` is called with the number of each.
+    static func stream(
+        _ pulled: Watched<Int>, upTo count: Int = 40, before: @escaping @Sendable (Int) async -> Void = { _ in }
+    ) -> AsyncStream<[UInt8]> {
         let next = Watched(0)
         return AsyncStream(unfolding: {
             let number = next.value
             guard number < count else { return nil }
+            await before(number)
             next.update { $0 += 1 }
             pulled.update { $0 += 1 }
             return chunks[number]
@@ -56,8 +59,13 @@ import Waybill
     @Test func `a one-shot stream with a copy is tried again after a reset, whole, and pulled once`() async throws {
         let server = try LoopbackServer(.reset(afterBodyBytes: 700_000), .respond(503), otherwise: .respond(200))
         let pulled = Watched(0)
+        // Half of it waits for the reset: a body that was handed over whole might have arrived, and isn't sent again.
+        let stream = Self.stream(pulled) { number in
+            guard number == 20 else { return }
+            _ = try? await server.waitUntil { $0.connections.first?.isClosed == true }
+        }
         let part = MultipartPart.stream(
-            "s", Self.stream(pulled), length: Int64(Self.bytes.count), fileName: "s.bin", replay: .fromCopy)
+            "s", stream, length: Int64(Self.bytes.count), fileName: "s.bin", replay: .fromCopy)
         var request = UploadRequest(.post, server.url(), content: .form(form(part)))
         request.options = UploadOptions()
         request.options?.retry = RetryPolicy(maxRetries: 3, baseDelay: .milliseconds(1))
@@ -123,8 +131,6 @@ import Waybill
         var limit = rlimit(rlim_cur: 1 << 20, rlim_max: rlim_t.max)
         try #require(unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)
         let folder = try TemporaryDirectory()
-        // Starts the pool, so that its threads don't count.
-        _ = try await MultipartForm([.file("f", path: folder.write("x", [1]))]).prepared()
         let before = Census.now()
         var form: MultipartForm = [
             .text("a", "1"), .stream("s", StreamUploadTests.stream(Watched(0)), length: nil, fileName: "s.bin"),
@@ -133,7 +139,9 @@ import Waybill
         form.unknownLength = .spill(threshold: .bytes(100))
         let error = await #expect(throws: BodyError.self) { try await form.prepared() }
         #expect(error?.code == .diskFull && error?.part == "s" && error?.path == folder.path)
-        Alone.expectNothingLeft(before: before, after: Census.now())
-        #expect(try folder.names() == ["x"])
+        let after = await Census.settled { $0.descriptors.count <= before.descriptors.count }
+        print("Census: \(before.descriptors.count) descriptors, then \(after.descriptors.count)")
+        #expect(after.descriptors.count <= before.descriptors.count, "before: \(before)\nafter: \(after)")
+        #expect(try folder.names() == [])
     }
 }

@@ -60,7 +60,7 @@ import WaybillCore
             #expect(openDescriptors(under: directory.path) == 1)
             #expect(try directory.list() == [])
         }
-        #expect(openDescriptors(under: directory.path) == 0)
+        #expect(await areDescriptorsGone(under: directory.path))
     }
 
     @Test func `a cancelled task ends the reading, and the file is gone`() async throws {
@@ -79,7 +79,7 @@ import WaybillCore
         #expect(openDescriptors(under: directory.path) == 1)
         task.cancel()
         #expect(await task.value == .cancelled)
-        #expect(openDescriptors(under: directory.path) == 0)
+        #expect(await areDescriptorsGone(under: directory.path))
         #expect(try directory.list() == [])
     }
 
@@ -88,7 +88,7 @@ import WaybillCore
         let error = await #expect(throws: BodyError.self) { try await form.prepared() }
         #expect(error?.code == .streamFailed && error?.part == "s" && error?.cause is CountedStream.Failed)
         #expect(error?.message.contains("71001 bytes") == true)
-        #expect(openDescriptors(under: directory.path) == 0)
+        #expect(await areDescriptorsGone(under: directory.path))
     }
 
     @Test func `a full disk is a typed error that names part and remedy, and the stream is asked no more`() async throws

@@ -123,3 +123,13 @@ func facts(of descriptor: Int32) -> (links: Int, mode: UInt32, size: Int64) {
     unsafe fstat(descriptor, &status)
     return (Int(status.st_nlink), status.st_mode & 0o777, Int64(status.st_size))
 }
+
+/// Whether no file in a folder is open any more, within ten seconds: a thread of the pool may hold one for a moment after
+/// it has answered.
+func areDescriptorsGone(under folder: String) async -> Bool {
+    for _ in 0..<1_000 {
+        if openDescriptors(under: folder) == 0 { return true }
+        try? await Task.sleep(for: .milliseconds(10))
+    }
+    return false
+}
