@@ -67,7 +67,7 @@ extension Exit {
         let usage = [
             "invalidURL", "invalidRequest", "invalidContentType", "invalidHeader", "invalidFieldName",
             "invalidFileName",
-            "emptyFieldName", "headerTooLarge", "invalidOptions",
+            "emptyFieldName", "headerTooLarge", "invalidOptions", "invalidBoundary",
         ]
         let source = [
             "fileNotFound", "notARegularFile", "fileNotReadable", "readFailed", "preparationFailed", "notAJPEG",
@@ -75,7 +75,7 @@ extension Exit {
             "truncated", "corrupt", "noPixels", "tooManyPixels", "tooManyBytes", "tooManyScans", "unsupportedPrecision",
             "unsupportedProcess", "unsupportedComponents", "cannotReachLimit",
         ]
-        let fatal = ["certificateNotTrusted", "outOfMemory", "boundaryInContent"]
+        let fatal = ["certificateNotTrusted", "outOfMemory", "boundaryInContent", "diskFull", "writeFailed"]
         var table: [String: Exit] = ["sourceChanged": .sourceChanged]
         for name in usage { table[name] = .usage }
         for name in source { table[name] = .source }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import Waybill
 
-/// The command line: `waybill post`, `waybill shrink`, `waybill doctor`.
+/// The command line: `waybill post`, `waybill form`, `waybill shrink`, `waybill doctor`.
 @main
 struct WaybillCommand: AsyncParsableCommand {
     static let version = "0.1.0-dev"
@@ -21,7 +21,7 @@ struct WaybillCommand: AsyncParsableCommand {
             \(Exit.table)
             """,
         version: "waybill \(version)",
-        subcommands: [PostCommand.self, ShrinkCommand.self, DoctorCommand.self])
+        subcommands: [PostCommand.self, FormCommand.self, ShrinkCommand.self, DoctorCommand.self])
 
     /// ArgumentParser's own `main` ends with 64 for a wrong call; people who write scripts around curl expect 2.
     static func main() async {

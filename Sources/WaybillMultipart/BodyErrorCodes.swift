@@ -14,7 +14,9 @@ extension BodyError.Code {
     public static let invalidBoundary = Self("invalidBoundary")
     /// The boundary occurs in the content of a part, where it would cut the part short.
     public static let boundaryInContent = Self("boundaryInContent")
-    /// A value can't be encoded as JSON; see ``BodyError/cause``.
+    /// A value is nested deeper than allowed; mostly it contains itself.
+    public static let nestedTooDeep = Self("nestedTooDeep")
+    /// A value can't be encoded, as JSON or as fields; see ``BodyError/cause``.
     public static let encodingFailed = Self("encodingFailed")
     /// The content of a part could not be made; see ``BodyError/cause``.
     public static let preparationFailed = Self("preparationFailed")
@@ -24,6 +26,18 @@ extension BodyError.Code {
     public static let notARegularFile = Self("notARegularFile")
     /// The file may not be opened.
     public static let fileNotReadable = Self("fileNotReadable")
+    /// The bytes asked for are not all in the file.
+    public static let invalidRange = Self("invalidRange")
+    /// A stream doesn't know its length, and the form may not be sent without one.
+    public static let unknownLength = Self("unknownLength")
+    /// There is no room for the temporary file of a stream.
+    public static let diskFull = Self("diskFull")
+    /// A part is larger than ``FormLimits`` allow.
+    public static let partTooLarge = Self("partTooLarge")
+    /// The form is larger than ``FormLimits`` allow.
+    public static let formTooLarge = Self("formTooLarge")
+    /// A part holds something else than ``FormLimits/allowedTypes``.
+    public static let typeNotAllowed = Self("typeNotAllowed")
     /// The file is not what it was when the length was promised; ``BodyError/cause`` is a ``SourceChange``.
     public static let sourceChanged = Self("sourceChanged")
     /// The file could not be read to its end.

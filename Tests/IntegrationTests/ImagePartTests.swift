@@ -31,6 +31,21 @@ import Waybill
         #expect(header.width > 32 && header.height > 32)
     }
 
+    @Test func `several photos in one form arrive in their order, each under its own limit`() async throws {
+        let photo = Self.photo(width: 240, height: 160)
+        let path = try folder.write("back.png", photo)
+        let form: MultipartForm = [
+            .image("FILE", data: photo, fileName: "front.jpg", .maxBytes(.kilobytes(6))), .text("between", "1"),
+            .image("FILE", path: path, .maxBytes(.kilobytes(3))), .file("FILE", path: path).followingContent(),
+        ]
+        _ = try await session.upload(form, to: server.url())
+        let parts = try Received.parts(of: try await server.request(0))
+        #expect(parts.map(\.name) == ["FILE", "between", "FILE", "FILE"])
+        #expect(parts.map(\.fileName) == ["front.jpg", nil, "back.jpg", "back.jpg"])
+        #expect(parts.map(\.contentType) == ["image/jpeg", nil, "image/jpeg", "image/jpeg"])
+        #expect(parts[0].bytes.count <= 6_000 && parts[2].bytes.count <= 3_000 && parts[3].bytes == photo)
+    }
+
     @Test func `the phase says that a photo is being prepared`() async throws {
         let form: MultipartForm = [.image("FILE", data: Self.photo(width: 160, height: 120), .quality(60))]
         let task = session.start(form, to: server.url())

@@ -1,4 +1,5 @@
 import TestSupport
+import Testing
 import WaybillMultipart
 
 /// A part as the server's parser read it.
@@ -17,6 +18,15 @@ struct Received: Equatable {
         try parser.feed(request.body.span, to: &collector)
         try parser.finish()
         return collector.parts
+    }
+
+    /// The body as text, each boundary replaced by one word.
+    static func withoutBoundary(_ request: RecordedRequest) throws -> String {
+        let type = try #require(request.value(of: "Content-Type"))
+        let boundary = try #require(type.split(separator: "boundary=").last)
+        return String(decoding: request.body, as: UTF8.self).split(
+            separator: boundary, omittingEmptySubsequences: false
+        ).joined(separator: "BOUNDARY")
     }
 
     private struct Collector: MultipartHandler {

@@ -80,6 +80,20 @@ extension UploadError.Code {
     public static let emptyFieldName = Self("emptyFieldName")
     /// A content type that can't stand in a header.
     public static let invalidContentType = Self("invalidContentType")
+    /// A stream doesn't know its length, and the form may not be sent without one.
+    public static let unknownLength = Self("unknownLength")
+    /// A stream failed before its end.
+    public static let streamFailed = Self("streamFailed")
+    /// A stream gave fewer bytes than it was said to have.
+    public static let tooFewBytes = Self("tooFewBytes")
+    /// There is no room for the temporary file of a stream.
+    public static let diskFull = Self("diskFull")
+    /// A part is larger than the form's limits allow.
+    public static let partTooLarge = Self("partTooLarge")
+    /// The form is larger than its limits allow.
+    public static let formTooLarge = Self("formTooLarge")
+    /// A part holds something that the form's limits don't allow.
+    public static let typeNotAllowed = Self("typeNotAllowed")
     /// A body that can be read once was asked for a second time.
     public static let bodyNotReplayable = Self("bodyNotReplayable")
 

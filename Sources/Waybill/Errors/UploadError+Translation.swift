@@ -7,7 +7,7 @@ import WaybillMultipart
 
 extension UploadError {
     /// The error of a body that could not be made.
-    init(preparing error: any Error) {
+    package init(preparing error: any Error) {
         let translation = Self.translate(error)
         self.init(
             translation.code, Redaction.escaped(translation.message), phase: .preparing,

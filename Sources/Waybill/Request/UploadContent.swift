@@ -48,12 +48,12 @@ public struct UploadContent: Sendable {
 
     /// A sequence of chunks, sent as they come and read no faster than they are sent.
     ///
-    /// It can be read once, so the upload is never retried. The length is the exact number of bytes, or `nil` when
+    /// It can be read once, so the upload is never retried, unless a copy is kept to do so. The length is the exact number of bytes, or `nil` when
     /// nobody knows: the body is then sent chunked (RFC 9112 section 7.1), which some servers refuse with 411.
     public static func stream<Chunks: AsyncSequence & Sendable>(
-        _ chunks: Chunks, length: Int64? = nil, contentType: String? = nil
-    ) -> UploadContent where Chunks.Element == [UInt8] {
-        UploadContent(kind: .body(SequenceBody(chunks, length: length, contentType: contentType)))
+        _ chunks: Chunks, length: Int64? = nil, contentType: String? = nil, replay: StreamReplay = .never
+    ) -> UploadContent where Chunks.Element: Sequence<UInt8> {
+        UploadContent(kind: .body(SequenceBody(chunks, length: length, contentType: contentType, replay: replay)))
     }
 
     /// A body of your own, or a `MultipartBody` that was prepared earlier.

@@ -10,6 +10,19 @@ struct FormAssembly {
     private(set) var secrets: [String] = []
     private var files: [(name: String, isJPEG: Bool)] = []
 
+    /// Understands the options of a form and reads what has to be read. `words` are those of the command line, for the
+    /// order of `-F` and `--form-string`.
+    init(_ options: FormOptions, arguments words: [String]) throws(CommandFailure) {
+        var forms: [FormArgument] = []
+        for text in options.form { forms.append(try FormArgument(text)) }
+        var literals: [FormArgument] = []
+        for text in options.formString { literals.append(try FormArgument(literal: text)) }
+        let all = FormOrder.merge(forms, literals, order: FormOrder.isLiteral(words))
+        guard !all.isEmpty else { throw .usage("There is nothing to send. Add at least one -F name=value.") }
+        let pictures = try PictureSettings(maxBytes: options.maxBytes, quality: options.quality)
+        try self.init(all, pictures: pictures, environment: Environment.value)
+    }
+
     /// Reads what has to be read; `environment` looks up a variable.
     init(
         _ arguments: [FormArgument], pictures: PictureSettings, environment: (String) -> String?
@@ -47,7 +60,9 @@ struct FormAssembly {
         _ file: FormArgument.File, named name: String, _ pictures: PictureSettings
     ) throws(CommandFailure) {
         let plain = MultipartPart.file(name, path: file.path, fileName: file.fileName, contentType: file.contentType)
-        let isJPEG = plain.contentType.map { Self.isJPEG($0) } ?? false
+        let table = ContentTypeTable.standard
+        let told = plain.fileName.flatMap(table.type) ?? table.type(forFile: file.path)
+        let isJPEG = (file.contentType ?? told).map { Self.isJPEG($0) } ?? false
         files.append((name, isJPEG))
         guard let options = pictures.options(forPart: name, isJPEG: isJPEG) else {
             parts.append(plain)

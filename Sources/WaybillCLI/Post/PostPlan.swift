@@ -13,7 +13,7 @@ struct PostPlan {
 
     /// Checks and reads. `arguments` are the words of the command line, for the order of `-F` and `--form-string`.
     init(_ command: PostCommand, arguments: [String]) throws(CommandFailure) {
-        let form = try Self.form(command.form, arguments: arguments)
+        let form = try FormAssembly(command.form, arguments: arguments)
         var fields = PostFields()
         for text in command.request.header { try fields.add(text) }
         var options = try Self.options(command)
@@ -29,17 +29,6 @@ struct PostPlan {
         userAgent = fields.isAnonymous ? nil : "waybill/\(WaybillCommand.version)"
         secrets = form.secrets + fields.secrets + (command.request.proxy.map(Self.userInformation) ?? [])
         partCount = form.parts.count
-    }
-
-    private static func form(_ options: FormOptions, arguments: [String]) throws(CommandFailure) -> FormAssembly {
-        var forms: [FormArgument] = []
-        for text in options.form { forms.append(try FormArgument(text)) }
-        var literals: [FormArgument] = []
-        for text in options.formString { literals.append(try FormArgument(literal: text)) }
-        let all = FormOrder.merge(forms, literals, order: FormOrder.isLiteral(arguments))
-        guard !all.isEmpty else { throw .usage("There is nothing to send. Add at least one -F name=value.") }
-        let pictures = try PictureSettings(maxBytes: options.maxBytes, quality: options.quality)
-        return try FormAssembly(all, pictures: pictures, environment: Environment.value)
     }
 
     private static func method(_ text: String) throws(CommandFailure) -> HTTPRequest.Method {

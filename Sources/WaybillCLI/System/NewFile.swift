@@ -40,10 +40,15 @@ final class NewFile {
         if let temporaryPath { unsafe _ = unlink(temporaryPath) }
     }
 
-    /// Writes the bytes and puts the file in its place.
-    func commit(_ bytes: [UInt8]) throws(CommandFailure) {
+    /// Writes some bytes; the file is not in its place yet.
+    func append(_ bytes: [UInt8]) throws(CommandFailure) {
         let code = Output.write(bytes, to: descriptor)
         guard code == 0 else { throw Self.failure(path, "written", code) }
+    }
+
+    /// Writes the last bytes and puts the file in its place.
+    func commit(_ bytes: [UInt8] = []) throws(CommandFailure) {
+        try append(bytes)
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw Self.failure(path, "written", errno) }
         if replaces {
             let temporary = try name(Self.temporaryName(beside: path))

@@ -9,19 +9,21 @@ import WaybillCore
 /// It reads no further than it is asked to; leaving the loop closes the files. Cancelling the task ends the loop with
 /// ``BodyError/Code/cancelled``.
 public struct BodyChunks: AsyncSequence, Sendable {
-    /// Some bytes, never none, at most 64 KiB.
+    /// Some bytes, never none: at most 64 KiB, or as many as were asked for.
     public typealias Element = [UInt8]
     /// What the loop throws.
     public typealias Failure = BodyError
 
     let body: any UploadBody
+    let size: Int?
 
-    init(body: any UploadBody) {
+    init(body: any UploadBody, size: Int?) {
         self.body = body
+        self.size = size
     }
 
     /// Begins at the first byte.
-    public func makeAsyncIterator() -> Iterator { Iterator(source: ChunkSource(body: body)) }
+    public func makeAsyncIterator() -> Iterator { Iterator(source: ChunkSource(body: body, size: size)) }
 
     /// One pass over the bytes.
     public struct Iterator: AsyncIteratorProtocol {
@@ -44,12 +46,15 @@ final class ChunkSource {
     private static let largestChunk = 64 * 1_024
 
     private let body: any UploadBody
+    // Chunks of exactly this size are wanted.
+    private let size: Int?
     private let signal = WakeSignal()
     private var reader: (any BodyReader)?
     private var isFinished = false
 
-    init(body: any UploadBody) {
+    init(body: any UploadBody, size: Int?) {
         self.body = body
+        self.size = size
     }
 
     deinit {
@@ -60,15 +65,18 @@ final class ChunkSource {
         guard !isFinished else { return nil }
         do throws(BodyError) {
             let reader = try begin()
+            var chunk: [UInt8] = []
             while true {
                 guard !Task.isCancelled else { throw BodyError.taskCancelled }
-                let (answer, chunk) = try Self.read(reader)
+                let (answer, bytes) = try Self.read(reader, atMost: (size ?? Self.largestChunk) - chunk.count)
                 switch answer {
-                case .bytes: return chunk
+                case .bytes:
+                    if chunk.isEmpty { chunk = bytes } else { chunk += bytes }
+                    if chunk.count >= size ?? 1 { return chunk }
                 case .later: await signal.wait()
                 case .end:
                     finish()
-                    return nil
+                    return chunk.isEmpty ? nil : chunk
                 }
             }
         } catch {
@@ -96,17 +104,17 @@ final class ChunkSource {
         reader = nil
     }
 
-    private static func read(_ reader: any BodyReader) throws(BodyError) -> (BodyRead, [UInt8]) {
+    private static func read(_ reader: any BodyReader, atMost count: Int) throws(BodyError) -> (BodyRead, [UInt8]) {
         var answer = Result<BodyRead, any Error>.success(.end)
-        let chunk = unsafe [UInt8](unsafeUninitializedCapacity: largestChunk) { buffer, count in
-            let room = UnsafeMutableRawBufferPointer(buffer)
+        let chunk = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, used in
+            let room = unsafe UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<count])
             var output = unsafe OutputRawSpan(buffer: room, initializedCount: 0)
             do {
                 answer = .success(try reader.read(into: &output))
             } catch {
                 answer = .failure(error)
             }
-            unsafe count = output.finalize(for: room)
+            unsafe used = output.finalize(for: room)
         }
         do {
             return (try answer.get(), chunk)

@@ -25,13 +25,13 @@ public struct DataBody: UploadBody {
 
     /// Makes the reader of one attempt. It never answers ``BodyRead/later``.
     public func makeReader(wake: @escaping @Sendable () -> Void) throws(BodyError) -> any BodyReader {
-        SegmentReader(segments, disk: DiskAccess(), holdsBack: false, wake: wake)
+        try SegmentReader(segments, disk: DiskAccess(), holdsBack: false, wake: wake)
     }
 }
 
 extension DataBody: CustomStringConvertible, CustomReflectable {
     /// The length; never the bytes.
-    public var description: String { "data body of \(segments.length) bytes" }
+    public var description: String { "data body of \(segments.knownLength) bytes" }
     /// The description only, so that `dump` shows no content either.
     public var customMirror: Mirror { Mirror(self, children: ["body": description]) }
 }

@@ -27,10 +27,10 @@ public struct FileBody: UploadBody {
                 "\(quoted(contentType)) can't be a content type: it is empty or contains a control character.")
         }
         var list = SegmentList()
-        list.append(try SourceFile(inspecting: path, at: nil))
+        list.append(FileSlice(try SourceFile(inspecting: path, at: nil)))
         list.appendVerification()
         self.segments = list.finished()
-        self.contentType = contentType ?? ContentTypes.forFile(named: path) ?? ContentTypes.unknown
+        self.contentType = contentType ?? ContentTypeTable.standard.type(forFile: path) ?? ContentTypeTable.unknown
     }
 
     /// The size of the file.
@@ -40,13 +40,13 @@ public struct FileBody: UploadBody {
 
     /// Makes the reader of one attempt. The file is opened at the first read.
     public func makeReader(wake: @escaping @Sendable () -> Void) throws(BodyError) -> any BodyReader {
-        SegmentReader(segments, disk: disk, holdsBack: true, wake: wake)
+        try SegmentReader(segments, disk: disk, holdsBack: true, wake: wake)
     }
 }
 
 extension FileBody: CustomStringConvertible {
     /// The path and the length.
     public var description: String {
-        "file body of \(segments.length) bytes from \(quoted(segments.sources.first?.path ?? ""))"
+        "file body of \(segments.knownLength) bytes from \(quoted(segments.sources.first?.path ?? ""))"
     }
 }

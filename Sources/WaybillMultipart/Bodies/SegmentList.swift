@@ -3,7 +3,9 @@ enum Segment: Sendable {
     /// Bytes in memory.
     case bytes([UInt8])
     /// The bytes of a file, as many as it had when it was inspected.
-    case file(SourceFile)
+    case file(FileSlice)
+    /// What a stream gives; the index is its place among the streams of the list.
+    case stream(Int)
     /// No bytes: here every file must still be what it was.
     case verification
 }
@@ -13,14 +15,20 @@ enum Segment: Sendable {
 struct SegmentList: Sendable {
     private(set) var segments: [Segment] = []
     private(set) var sources: [SourceFile] = []
-    /// The bytes of all segments.
-    private(set) var length: Int64 = 0
+    private(set) var streams: [StreamSource] = []
+    /// The bytes of all segments whose number of bytes is known.
+    private(set) var knownLength: Int64 = 0
+    private var isLengthKnown = true
     // Small neighbours are joined, so that a reader copies headers, fields and line breaks in one piece.
     private var joined: [UInt8] = []
 
+    /// The bytes of all segments, or `nil` when a stream doesn't know how many it has.
+    var length: Int64? { isLengthKnown ? knownLength : nil }
+
     mutating func append(_ bytes: [UInt8]) {
-        length += Int64(bytes.count)
+        knownLength += Int64(bytes.count)
         if bytes.count <= Self.joinedAtMost {
+            if joined.count >= Self.longestJoint { flush() }
             joined += bytes
         } else {
             flush()
@@ -28,11 +36,18 @@ struct SegmentList: Sendable {
         }
     }
 
-    mutating func append(_ source: SourceFile) {
-        length += source.stamp.size
+    mutating func append(_ slice: FileSlice) {
+        knownLength += slice.count
         flush()
-        segments.append(.file(source))
-        sources.append(source)
+        segments.append(.file(slice))
+        if slice.source.held == nil { sources.append(slice.source) }
+    }
+
+    mutating func append(_ stream: StreamSource) {
+        if let length = stream.length { knownLength += length } else { isLengthKnown = false }
+        flush()
+        segments.append(.stream(streams.count))
+        streams.append(stream)
     }
 
     mutating func appendVerification() {
@@ -53,9 +68,11 @@ struct SegmentList: Sendable {
     }
 
     private static let joinedAtMost = 4_096
+    // A million fields are not one array that doubles and doubles.
+    private static let longestJoint = 1 << 20
 }
 
 extension SegmentList: CustomReflectable {
     /// The length only: the segments hold what must not be printed.
-    var customMirror: Mirror { Mirror(self, children: ["length": length]) }
+    var customMirror: Mirror { Mirror(self, children: ["length": length as Any]) }
 }

@@ -15,6 +15,7 @@ final class SegmentReader: BodyReader {
     // A body without closing boundary: its last bytes stay here until the files were looked at again.
     private let holdsBack: Bool
     private let wake: @Sendable () -> Void
+    private let streams: [any BodyReader]
 
     private var index = 0
     private var offset: Int64 = 0
@@ -28,7 +29,13 @@ final class SegmentReader: BodyReader {
     private var pooled = 0..<0
     private var failure: BodyError?
 
-    init(_ list: SegmentList, disk: DiskAccess, holdsBack: Bool, wake: @escaping @Sendable () -> Void) {
+    /// Makes the readers of all streams, too: a stream that was read already is an error now and not in the middle.
+    init(
+        _ list: SegmentList, disk: DiskAccess, holdsBack: Bool, wake: @escaping @Sendable () -> Void
+    ) throws(BodyError) {
+        var streams: [any BodyReader] = []
+        for stream in list.streams { streams.append(try stream.makeReader(disk: disk, wake: wake)) }
+        self.streams = streams
         self.list = list
         self.disk = disk
         self.holdsBack = holdsBack
@@ -70,6 +77,7 @@ final class SegmentReader: BodyReader {
         job = nil
         descriptor = nil
         heldBack = []
+        for stream in streams { stream.close() }
     }
 
     // MARK: One step
@@ -83,7 +91,8 @@ final class SegmentReader: BodyReader {
         }
         switch list.segments[index] {
         case .bytes(let bytes): return copy(bytes, to: &output)
-        case .file(let source): return try readFile(source, into: &output)
+        case .file(let slice): return try readFile(slice, into: &output)
+        case .stream(let number): return try readStream(streams[number], into: &output)
         case .verification: return try verify(&output)
         }
     }
@@ -100,13 +109,30 @@ final class SegmentReader: BodyReader {
         return .on
     }
 
-    private func readFile(_ source: SourceFile, into output: inout OutputRawSpan) throws(BodyError) -> Step {
+    private func readStream(_ stream: any BodyReader, into output: inout OutputRawSpan) throws(BodyError) -> Step {
+        guard output.freeCapacity > 0 else { return .full }
+        do {
+            switch try stream.read(into: &output) {
+            case .bytes: return .on
+            case .later: return .waiting
+            case .end:
+                stream.close()
+                nextSegment()
+                return .on
+            }
+        } catch {
+            throw error as? BodyError ?? BodyError(.streamFailed, "The stream failed: \(error)", cause: error)
+        }
+    }
+
+    private func readFile(_ slice: FileSlice, into output: inout OutputRawSpan) throws(BodyError) -> Step {
+        let source = slice.source
         guard let descriptor else {
             guard let opened = try disk.openNow(source) else { return ask(.open(source)) }
             descriptor = opened
             return .on
         }
-        guard offset < source.stamp.size else {
+        guard offset < slice.count else {
             if isChecked {
                 nextSegment()
                 return .on
@@ -121,18 +147,19 @@ final class SegmentReader: BodyReader {
             copyPooled(to: &output)
             return .on
         }
-        if disk.mayAvoidPool, canReadNow, try readNow(descriptor, source, into: &output) { return .on }
-        let count = Int(min(source.stamp.size - offset, Int64(DiskJob.largestRead)))
-        return ask(.read(descriptor, source, offset: offset, count: count))
+        if disk.mayAvoidPool, canReadNow, try readNow(descriptor, slice, into: &output) { return .on }
+        let start = slice.range.lowerBound + offset
+        let count = Int(min(slice.count - offset, Int64(DiskJob.largestRead)))
+        return ask(.read(descriptor, source, offset: start, count: count, end: slice.range.upperBound))
     }
 
     /// Reads what is in memory straight into the caller's room; false if that would wait.
     private func readNow(
-        _ descriptor: FileDescriptor, _ source: SourceFile, into output: inout OutputRawSpan
+        _ descriptor: FileDescriptor, _ slice: FileSlice, into output: inout OutputRawSpan
     ) throws(BodyError) -> Bool {
-        let count = Int(min(Int64(output.freeCapacity), source.stamp.size - offset))
+        let count = Int(min(Int64(output.freeCapacity), slice.count - offset))
         let disk = disk
-        let start = offset
+        let start = slice.range.lowerBound + offset
         let result = unsafe output.withUnsafeMutableBytes { buffer, used in
             let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[used..<used + count])
             let result = unsafe disk.readNow(descriptor, into: room, at: start)
@@ -143,13 +170,13 @@ final class SegmentReader: BodyReader {
         case 1...:
             offset += Int64(result)
             return true
-        case 0: throw disk.endedEarly(descriptor, source)
+        case 0: throw disk.endedEarly(descriptor, slice.source)
         case -Int(EAGAIN): return false
         case -Int(EINTR): return true
         case -Int(EOPNOTSUPP), -Int(EINVAL), -Int(ENOSYS):
             canReadNow = false
             return false
-        default: throw source.failed(SystemError(Int32(-result)))
+        default: throw slice.source.failed(SystemError(Int32(-result)))
         }
     }
 
@@ -186,7 +213,10 @@ final class SegmentReader: BodyReader {
     }
 
     private func makeJob() -> DiskJob {
-        let largest = list.sources.reduce(0) { max($0, $1.stamp.size) }
+        let largest = list.segments.reduce(Int64(0)) { largest, segment in
+            guard case .file(let slice) = segment else { return largest }
+            return max(largest, slice.count)
+        }
         return DiskJob(disk: disk, bufferSize: Int(min(largest, Int64(DiskJob.largestRead))), wake: wake)
     }
 
@@ -216,8 +246,8 @@ final class SegmentReader: BodyReader {
     /// Whether every byte was read, and only the looks at the files are missing.
     private var isOnlyCheckMissing: Bool {
         switch list.segments[index] {
-        case .bytes: false
-        case .file(let source): offset == source.stamp.size && index + 2 == list.segments.count
+        case .bytes, .stream: false
+        case .file(let slice): offset == slice.count && index + 2 == list.segments.count
         case .verification: index + 1 == list.segments.count
         }
     }

@@ -20,6 +20,7 @@ package struct DiskAccess: Sendable {
 
     /// Opens the file if the kernel knows the whole path by heart.
     func openNow(_ source: SourceFile) throws(BodyError) -> FileDescriptor? {
+        if let held = source.held { return held }
         guard mayAvoidPool else { return nil }
         let raw = unsafe wb_open_cached(source.path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
         guard raw >= 0 else { return nil }
@@ -46,6 +47,7 @@ package struct DiskAccess: Sendable {
     // MARK: Waiting, on the pool
 
     func open(_ source: SourceFile) throws(BodyError) -> FileDescriptor {
+        if let held = source.held { return held }
         let raw = unsafe Glibc.open(source.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
         guard raw >= 0 else { throw gone(source, SystemError.last) }
         return try accept(FileDescriptor(owning: raw), source)
@@ -101,6 +103,7 @@ package struct DiskAccess: Sendable {
     }
 
     private func compare(_ descriptor: FileDescriptor, _ source: SourceFile) throws(BodyError) {
+        guard source.held == nil else { return }
         let status: stat
         do {
             status = try descriptor.status()

@@ -8,14 +8,15 @@ import WaybillCore
 @safe final class DiskJob: PoolJob, @unchecked Sendable {
     enum Request: Sendable {
         case open(SourceFile)
-        case read(FileDescriptor, SourceFile, offset: Int64, count: Int)
+        /// So many bytes from `offset` on, of a slice of the file that ends at `end`.
+        case read(FileDescriptor, SourceFile, offset: Int64, count: Int, end: Int64)
         case check(FileDescriptor, SourceFile)
         case verify([SourceFile], from: Int)
     }
 
     enum Answer: Sendable {
         case opened(FileDescriptor)
-        /// So many bytes; after the last of the file it was checked, too.
+        /// So many bytes; after the last of the slice the file was checked, too.
         case read(Int, isChecked: Bool)
         case checked
         case verified
@@ -88,10 +89,10 @@ import WaybillCore
             switch request {
             case .open(let source):
                 return .opened(try disk.open(source))
-            case .read(let descriptor, let source, let offset, let count):
+            case .read(let descriptor, let source, let offset, let count, let end):
                 let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(count, buffer.count)])
                 let count = try unsafe disk.read(descriptor, source, into: room, at: offset)
-                let isLast = offset + Int64(count) == source.stamp.size
+                let isLast = offset + Int64(count) == end
                 // Here and now: it spares the reader one more wait.
                 if isLast { try disk.check(descriptor, source) }
                 return .read(count, isChecked: isLast)

@@ -22,6 +22,15 @@ package struct FileStamp: Sendable, Hashable {
         changed = Timestamp(seconds: status.st_ctim.tv_sec, nanoseconds: status.st_ctim.tv_nsec)
     }
 
+    /// The stamp of a file that only this process knows.
+    init(size: Int64) {
+        device = 0
+        inode = 0
+        self.size = size
+        modified = Timestamp(seconds: 0, nanoseconds: 0)
+        changed = modified
+    }
+
     /// How `later` differs from this stamp, or `nil` when nothing shows a difference.
     package func change(to later: FileStamp) -> SourceChange? {
         if later.device != device || later.inode != inode { return .replaced }

@@ -6,6 +6,16 @@ package struct SourceFile: Sendable {
     package let stamp: FileStamp
     /// The part it belongs to, for errors.
     package let place: PartPlace?
+    /// A file of our own that has no name, kept open: nobody else can change it, so nobody has to look again.
+    let held: FileDescriptor?
+
+    /// So many bytes of a file without a name.
+    init(holding descriptor: FileDescriptor, size: Int64, at place: PartPlace?) {
+        self.path = "a temporary file"
+        self.stamp = FileStamp(size: size)
+        self.place = place
+        self.held = descriptor
+    }
 
     /// Looks at a file: it must exist, be regular, and open for reading.
     ///
@@ -32,6 +42,26 @@ package struct SourceFile: Sendable {
         self.path = path
         self.stamp = FileStamp(status)
         self.place = place
+        self.held = nil
+    }
+
+    /// The first bytes of the file or, with `start`, some in its middle. To be called where waiting is allowed.
+    func prefix(_ most: Int, from start: Int64 = 0) throws(BodyError) -> [UInt8] {
+        let disk = DiskAccess()
+        let descriptor = try disk.open(self)
+        var bytes = [UInt8](repeating: 0, count: Int(min(stamp.size - start, Int64(most))))
+        var count = 0
+        while count < bytes.count {
+            let offset = start + Int64(count)
+            let read = unsafe bytes.withUnsafeMutableBytes { buffer in
+                Result { () throws(BodyError) in
+                    let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+                    return try unsafe disk.read(descriptor, self, into: room, at: offset)
+                }
+            }
+            count += try read.get()
+        }
+        return bytes
     }
 
     /// The error for a file that is not what it was.

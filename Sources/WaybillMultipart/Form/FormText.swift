@@ -23,19 +23,6 @@ enum FormText {
         return result
     }
 
-    /// Appends what stands between the quotes of a parameter: LF, CR and `"` escaped, nothing else. `%` stays as it
-    /// is: nobody would decode a `%25`.
-    static func appendEscaped(_ bytes: [UInt8], to block: inout [UInt8]) {
-        for byte in bytes {
-            switch byte {
-            case lineFeed: block += "%0A".utf8
-            case carriageReturn: block += "%0D".utf8
-            case UInt8(ascii: "\""): block += "%22".utf8
-            default: block.append(byte)
-            }
-        }
-    }
-
     /// The C0 controls and DEL.
     static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }
 

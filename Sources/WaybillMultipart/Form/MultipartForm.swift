@@ -6,14 +6,39 @@ import WaybillCore
 /// var form: MultipartForm = [.text("DOCTYPE", "ID"), .text("TOKEN", .secret(token))]
 /// form.append(.file("FILE", path: "front.jpg"))
 /// let body = try await form.prepared()
-/// print(body.contentLength, body.contentType)
+/// print(body.length ?? 0, body.boundary)
 /// ```
+///
+/// A dictionary literal makes fields of plain values, see ``FormFieldValue``; a closure makes a form with `if` and `for` in
+/// it, see ``MultipartFormBuilder``.
 ///
 /// Names are bytes to the wire: two names that Swift's `String` calls equal may be two fields, so nothing here is ever
 /// looked up or merged by name.
 public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
-    /// The parts, in the order in which they are sent.
+    /// The parts, in the order in which they are sent, unless ``order`` says otherwise.
     public var parts: [MultipartPart]
+    /// In which order the parts are sent.
+    public var order = PartOrder.asGiven
+    /// How names that are not plain are written.
+    public var compatibility = MultipartCompatibility.standard
+    /// What becomes of streams whose number of bytes nobody knows.
+    public var unknownLength = UnknownLength.spill
+    /// Where streams are kept until they are sent, and copies of them; `nil` is the folder that the environment variable
+    /// `TMPDIR` names, else `/tmp`. Often that is memory: choose a disk for large ones.
+    public var temporaryDirectory: String?
+    /// Which type belongs to which ending.
+    public var contentTypes = ContentTypeTable.standard
+    /// What the server takes. A form beyond it is refused before anything is sent.
+    public var limits: FormLimits?
+
+    /// The order of parts.
+    public enum PartOrder: Sendable, Hashable {
+        /// As they stand in ``MultipartForm/parts``.
+        case asGiven
+        /// Those with a file name behind all others, each group in its own order. Amazon S3 and Aliyun OSS ignore
+        /// fields that follow the file; servers that stream want to know the fields first.
+        case filesLast
+    }
 
     /// Makes a form of parts. A form without parts is sent as its closing line.
     public init(_ parts: [MultipartPart] = []) {
@@ -30,8 +55,13 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
         parts.append(part)
     }
 
-    /// Makes what can be sent: checks the grammar, makes the contents that have to be made, opens every file once to
-    /// know its size.
+    /// Adds parts at the end.
+    public mutating func append(contentsOf parts: some Sequence<MultipartPart>) {
+        self.parts.append(contentsOf: parts)
+    }
+
+    /// Makes what can be sent: checks the grammar, makes the contents that have to be made, reads streams of unknown length,
+    /// opens every file once to know its size.
     ///
     /// Files are closed again and opened when they are sent. A file that is by then another one, or was changed in any
     /// way that its size, its times or its number show, fails the sending with ``BodyError/Code/sourceChanged``, and the
@@ -39,25 +69,83 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
     /// older kernels), and one by a tool that sets the times back, on a file system without change times.
     ///
     /// Leave the boundary out, except where a test wants known bytes. It is looked for in texts, data and headers, not in
-    /// files.
+    /// files and streams.
     ///
     /// - Throws: ``BodyError`` naming the part to blame; ``BodyError/Code/cancelled`` when the task was cancelled.
-    /// - Complexity: memory for the texts and data of the form, none for files.
+    /// - Complexity: linear in the number of parts. Memory for the texts and data of the form, none for files.
     public func prepared(boundary: MultipartBoundary = .random()) async throws(BodyError) -> MultipartBody {
-        // All grammar first: no image is made for a form whose last name is empty.
+        try limits?.check(partCount: parts.count)
+        try checkGrammar(boundary)
+        let resolver = PartResolver(form: self)
+        var builder = BodyBuilder(boundary: boundary, compatibility: compatibility)
+        for index in order.indices(of: parts) {
+            guard !Task.isCancelled else { throw BodyError.taskCancelled }
+            let place = PartPlace(index: index, name: parts[index].name)
+            let (ready, content) = try await resolver.resolve(parts[index], at: place)
+            try builder.append(ready, content: content, at: place)
+            try limits?.check(totalBytes: builder.knownLength)
+        }
+        let body = builder.finish()
+        try limits?.check(totalBytes: body.segments.knownLength)
+        return body
+    }
+
+    // All grammar before any work: no image is made for a form whose last name is empty.
+    private func checkGrammar(_ boundary: MultipartBoundary) throws(BodyError) {
+        guard parts.contains(where: \.takesWork) else { return }
         for (index, part) in parts.enumerated() {
             _ = try PartHeader(
-                part, contentType: part.contentType, boundary: boundary,
+                part, contentType: part.contentType, boundary: boundary, compatibility: compatibility,
                 at: PartPlace(index: index, name: part.name))
         }
-        var builder = BodyBuilder(boundary: boundary)
+    }
+}
+
+extension MultipartForm.PartOrder {
+    func indices(of parts: [MultipartPart]) -> [Int] {
+        let all = Array(parts.indices)
+        switch self {
+        case .asGiven: return all
+        case .filesLast: return all.filter { parts[$0].fileName == nil } + all.filter { parts[$0].fileName != nil }
+        }
+    }
+}
+
+extension MultipartForm {
+    /// Holds the form against limits, before anything is made, read or sent.
+    ///
+    /// Texts, data and JSON are counted, files are looked at: their size and, if types are limited, their first bytes.
+    /// A stream counts with the length it states. What still has to be made, such as an image that will be made small,
+    /// counts nothing: set ``limits``, too, and ``prepared(boundary:)`` holds everything against them.
+    ///
+    /// - Throws: ``BodyError``, naming the part: ``BodyError/Code/partTooLarge``, ``BodyError/Code/formTooLarge``,
+    ///   ``BodyError/Code/tooManyParts``, ``BodyError/Code/typeNotAllowed``, or what is wrong with a file.
+    public func check(against limits: FormLimits) async throws(BodyError) {
+        try limits.check(partCount: parts.count)
+        var form = self
+        form.limits = limits
+        // The resolver needs what the form says of its parts, not the parts.
+        form.parts = []
+        let boundary = MultipartBoundary.random()
+        let resolver = PartResolver(form: form)
+        var total = Int64("--\(boundary)--\r\n".utf8.count)
         for (index, part) in parts.enumerated() {
             guard !Task.isCancelled else { throw BodyError.taskCancelled }
             let place = PartPlace(index: index, name: part.name)
-            let (ready, content) = try await part.resolved(at: place)
-            try builder.append(ready, content: content, at: place)
+            switch part.content {
+            case .preparing: break
+            case .stream(let stream):
+                let length = stream.length ?? 0
+                try limits.check(partBytes: length, at: place)
+                total += length
+            default:
+                let (ready, content) = try await resolver.resolve(part, at: place)
+                let header = try PartHeader(
+                    ready, contentType: ready.contentType, boundary: boundary, compatibility: compatibility, at: place)
+                total += Int64(header.bytes.count + FormText.lineBreak.count) + (content.count ?? 0)
+            }
+            try limits.check(totalBytes: total)
         }
-        return builder.finish()
     }
 }
 

@@ -14,15 +14,24 @@ public import WaybillCore
 ///
 /// Nothing is read or checked before ``MultipartForm/prepared(boundary:)``.
 public struct MultipartPart: Sendable {
-    /// The field name. On the wire its line breaks become `%0D%0A` and its quotes `%22`; a NUL is refused, because
-    /// servers written in C would see a shorter name.
+    /// The field name. On the wire its line breaks become `%0D%0A` and its quotes `%22`, unless
+    /// ``MultipartForm/compatibility`` says otherwise.
+    ///
+    /// A NUL is refused, here and in file names, because servers written in C would see a shorter name. Nothing else is:
+    /// `/`, `\` and `..` are sent as they stand, for some servers take keys such as `2026/front.jpg`, and a server has to
+    /// distrust a name anyway.
     public var name: String
     /// The file name, for parts that have one. Many servers take a part with a file name for a file and store it. One
     /// that ends in a backslash is misread by many of them.
+    ///
+    /// No path gets here by itself: file parts send the last component of theirs.
     public var fileName: String?
-    /// The content type. `nil` lets it follow from the file name, or else be `application/octet-stream`; a text part
-    /// without file name then sends none, as browsers do.
+    /// The content type. `nil` lets it follow from the file name, by ``MultipartForm/contentTypes``, or else be
+    /// `application/octet-stream`; a text part without file name then sends none, as browsers do.
     public var contentType: String?
+    /// Whether type and file name follow the bytes, when those begin as a known type does: a `front.png` that holds a JPEG
+    /// goes as `image/jpeg` and `front.jpg`. What is sent as a stream can't be looked at before.
+    public var followsContent = false
     /// More header lines, after `Content-Disposition` and `Content-Type`. RFC 7578 section 4.8 tells receivers to ignore
     /// them; they are here for the servers that don't.
     public var headers: [MultipartHeader]
@@ -66,9 +75,20 @@ public struct MultipartPart: Sendable {
         _ name: String, path: String, fileName: String? = nil, contentType: String? = nil
     ) -> MultipartPart {
         MultipartPart(
-            name, fileName: fileName ?? lastComponent(of: path),
-            contentType: contentType ?? (fileName.flatMap(ContentTypes.forFile) ?? ContentTypes.forFile(named: path)),
-            content: .file(path: path))
+            name, fileName: fileName ?? lastComponent(of: path), contentType: contentType,
+            content: .file(path: path, nil))
+    }
+
+    /// A part with some bytes of a file, counted from its beginning: a slice of a large upload, for example.
+    ///
+    /// The whole file must stay as it is until the upload ends. A range that goes beyond the file is refused by
+    /// ``MultipartForm/prepared(boundary:)`` with ``BodyError/Code/invalidRange``.
+    public static func file(
+        _ name: String, path: String, range: Range<Int64>, fileName: String? = nil, contentType: String? = nil
+    ) -> MultipartPart {
+        MultipartPart(
+            name, fileName: fileName ?? lastComponent(of: path), contentType: contentType,
+            content: .file(path: path, range))
     }
 
     /// A part with the bytes of the file at a `file:` URL. Another URL is refused by ``MultipartForm/prepared(boundary:)``
@@ -87,8 +107,14 @@ public struct MultipartPart: Sendable {
     /// A part with a value as JSON, type `application/json`, keys sorted so that the same value has the same bytes.
     ///
     /// The value is encoded by ``MultipartForm/prepared(boundary:)``, which throws ``BodyError/Code/encodingFailed``.
-    public static func json(_ name: String, _ value: some Encodable & Sendable) -> MultipartPart {
+    /// A value nested deeper than 64 levels, mostly one that contains itself, gives ``BodyError/Code/nestedTooDeep``.
+    /// An `encoder` of your own says how dates, keys and data are written.
+    public static func json(
+        _ name: String, _ value: some Encodable & Sendable, encoder: JSONEncoder? = nil
+    ) -> MultipartPart {
         let encode: @Sendable () throws -> [UInt8] = {
+            try FormFieldEncoder.checkDepth(of: value)
+            if let encoder { return Array(try encoder.encode(value)) }
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
             return Array(try encoder.encode(value))
@@ -101,6 +127,20 @@ public struct MultipartPart: Sendable {
         _ name: String, fileName: String? = nil, contentType: String? = nil, with preparation: any PartPreparing
     ) -> MultipartPart {
         MultipartPart(name, fileName: fileName, contentType: contentType, content: .preparing(preparation))
+    }
+
+    /// The part with one more header line.
+    public func header(_ name: String, _ value: String) -> MultipartPart {
+        var part = self
+        part.headers.append(MultipartHeader(name: name, value: value))
+        return part
+    }
+
+    /// The part, with ``followsContent`` set.
+    public func followingContent() -> MultipartPart {
+        var part = self
+        part.followsContent = true
+        return part
     }
 
     private static func lastComponent(of path: String) -> String {
@@ -117,10 +157,22 @@ package enum PartContent: Sendable {
     /// A text whose bytes are sent as they are, in whatever encoding.
     case rawText([UInt8], isSecret: Bool)
     case bytes([UInt8])
-    case file(path: String)
+    /// All of a file, or some of it.
+    case file(path: String, Range<Int64>?)
+    case stream(PartStream)
     case encoding(@Sendable () throws -> [UInt8])
     case preparing(any PartPreparing)
     case refused(BodyError.Code, String)
+}
+
+extension MultipartPart {
+    /// Whether its content has to be made, read or looked at before it can be sent.
+    var takesWork: Bool {
+        switch content {
+        case .text, .secret, .rawText, .bytes, .refused: false
+        case .file, .stream, .encoding, .preparing: true
+        }
+    }
 }
 
 extension MultipartPart: CustomStringConvertible, CustomReflectable {
@@ -134,7 +186,9 @@ extension MultipartPart: CustomStringConvertible, CustomReflectable {
         case .secret, .rawText(_, isSecret: true): words.append(Secret.placeholder)
         case .rawText(let bytes, isSecret: false): words.append("text of \(bytes.count) bytes")
         case .bytes(let bytes): words.append("\(bytes.count) bytes")
-        case .file(let path): words.append("file \(quoted(path))")
+        case .file(let path, nil): words.append("file \(quoted(path))")
+        case .file(let path, let range?): words.append("bytes \(range) of file \(quoted(path))")
+        case .stream(let stream): words.append(stream.length.map { "stream of \($0) bytes" } ?? "stream")
         case .encoding: words.append("JSON")
         case .preparing: words.append("to be prepared")
         case .refused(let code, _): words.append("\(code)")

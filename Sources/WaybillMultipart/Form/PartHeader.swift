@@ -10,17 +10,19 @@ struct PartHeader {
     let bytes: [UInt8]
 
     /// Writes the beginning of a part, without a `Content-Type` if that is `nil`.
-    init(_ part: MultipartPart, contentType: String?, boundary: MultipartBoundary, at place: PartPlace)
-        throws(BodyError)
-    {
+    init(
+        _ part: MultipartPart, contentType: String?, boundary: MultipartBoundary,
+        compatibility: MultipartCompatibility, at place: PartPlace
+    ) throws(BodyError) {
         try Self.check(part, contentType: contentType, at: place)
         var block: [UInt8] = Array("Content-Disposition: form-data; name=\"".utf8)
-        FormText.appendEscaped(FormText.withNormalLineBreaks(part.name), to: &block)
+        compatibility.appendEscaped(FormText.withNormalLineBreaks(part.name), to: &block)
         block.append(UInt8(ascii: "\""))
         if let fileName = part.fileName {
             block += "; filename=\"".utf8
-            FormText.appendEscaped(Array(fileName.utf8), to: &block)
+            compatibility.appendEscaped(Array(fileName.utf8), to: &block)
             block.append(UInt8(ascii: "\""))
+            compatibility.appendExtended(fileName, to: &block)
         }
         block += FormText.lineBreak
         if let contentType { block += "Content-Type: \(contentType)\r\n".utf8 }

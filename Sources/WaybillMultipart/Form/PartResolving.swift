@@ -1,34 +1,98 @@
+import Glibc
 import WaybillCore
 
 /// The content of a part when all work on it is done.
-enum ReadyContent {
+enum ReadyContent: Sendable {
     case bytes([UInt8])
-    case file(SourceFile)
-}
+    case file(FileSlice)
+    case stream(StreamSource)
 
-extension MultipartPart {
-    /// Makes the content, and the part with the names that fit it.
-    func resolved(at place: PartPlace) async throws(BodyError) -> (MultipartPart, ReadyContent) {
-        switch content {
-        case .text(let text): return (self, .bytes(FormText.withNormalLineBreaks(text)))
-        case .secret(let secret): return (self, .bytes(FormText.withNormalLineBreaks(secret.value)))
-        case .bytes(let bytes), .rawText(let bytes, _): return (self, .bytes(bytes))
-        case .file(let path): return (self, .file(try await Self.inspect(path, at: place)))
-        case .encoding(let encode):
-            do {
-                return (self, .bytes(try encode()))
-            } catch {
-                throw BodyError(.encodingFailed, "its value can't be encoded as JSON.", at: place, cause: error)
-            }
-        case .preparing(let preparation):
-            return try await resolved(preparation, at: place)
-        case .refused(let code, let message):
-            throw BodyError(code, message, at: place)
+    /// The number of bytes, or `nil` if nobody knows.
+    var count: Int64? {
+        switch self {
+        case .bytes(let bytes): Int64(bytes.count)
+        case .file(let slice): slice.count
+        case .stream(let stream): stream.length
         }
     }
 
-    private func resolved(
-        _ preparation: any PartPreparing, at place: PartPlace
+    /// The first bytes, for a look at what they are; `nil` for those of a stream.
+    func beginning() async throws(BodyError) -> [UInt8]? {
+        switch self {
+        case .bytes(let bytes): return Array(bytes.prefix(MagicBytes.needed))
+        case .stream: return nil
+        case .file(let slice):
+            let count = Int(min(Int64(MagicBytes.needed), slice.count))
+            return try await ReaderPool.shared.run { () throws(BodyError) in
+                try slice.source.prefix(count, from: slice.range.lowerBound)
+            }
+        }
+    }
+}
+
+/// What of a form says how its parts are made.
+struct PartResolver {
+    let form: MultipartForm
+
+    /// Makes the content of a part, and the part with the names and the type that fit it.
+    func resolve(_ part: MultipartPart, at place: PartPlace) async throws(BodyError) -> (MultipartPart, ReadyContent) {
+        var (part, content) = try await made(part, at: place)
+        if part.followsContent, let beginning = try await content.beginning() {
+            part.follow(MagicBytes.type(of: beginning), form.contentTypes)
+        }
+        if part.contentType == nil { part.contentType = part.toldType(form.contentTypes) }
+        try await check(part, content, at: place)
+        return (part, content)
+    }
+
+    private func made(
+        _ original: MultipartPart, at place: PartPlace
+    ) async throws(BodyError) -> (MultipartPart, ReadyContent) {
+        switch original.content {
+        case .text(let text): return (original, .bytes(FormText.withNormalLineBreaks(text)))
+        case .secret(let secret): return (original, .bytes(FormText.withNormalLineBreaks(secret.value)))
+        case .bytes(let bytes), .rawText(let bytes, _): return (original, .bytes(bytes))
+        case .file(let path, let range):
+            return (original, .file(try await Self.inspect(path, range, at: place)))
+        case .stream(let stream): return (original, try await ready(stream, at: place))
+        case .encoding(let encode):
+            do {
+                return (original, .bytes(try encode()))
+            } catch let error as BodyError where error.code == .nestedTooDeep {
+                throw BodyError(error.code, error.message, at: place)
+            } catch {
+                throw BodyError(.encodingFailed, "its value can't be encoded as JSON.", at: place, cause: error)
+            }
+        case .preparing(let preparation): return try await prepared(original, by: preparation, at: place)
+        case .refused(let code, let message): throw BodyError(code, message, at: place)
+        }
+    }
+
+    private func ready(_ stream: PartStream, at place: PartPlace) async throws(BodyError) -> ReadyContent {
+        if let length = stream.length, length < 0 {
+            throw BodyError(.unknownLength, "a stream can't have \(length) bytes.", at: place)
+        }
+        let directory = form.temporaryDirectory
+        switch (stream.length, form.unknownLength.choice) {
+        case (nil, .fail):
+            throw BodyError(
+                .unknownLength,
+                "it is a stream of unknown length, which this form doesn't send. Say its length, or set unknownLength.",
+                at: place)
+        case (nil, .spill(let threshold)):
+            let spill = StreamSpill(threshold: threshold, at: place) { () throws(BodyError) in
+                try SpillFile(in: directory, at: place)
+            }
+            return try await spill.read(stream.origin.pump(at: place))
+        default:
+            return .stream(
+                StreamSource(
+                    stream.origin, length: stream.length, replay: stream.replay, directory: directory, at: place))
+        }
+    }
+
+    private func prepared(
+        _ original: MultipartPart, by preparation: any PartPreparing, at place: PartPlace
     ) async throws(BodyError) -> (MultipartPart, ReadyContent) {
         let made: PreparedPart
         do {
@@ -38,27 +102,71 @@ extension MultipartPart {
         } catch {
             throw BodyError(.preparationFailed, "its content can't be made: \(error)", at: place, cause: error)
         }
-        var part = self
-        part.contentType = made.contentType ?? contentType
-        part.fileName = made.fileName ?? fileName
+        var part = original
+        part.contentType = made.contentType ?? original.contentType
+        part.fileName = made.fileName ?? original.fileName
         switch made.content {
         case .bytes(let bytes): return (part, .bytes(bytes))
-        case .file(let path): return (part, .file(try await Self.inspect(path, at: place)))
+        case .file(let path): return (part, .file(try await Self.inspect(path, nil, at: place)))
         }
     }
 
-    private static func inspect(_ path: String, at place: PartPlace) async throws(BodyError) -> SourceFile {
+    private func check(_ part: MultipartPart, _ content: ReadyContent, at place: PartPlace) async throws(BodyError) {
+        guard let limits = form.limits else { return }
+        if let count = content.count {
+            try limits.check(partBytes: count, at: place)
+        } else if limits.maxPartBytes != nil || limits.maxTotalBytes != nil {
+            throw BodyError(
+                .unknownLength,
+                "nobody knows how many bytes it has, and the form has limits. Read it first: UnknownLength.spill.",
+                at: place)
+        }
+        if limits.allowedTypes != nil, part.fileName != nil {
+            try limits.check(
+                beginning: try await content.beginning(), contentType: part.contentType, at: place)
+        }
+    }
+
+    static func inspect(
+        _ path: String, _ range: Range<Int64>?, at place: PartPlace
+    ) async throws(BodyError) -> FileSlice {
         // On the pool: opening may wait for a disk or a network, and a task must not keep others waiting.
-        try await ReaderPool.shared.run { () throws(BodyError) in try SourceFile(inspecting: path, at: place) }
+        try await ReaderPool.shared.run { () throws(BodyError) in
+            let source = try SourceFile(inspecting: path, at: place)
+            return if let range { try FileSlice(source, range: range) } else { FileSlice(source) }
+        }
+    }
+}
+
+extension MultipartPart {
+    /// The type that names tell, or `nil` for none: that of the file name, else of the path, else unknown; texts need
+    /// none.
+    func toldType(_ table: ContentTypeTable) -> String? {
+        if let type = fileName.flatMap(table.type) { return type }
+        switch content {
+        case .file(let path, _): return table.type(forFile: path) ?? ContentTypeTable.unknown
+        case .text, .secret, .rawText: return fileName == nil ? nil : ContentTypeTable.unknown
+        default: return ContentTypeTable.unknown
+        }
     }
 
-    /// The type to send, or `nil` for none: said, else told by the file name, else unknown; texts need none.
-    func effectiveContentType(of content: ReadyContent) -> String? {
-        if let contentType { return contentType }
-        if let fileName { return ContentTypes.forFile(named: fileName) ?? ContentTypes.unknown }
-        switch self.content {
-        case .text, .secret, .rawText: return nil
-        default: return ContentTypes.unknown
+    /// Lets type and ending say what the bytes are. A name that says so already stays as it is.
+    mutating func follow(_ type: String?, _ table: ContentTypeTable) {
+        guard let type else { return }
+        let said = contentType.map(MagicBytes.essence)
+        if said.map({ MagicBytes.sharesContainer($0, with: type) }) != true { contentType = nil }
+        guard let name = fileName else {
+            contentType = contentType ?? type
+            return
         }
+        if let told = table.type(forFile: name), MagicBytes.sharesContainer(told, with: type) {
+            contentType = contentType ?? told
+            return
+        }
+        contentType = contentType ?? type
+        guard let ending = MagicBytes.ending(for: type) else { return }
+        // Only an ending that names a type goes: "scan.2024" becomes "scan.2024.jpg".
+        let old = ContentTypeTable.ending(of: name).flatMap { table[String($0)] == nil ? nil : $0 }
+        fileName = (old.map { String(name[..<$0.startIndex]) } ?? name + ".") + ending
     }
 }

@@ -90,3 +90,25 @@ import WaybillCore
         #expect(try directory.list() == ["a.jpg"])
     }
 }
+
+extension ChunksTests {
+    @Test(arguments: [1, 1_000, 65_536, 100_000, 1_000_000])
+    func `chunks of a size have exactly that size, apart from the last`(size: Int) async throws {
+        let directory = try TemporaryDirectory()
+        let path = try directory.file("a.bin", pattern(size == 1 ? 300 : 150_000))
+        let stream = CountedStream(chunks: (0..<50).map { pattern($0 * 7 % 50) })
+        let body = try await MultipartForm([
+            .text("t", "v"), .file("f", path: path),
+            .stream("s", length: nil) { CountedStream(chunks: stream.chunks) },
+        ]).prepared()
+        let expected = try await allBytes(of: body)
+        var sizes: [Int] = []
+        var bytes: [UInt8] = []
+        for try await chunk in body.chunks(ofSize: size) {
+            sizes.append(chunk.count)
+            bytes += chunk
+        }
+        #expect(bytes == expected)
+        #expect(sizes.dropLast().allSatisfy { $0 == size } && (1...size).contains(sizes.last ?? 0))
+    }
+}

@@ -94,7 +94,7 @@ private func roundTripViolation(of record: ParserRecord) async -> String? {
         let body = try await form.prepared(boundary: MultipartBoundary(boundary))
         for try await chunk in body.chunks { encoded += chunk }
         if body.contentLength != Int64(encoded.count) {
-            return "\(encoded.count) bytes, \(body.contentLength) promised"
+            return "\(encoded.count) bytes, \(body.contentLength ?? -1) promised"
         }
     } catch {
         return refusals.contains(error.code) ? nil : "encoding failed: \(error)"

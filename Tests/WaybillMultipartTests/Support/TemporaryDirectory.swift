@@ -26,6 +26,13 @@ import Glibc
         return file
     }
 
+    /// A file of so many zeros that takes no room on the disk.
+    func sparse(_ name: String, _ size: Int) throws -> String {
+        let path = try file(name, [])
+        guard unsafe truncate(path, off_t(size)) == 0 else { throw Failure(what: "truncate \(path)", number: errno) }
+        return path
+    }
+
     func append(_ bytes: [UInt8], to file: String) throws {
         try write(bytes, to: file, flags: O_WRONLY | O_APPEND)
     }
@@ -89,4 +96,40 @@ func openDescriptors(onAnyOf paths: Set<String>) -> Int {
         }
     }
     return count
+}
+
+/// How many descriptors of this process are open on files in a folder, files without a name included.
+func openDescriptors(under folder: String) -> Int {
+    var count = 0
+    guard let directory = unsafe opendir("/proc/self/fd") else { return -1 }
+    defer { unsafe closedir(directory) }
+    while let entry = unsafe readdir(directory) {
+        let path = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { name in
+            unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { target in
+                let length = unsafe readlinkat(
+                    dirfd(directory), name.bindMemory(to: CChar.self).baseAddress!, target.baseAddress!, 512)
+                let bytes = unsafe UnsafeRawBufferPointer(target).prefix(max(0, length))
+                return unsafe String(decoding: bytes, as: UTF8.self)
+            }
+        }
+        if path.hasPrefix(folder + "/") { count += 1 }
+    }
+    return count
+}
+
+/// What the system says of an open file.
+func facts(of descriptor: Int32) -> (links: Int, mode: UInt32, size: Int64) {
+    var status = stat()
+    unsafe fstat(descriptor, &status)
+    return (Int(status.st_nlink), status.st_mode & 0o777, Int64(status.st_size))
+}
+
+/// Whether no file in a folder is open any more, within ten seconds: a thread of the pool may hold one for a moment after
+/// it has answered.
+func areDescriptorsGone(under folder: String) async -> Bool {
+    for _ in 0..<1_000 {
+        if openDescriptors(under: folder) == 0 { return true }
+        try? await Task.sleep(for: .milliseconds(10))
+    }
+    return false
 }

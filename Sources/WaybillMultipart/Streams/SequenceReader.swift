@@ -2,21 +2,31 @@ import WaybillCore
 
 /// Hands out the chunks of a stream and counts them against the declared length.
 final class SequenceReader: BodyReader {
+    /// Sets the stream going, if it does not run yet.
+    typealias Start = () -> Task<Void, Never>?
+
     private let length: Int64?
     private let slot: ChunkSlot
-    private let pump: OneShotPump.Run
+    private let place: PartPlace?
+    private let start: Start
+    private var isStarted = false
     private var task: Task<Void, Never>?
 
     private var chunk: [UInt8] = []
     private var offset = 0
-    private var received: Int64 = 0
+    private var received: Int64
     private var hasEnded = false
     private var failure: BodyError?
 
-    init(length: Int64?, slot: ChunkSlot, pump: @escaping OneShotPump.Run) {
+    /// Makes a reader of a stream of which `received` bytes came another way.
+    init(
+        length: Int64?, received: Int64 = 0, slot: ChunkSlot, at place: PartPlace?, start: @escaping Start
+    ) {
         self.length = length
+        self.received = received
         self.slot = slot
-        self.pump = pump
+        self.place = place
+        self.start = start
     }
 
     deinit {
@@ -42,6 +52,18 @@ final class SequenceReader: BodyReader {
         }
     }
 
+    /// Whether the bytes received so far may leave: they are not all that was declared, or the stream ended with them.
+    func mayCompleteBody() throws(BodyError) -> Bool {
+        if let failure { throw failure }
+        do throws(BodyError) {
+            if isLastChunk { try refill() }
+        } catch {
+            failure = error
+            throw error
+        }
+        return hasEnded || !isLastChunk
+    }
+
     func close() {
         failure = BodyError(.readerClosed, "A reader was used after it was closed. Make a new one.")
         task?.cancel()
@@ -50,10 +72,9 @@ final class SequenceReader: BodyReader {
     }
 
     private func startIfNeeded() {
-        guard task == nil else { return }
-        let pump = pump
-        let slot = slot
-        task = Task { await pump(slot) }
+        guard !isStarted else { return }
+        isStarted = true
+        task = start()
     }
 
     /// Takes the next chunk when the last one is used up, and looks for the end when only the end is missing.
@@ -67,7 +88,8 @@ final class SequenceReader: BodyReader {
             if let length, received > length {
                 throw BodyError(
                     .tooManyBytes,
-                    "The stream gave at least \(received) bytes, \(length) were declared. The body was not completed.")
+                    "the stream gave at least \(received) bytes, \(length) were declared. The body was not completed.",
+                    at: place)
             }
             chunk = next
             offset = 0
@@ -77,15 +99,12 @@ final class SequenceReader: BodyReader {
     }
 
     private func end(_ error: (any Error)?) throws(BodyError) {
-        if let error {
-            throw BodyError(
-                .streamFailed, "The stream failed after \(received) bytes: \(error). The body was not completed.",
-                cause: error)
-        }
+        if let error { throw BodyError.stream(error, after: received, at: place) }
         if let length, received < length {
             throw BodyError(
                 .tooFewBytes,
-                "The stream ended after \(received) bytes, \(length) were declared. The body was not completed.")
+                "the stream ended after \(received) bytes, \(length) were declared. The body was not completed.",
+                at: place)
         }
         hasEnded = true
     }

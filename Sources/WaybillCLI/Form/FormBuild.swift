@@ -1,0 +1,58 @@
+import Waybill
+
+/// Makes the bytes of a form and puts them somewhere, chunk by chunk.
+struct FormBuild: Sendable {
+    /// Where the bytes go.
+    enum Target: Sendable {
+        case standardOutput
+        case file(path: String, replaces: Bool)
+        /// No bytes: what people can read of them, on standard output.
+        case preview
+    }
+
+    let form: MultipartForm
+    let boundary: String?
+
+    /// Does it; answers with what went wrong.
+    func run(into target: Target) async -> CommandFailure? {
+        do {
+            // Made before the work, which may take seconds, so that a wrong name is known at once.
+            var file: NewFile?
+            if case .file(let path, let replaces) = target { file = try NewFile(path, replaces: replaces) }
+            let boundary = try boundary.map { (text) throws(BodyError) in try MultipartBoundary(text) }
+            let body = try await form.prepared(boundary: boundary ?? .random())
+            try await write(body, to: target, file)
+            return nil
+        } catch let failure as CommandFailure {
+            return failure
+        } catch {
+            return Self.failure(error)
+        }
+    }
+
+    private func write(_ body: MultipartBody, to target: Target, _ file: NewFile?) async throws {
+        switch target {
+        case .preview: try StandardOutput.write(Array(body.preview().utf8))
+        case .standardOutput:
+            tell(body)
+            for try await chunk in body.chunks { try StandardOutput.write(chunk) }
+        case .file:
+            for try await chunk in body.chunks { try file?.append(chunk) }
+            try file?.commit()
+            tell(body)
+        }
+    }
+
+    private func tell(_ body: MultipartBody) {
+        if let type = body.contentType { Console.standard.line("Content-Type: \(type)") }
+        if let length = body.contentLength { Console.standard.line("Content-Length: \(length)") }
+    }
+
+    /// The session's words for what went wrong with a body: the innermost error that explains something.
+    private static func failure(_ error: any Error) -> CommandFailure {
+        let error = UploadError(preparing: error)
+        return CommandFailure(
+            code: CommandFailure.Code(error.code.description), exit: Exit(error, signal: Interrupt.signal),
+            message: "\(error.code): \(error.message)")
+    }
+}

@@ -1,0 +1,147 @@
+import FoundationEssentials
+import WaybillCore
+
+/// Where an encoder puts the fields it meets, in the order in which it meets them.
+final class FieldOutput {
+    /// A value nested deeper contains itself, as far as a form is concerned.
+    static let deepest = 64
+    // How often one encoder may be asked for a container. Types with ancestors ask a few times; one that hands its
+    // encoder to itself asks for ever.
+    static let mostContainers = 256
+
+    private(set) var parts: [MultipartPart] = []
+    /// How values are written; `nil` only counts how deep they get.
+    let settings: FormFieldEncoder?
+
+    init(_ settings: FormFieldEncoder?) {
+        self.settings = settings
+    }
+
+    /// Encodes any value.
+    func encode(
+        _ value: some Encodable, named name: String, at path: [any CodingKey], depth: Int, isSecret: Bool
+    ) throws {
+        guard depth <= Self.deepest else { throw Self.tooDeep(path) }
+        switch value {
+        case let date as Date where !isDeferred: try put(text(of: date), named: name, at: path, isSecret)
+        case let data as Data: try put(data, named: name, at: path, isSecret)
+        case let url as URL: try put(url.absoluteString, named: name, at: path, isSecret)
+        case let number as Decimal: try put(number.description, named: name, at: path, isSecret)
+        case let entries as any TextKeyed:
+            for (key, value) in entries.sortedEntries {
+                try encode(
+                    value, named: member(key, of: name, isData: true), at: path + [FieldKey(key)], depth: depth + 1,
+                    isSecret: isSecret)
+            }
+        default: try value.encode(to: FieldEncoder(self, named: name, at: path, depth: depth, isSecret: isSecret))
+        }
+    }
+
+    func put(_ text: String, named name: String, at path: [any CodingKey], _ isSecret: Bool) throws {
+        guard settings != nil else { return }
+        guard let first = path.first, !name.utf8.isEmpty, !FieldKey.isElement(first) else {
+            throw BodyError(
+                .encodingFailed, "A value without a name can't become fields. Encode a struct or a dictionary.")
+        }
+        parts.append(isSecret ? .text(name, .secret(text)) : .text(name, text))
+    }
+
+    func putNil(named name: String, at path: [any CodingKey]) throws {
+        switch settings?.nils {
+        case .leftOut, nil: break
+        case .empty: try put("", named: name, at: path, false)
+        case .null: try put("null", named: name, at: path, false)
+        }
+    }
+
+    func member(_ key: String, of name: String, isData: Bool = false) -> String {
+        guard let settings else { return key }
+        return settings.style.member(isData ? key : settings.keys.name(for: key), of: name)
+    }
+
+    func element(_ index: Int, of name: String) -> String { settings?.style.element(index, of: name) ?? name }
+
+    func text(of value: Bool) -> String {
+        switch settings?.bools {
+        case .digits: value ? "1" : "0"
+        case .custom(let write): write(value)
+        case .words, nil: value ? "true" : "false"
+        }
+    }
+
+    func text(of value: some BinaryFloatingPoint & CustomStringConvertible, at path: [any CodingKey]) throws -> String {
+        guard value.isFinite || settings == nil else {
+            throw BodyError(.encodingFailed, "\(Self.description(of: path)) is \(value), which is no number.")
+        }
+        return value.description
+    }
+
+    static func tooDeep(_ path: [any CodingKey]) -> BodyError {
+        BodyError(
+            .nestedTooDeep,
+            "the value is nested deeper than \(deepest) levels, at \(description(of: Array(path.prefix(6))))…; does it "
+                + "contain itself?")
+    }
+
+    private static func description(of path: [any CodingKey]) -> String {
+        quoted(path.map(\.stringValue).joined(separator: "."))
+    }
+
+    private var isDeferred: Bool {
+        if case .deferredToDate = settings?.dates { return true }
+        return false
+    }
+
+    private func text(of date: Date) -> String {
+        switch settings?.dates {
+        case .secondsSince1970:
+            let seconds = date.timeIntervalSince1970
+            return Int64(exactly: seconds).map(String.init) ?? String(seconds)
+        case .millisecondsSince1970:
+            return Int64(exactly: (date.timeIntervalSince1970 * 1_000).rounded()).map(String.init) ?? ""
+        case .custom(let write): return write(date)
+        case .iso8601, .deferredToDate, nil: return date.formatted(.iso8601)
+        }
+    }
+
+    private func put(_ data: Data, named name: String, at path: [any CodingKey], _ isSecret: Bool) throws {
+        switch settings?.data {
+        case .part where !name.utf8.isEmpty: parts.append(.data(name, data))
+        case .custom(let write): try put(write(data), named: name, at: path, isSecret)
+        case .base64, .part, nil: try put(data.base64EncodedString(), named: name, at: path, isSecret)
+        }
+    }
+}
+
+/// A dictionary whose keys are texts: its keys are data, and it has no order of its own.
+private protocol TextKeyed {
+    var sortedEntries: [(key: String, value: any Encodable)] { get }
+}
+
+extension Dictionary: TextKeyed where Key == String, Value: Encodable {
+    fileprivate var sortedEntries: [(key: String, value: any Encodable)] {
+        sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { (key: $0.key, value: $0.value) }
+    }
+}
+
+/// A key made on the way.
+struct FieldKey: CodingKey {
+    let stringValue: String
+    let intValue: Int?
+
+    init(_ text: String) {
+        stringValue = text
+        intValue = nil
+    }
+
+    init(index: Int) {
+        stringValue = String(index)
+        intValue = index
+    }
+
+    /// Whether a key is the place of an element in a list.
+    static func isElement(_ key: any CodingKey) -> Bool { key is FieldKey && key.intValue != nil }
+
+    init?(stringValue: String) { self.init(stringValue) }
+    init?(intValue: Int) { self.init(index: intValue) }
+}

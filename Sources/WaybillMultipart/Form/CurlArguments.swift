@@ -1,0 +1,162 @@
+import WaybillCore
+
+/// What to say to curl(1), so that it sends the same parts.
+struct CurlArguments {
+    /// The words, ready for a shell: an option and its value each.
+    private(set) var lines: [String] = []
+    /// What curl can't be told.
+    private(set) var remarks: [String] = []
+
+    init(_ form: MultipartForm) {
+        if form.compatibility.escaping == .backslash { lines.append("--form-escape") }
+        if form.compatibility.escaping == .percent || form.compatibility.addsExtendedFileName {
+            remarks.append("curl writes names that are not plain as browsers do, not as this form does")
+        }
+        for index in form.order.indices(of: form.parts) {
+            let place = PartPlace(index: index, name: form.parts[index].name)
+            if form.parts[index].name.utf8.contains(UInt8(ascii: "=")) {
+                remarks.append("\(place) is missing: curl takes no name with a =")
+            } else {
+                add(form.parts[index], form, at: place)
+            }
+        }
+    }
+
+    private mutating func add(_ part: MultipartPart, _ form: MultipartForm, at place: PartPlace) {
+        if part.followsContent {
+            remarks.append("\(place) has a type and a name that follow its bytes; curl takes those of the path")
+        }
+        var part = part
+        part.contentType = part.contentType ?? part.toldType(form.contentTypes)
+        let isPlain = part.fileName == nil && part.contentType == nil && part.headers.isEmpty
+        switch part.content {
+        case .text(let text) where isPlain:
+            string(part, String(decoding: FormText.withNormalLineBreaks(text), as: UTF8.self), at: place)
+        case .secret where isPlain, .rawText(_, isSecret: true) where isPlain:
+            string(part, Secret.placeholder, at: place)
+        case .rawText(let bytes, isSecret: false) where isPlain: string(part, bytes, at: place)
+        case .text(let text):
+            value(part, String(decoding: FormText.withNormalLineBreaks(text), as: UTF8.self), at: place)
+        case .secret, .rawText(_, isSecret: true): value(part, Secret.placeholder, at: place)
+        case .rawText(let bytes, isSecret: false): value(part, bytes, at: place)
+        case .encoding(let encode):
+            guard let bytes = try? encode() else {
+                return remarks.append("\(place) is missing: its value can't be encoded")
+            }
+            value(part, bytes, at: place)
+        case .file(let path, nil):
+            guard !path.utf8.contains(0) else { return remarks.append("\(place) is missing: its path holds a NUL") }
+            line(part, "@\(Self.inQuotes(path))")
+        case .file(let path, let range?):
+            line(part, "@\(Self.inQuotes(path))")
+            remarks.append(
+                "\(place) is bytes \(range.lowerBound)..<\(range.upperBound) of its file; curl sends all of it")
+        case .bytes(let bytes): stand(part, "\(bytes.count) bytes from memory", at: place)
+        case .stream: stand(part, "a stream", at: place)
+        case .preparing: stand(part, "made before it is sent", at: place)
+        case .refused: remarks.append("\(place) is missing: it can't be sent")
+        }
+    }
+
+    /// A text in which no character is special to curl.
+    private mutating func string(_ part: MultipartPart, _ bytes: [UInt8], at place: PartPlace) {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            return remarks.append("\(place) is missing: its text is no UTF-8")
+        }
+        string(part, text, at: place)
+    }
+
+    private mutating func string(_ part: MultipartPart, _ text: String, at place: PartPlace) {
+        guard !text.utf8.contains(0), !part.name.utf8.contains(0) else {
+            return remarks.append("\(place) is missing: no command line can hold a NUL")
+        }
+        lines.append("--form-string \(ShellWord.quoted("\(Self.name(of: part))=\(text)"))")
+    }
+
+    private mutating func value(_ part: MultipartPart, _ bytes: [UInt8], at place: PartPlace) {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            return remarks.append("\(place) is missing: its text is no UTF-8")
+        }
+        value(part, text, at: place)
+    }
+
+    private mutating func value(_ part: MultipartPart, _ text: String, at place: PartPlace) {
+        guard !text.utf8.contains(0) else {
+            return remarks.append("\(place) is missing: no command line can hold a NUL")
+        }
+        line(part, Self.inQuotes(text))
+    }
+
+    /// What only the program has: curl gets a file of a name that says so.
+    private mutating func stand(_ part: MultipartPart, _ what: String, at place: PartPlace) {
+        var named = part
+        named.fileName = part.fileName ?? "data"
+        line(named, "@\(Self.inQuotes("<\(what)>"))")
+        remarks.append("\(place) is \(what): put a file in its place")
+    }
+
+    private mutating func line(_ part: MultipartPart, _ content: String) {
+        var word = "\(Self.name(of: part))=\(content)"
+        if let type = part.contentType { word += ";type=\(type)" }
+        if let fileName = part.fileName { word += ";filename=\(Self.inQuotes(fileName))" }
+        for header in part.headers { word += ";headers=\(Self.inQuotes("\(header.name): \(header.value)"))" }
+        lines.append("-F \(ShellWord.quoted(word))")
+    }
+
+    // curl escapes the line breaks of a name, but makes them no CRLF.
+    private static func name(of part: MultipartPart) -> String {
+        String(decoding: FormText.withNormalLineBreaks(part.name), as: UTF8.self)
+    }
+
+    /// In double quotes curl reads everything as it stands, but for `\"` and `\\`.
+    private static func inQuotes(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            if scalar == "\"" || scalar == "\\" { result += "\\" }
+            result.unicodeScalars.append(scalar)
+        }
+        return result + "\""
+    }
+}
+
+/// Words for a shell.
+package enum ShellWord {
+    /// A text as one word. In single quotes; where control characters or marks of direction are in it, as `$'…'`, which
+    /// bash, ksh, zsh and POSIX since 2024 read, so that what is printed is one line and does nothing to a terminal.
+    package static func quoted(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isHidden) else {
+            return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
+        }
+        var word = "$'"
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "'", "\\": word += "\\\(scalar)"
+            case "\n": word += "\\n"
+            case "\r": word += "\\r"
+            case _ where isHidden(scalar):
+                // Byte by byte, three digits each: what follows can't be taken for a fourth.
+                for byte in String(scalar).utf8 {
+                    let digits = String(byte, radix: 8)
+                    word += "\\" + String(repeating: "0", count: 3 - digits.utf8.count) + digits
+                }
+            default: word.unicodeScalars.append(scalar)
+            }
+        }
+        return word + "'"
+    }
+
+    private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
+    }
+}
+
+extension MultipartForm {
+    /// The `-F` and `--form-string` words of this form, and remarks on what curl can't be told.
+    package var curlArguments: (lines: [String], remarks: [String]) {
+        let arguments = CurlArguments(self)
+        return (arguments.lines, arguments.remarks)
+    }
+}

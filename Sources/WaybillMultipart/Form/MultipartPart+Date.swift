@@ -1,0 +1,36 @@
+public import FoundationEssentials
+
+extension MultipartPart {
+    /// A part with bytes from memory, named after a moment: `20261121143950.jpg`.
+    ///
+    /// ```swift
+    /// .data("FILE", photo, named: .now, in: TimeZone(secondsFromGMT: 8 * 3600)!)
+    /// ```
+    ///
+    /// That is what older upload helpers called what had no name. The name has the digits of year, month, day, hour, minute
+    /// and second in the time zone, and the ending that belongs to the content type; without one, to the bytes; `dat` if
+    /// these tell nothing. Two parts of one second have the same name.
+    public static func data(
+        _ name: String, _ bytes: some Sequence<UInt8>, named date: Date, in timeZone: TimeZone,
+        contentType: String? = nil
+    ) -> MultipartPart {
+        let bytes = Array(bytes)
+        let type = contentType.map(MagicBytes.essence) ?? MagicBytes.type(of: Array(bytes.prefix(MagicBytes.needed)))
+        let ending = type.flatMap(MagicBytes.ending) ?? type.flatMap(ContentTypeTable.standardEnding) ?? "dat"
+        return .data(
+            name, bytes, fileName: "\(digits(of: date, in: timeZone)).\(ending)", contentType: contentType ?? type)
+    }
+
+    /// `yyyyMMddHHmmss`, by the Gregorian calendar whatever calendar the user lives by.
+    static func digits(of date: Date, in timeZone: TimeZone) -> String {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = timeZone
+        let parts = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second], from: date)
+        func padded(_ number: Int?, _ width: Int) -> String {
+            let text = String(number ?? 0)
+            return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
+        }
+        return padded(parts.year, 4) + padded(parts.month, 2) + padded(parts.day, 2) + padded(parts.hour, 2)
+            + padded(parts.minute, 2) + padded(parts.second, 2)
+    }
+}

@@ -1,0 +1,204 @@
+import WaybillCore
+
+/// A stream that can be walked through once, and a copy on the disk of all that was read of it.
+///
+/// One task pulls the stream for as long as the body lives, only ever for the reader of the current attempt. Each chunk
+/// is written to the copy before it is handed on. A reader that comes later first repeats the copy and then gets the
+/// chunks that follow; so whatever happens to an attempt, no byte is lost and none is asked for twice.
+final class CopiedStream: Sendable {
+    private let core: Core
+
+    init(_ origin: StreamOrigin, directory: String?, at place: PartPlace?) {
+        core = Core(origin, directory: directory, at: place)
+    }
+
+    deinit {
+        core.abandon()
+    }
+
+    /// Makes a slot the place where new chunks go.
+    ///
+    /// - Returns: What was read before, which the reader has to repeat first; `nil` if nothing was.
+    func attach(_ slot: ChunkSlot) -> SourceFile? { core.attach(slot) }
+
+    // Apart from the handle above, so that the task does not keep alive what ends it.
+    private final class Core: Sendable {
+        private struct State: Sendable {
+            var file: SpillFile?
+            var written: Int64 = 0
+            var reader: ChunkSlot?
+            var isStarted = false
+            var isAbandoned = false
+            var end: End?
+            var task: Task<Void, Never>?
+            var sleeper: CheckedContinuation<Void, Never>?
+        }
+
+        private struct End: Sendable {
+            let error: (any Error)?
+        }
+
+        private let origin: StreamOrigin
+        private let directory: String?
+        private let place: PartPlace?
+        private let state = Locked(State())
+
+        init(_ origin: StreamOrigin, directory: String?, at place: PartPlace?) {
+            self.origin = origin
+            self.directory = directory
+            self.place = place
+        }
+
+        func attach(_ slot: ChunkSlot) -> SourceFile? {
+            let (before, end, sleeper, isFirst, previous) = state.withLock { state in
+                let previous = state.reader
+                state.reader = slot
+                let isFirst = !state.isStarted
+                state.isStarted = true
+                return (state.file?.source(state.written), state.end, state.sleeper.take(), isFirst, previous)
+            }
+            // One attempt at a time: whoever reads on with the reader of an earlier one learns that it is over.
+            previous?.end(BodyError(.readerClosed, "A later reader has taken over this stream."))
+            previous?.close()
+            if let end { slot.end(end.error) }
+            sleeper?.resume()
+            if isFirst {
+                let task = Task { await pull() }
+                let isAbandoned = state.withLock { state in
+                    state.task = task
+                    return state.isAbandoned
+                }
+                if isAbandoned { task.cancel() }
+            }
+            return before
+        }
+
+        func abandon() {
+            let (task, reader, sleeper) = state.withLock { state in
+                state.isAbandoned = true
+                return (state.task, state.reader, state.sleeper.take())
+            }
+            task?.cancel()
+            reader?.close()
+            sleeper?.resume()
+        }
+
+        private func pull() async {
+            var failure: (any Error)?
+            do {
+                let pump = try origin.pump(at: place)
+                try await pump { await self.take($0) }
+            } catch {
+                failure = error
+            }
+            let last = End(error: failure)
+            let (reader, end) = state.withLock { state in
+                // What kept the copy from being written goes before the end that this brought the stream.
+                let end = state.end ?? last
+                state.end = end
+                return (state.reader, end)
+            }
+            reader?.end(end.error)
+        }
+
+        /// Copies a chunk, hands it to the reader of the moment, and waits until somebody wants the next.
+        private func take(_ chunk: [UInt8]) async -> Bool {
+            guard !chunk.isEmpty else { return !Task.isCancelled }
+            do throws(BodyError) {
+                try await copy(chunk)
+            } catch {
+                state.withLock { $0.end = End(error: error) }
+                return false
+            }
+            let reader = state.withLock { state in
+                state.written += Int64(chunk.count)
+                return state.reader
+            }
+            if let reader, await !reader.put(chunk) {
+                state.withLock { if $0.reader === reader { $0.reader = nil } }
+            }
+            return await someoneWantsMore()
+        }
+
+        private func copy(_ chunk: [UInt8]) async throws(BodyError) {
+            let (file, offset) = state.withLock { ($0.file, $0.written) }
+            let (directory, place) = (directory, place)
+            let used = try await ReaderPool.shared.run { () throws(BodyError) in
+                let file = if let file { file } else { try SpillFile(in: directory, at: place) }
+                try file.write(chunk, at: offset)
+                return file
+            }
+            state.withLock { $0.file = used }
+        }
+
+        private func someoneWantsMore() async -> Bool {
+            await withCheckedContinuation { continuation in
+                let mayGoOn = state.withLock { state in
+                    if state.reader != nil || state.isAbandoned { return true }
+                    state.sleeper = continuation
+                    return false
+                }
+                if mayGoOn { continuation.resume() }
+            }
+            return state.withLock { !$0.isAbandoned }
+        }
+    }
+}
+
+/// Repeats the copy of a stream and goes on with the stream.
+final class CopiedStreamReader: BodyReader {
+    private let stream: CopiedStream
+    private let length: Int64?
+    private let slot: ChunkSlot
+    private let disk: DiskAccess
+    private let place: PartPlace?
+    private let wake: @Sendable () -> Void
+    private var copy: SegmentReader?
+    private var rest: SequenceReader?
+
+    init(
+        _ stream: CopiedStream, length: Int64?, slot: ChunkSlot, disk: DiskAccess, at place: PartPlace?,
+        wake: @escaping @Sendable () -> Void
+    ) {
+        self.stream = stream
+        self.length = length
+        self.slot = slot
+        self.disk = disk
+        self.place = place
+        self.wake = wake
+    }
+
+    deinit {
+        close()
+    }
+
+    func read(into output: inout OutputRawSpan) throws(BodyError) -> BodyRead {
+        let rest = if let rest { rest } else { try begin() }
+        guard let copy else { return try rest.read(into: &output) }
+        // All of the length may be in the copy; whether the stream ended there must be known first.
+        guard try rest.mayCompleteBody() else { return .later }
+        let answer = try copy.read(into: &output)
+        guard answer == .end else { return answer }
+        copy.close()
+        self.copy = nil
+        return try rest.read(into: &output)
+    }
+
+    func close() {
+        copy?.close()
+        rest?.close()
+        slot.close()
+    }
+
+    private func begin() throws(BodyError) -> SequenceReader {
+        let before = stream.attach(slot)
+        if let before {
+            var list = SegmentList()
+            list.append(FileSlice(before))
+            copy = try SegmentReader(list.finished(), disk: disk, holdsBack: false, wake: wake)
+        }
+        let rest = SequenceReader(length: length, received: before?.stamp.size ?? 0, slot: slot, at: place) { nil }
+        self.rest = rest
+        return rest
+    }
+}

@@ -1,0 +1,84 @@
+import WaybillCore
+
+/// Takes chunks from a pump, one after the other; answers false when no more are wanted.
+typealias ChunkTaker = @Sendable ([UInt8]) async -> Bool
+
+/// Pulls a stream and hands its chunks over, one by one, until the stream or the taker ends it. It throws what the stream
+/// throws.
+typealias StreamPump = @Sendable (ChunkTaker) async throws -> Void
+
+/// Where the pump of a stream comes from.
+enum StreamOrigin: Sendable {
+    /// A sequence that can be walked through once.
+    case once(OneShot)
+    /// Somebody who makes a fresh sequence each time.
+    case again(StreamPump)
+
+    init<Chunks: AsyncSequence & Sendable>(_ chunks: Chunks) where Chunks.Element: Sequence<UInt8> {
+        self = .once(
+            OneShot { take in
+                for try await chunk in chunks {
+                    guard await take(Array(chunk)) else { return }
+                }
+            })
+    }
+
+    init<Chunks: AsyncSequence & Sendable>(making make: @escaping @Sendable () async throws -> Chunks)
+    where Chunks.Element: Sequence<UInt8> {
+        self = .again { take in
+            for try await chunk in try await make() {
+                guard await take(Array(chunk)) else { return }
+            }
+        }
+    }
+
+    var isReplayable: Bool {
+        switch self {
+        case .once: false
+        case .again: true
+        }
+    }
+
+    /// The pump of one more pass.
+    ///
+    /// - Throws: ``BodyError/Code/bodyNotReplayable`` when there is none.
+    func pump(at place: PartPlace?) throws(BodyError) -> StreamPump {
+        switch self {
+        case .again(let pump): return pump
+        case .once(let shot):
+            guard let pump = shot.take() else {
+                throw BodyError(
+                    .bodyNotReplayable,
+                    "the stream was read already. Give a closure that makes it anew, let a copy be kept, or send data or "
+                        + "a file.", at: place)
+            }
+            return pump
+        }
+    }
+
+    /// A pump that is to be had once.
+    final class OneShot: Sendable {
+        private let pump: Locked<StreamPump?>
+
+        init(_ pump: @escaping StreamPump) {
+            self.pump = Locked(pump)
+        }
+
+        func take() -> StreamPump? {
+            pump.withLock { pump in
+                defer { pump = nil }
+                return pump
+            }
+        }
+    }
+}
+
+extension BodyError {
+    /// The error for a stream that threw.
+    static func stream(_ cause: any Error, after count: Int64, at place: PartPlace?) -> BodyError {
+        if let error = cause as? BodyError, error.code == .diskFull || error.code == .writeFailed { return error }
+        return BodyError(
+            .streamFailed, "the stream failed after \(count) bytes: \(cause). The body was not completed.", at: place,
+            cause: cause)
+    }
+}

@@ -1,0 +1,48 @@
+import WaybillCore
+
+/// A stream as a stretch of a body: how many bytes it promises, and how a reader of one attempt is had.
+struct StreamSource: Sendable {
+    private enum Kind: Sendable {
+        case direct(StreamOrigin)
+        case copied(CopiedStream)
+    }
+
+    let length: Int64?
+    let isReplayable: Bool
+    private let place: PartPlace?
+    private let kind: Kind
+
+    init(
+        _ origin: StreamOrigin, length: Int64?, replay: StreamReplay, directory: String?, at place: PartPlace?
+    ) {
+        self.length = length
+        self.place = place
+        isReplayable = origin.isReplayable || replay == .fromCopy
+        if replay == .fromCopy, case .once = origin {
+            kind = .copied(CopiedStream(origin, directory: directory, at: place))
+        } else {
+            kind = .direct(origin)
+        }
+    }
+
+    /// Makes the reader of one attempt. Nothing of the stream is read before its first read.
+    func makeReader(disk: DiskAccess, wake: @escaping @Sendable () -> Void) throws(BodyError) -> any BodyReader {
+        let slot = ChunkSlot(wake: wake)
+        switch kind {
+        case .direct(let origin):
+            let pump = try origin.pump(at: place)
+            return SequenceReader(length: length, slot: slot, at: place) {
+                Task {
+                    do {
+                        try await pump { await slot.put($0) }
+                        slot.end(nil)
+                    } catch {
+                        slot.end(error)
+                    }
+                }
+            }
+        case .copied(let stream):
+            return CopiedStreamReader(stream, length: length, slot: slot, disk: disk, at: place, wake: wake)
+        }
+    }
+}
