@@ -66,6 +66,8 @@ samples-test: ## the tests of the samples
 ifneq ($(wildcard Samples/Package.swift),)
 	$(call say,Tests of the samples)
 	@$(TESTING) swift test --package-path Samples $(KERNELS)
+	$(call say,Tests of the samples beside SwiftNIO (the first time takes a few minutes))
+	@$(TESTING) swift test --package-path Samples/NIO $(KERNELS)
 endif
 
 check: test thread address fuzz-short ## everything that can be proven without a second machine

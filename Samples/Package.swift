@@ -8,11 +8,13 @@ let settings: [SwiftSetting] = [
 
 let package = Package(
     name: "waybill-samples",
+    products: [
+        // What tests of other samples send to.
+        .library(name: "ReceiverKit", targets: ["ReceiverKit"])
+    ],
     dependencies: [
         .package(name: "waybill", path: ".."),
         .package(url: "https://github.com/swhitty/FlyingFox", exact: "0.27.1"),
-        .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
-        .package(url: "https://github.com/apple/swift-nio", from: "2.90.0"),
     ],
     targets: [
         // A backend that takes forms: streaming parser on a small HTTP server.
@@ -42,23 +44,6 @@ let package = Package(
         .testTarget(
             name: "IDCardFlowTests",
             dependencies: ["CardArtist", "IDCardFlow", "ReceiverKit", .product(name: "Waybill", package: "waybill")],
-            swiftSettings: settings),
-
-        // A form sent by somebody else's client, chunk by chunk.
-        .executableTarget(
-            name: "OtherClient",
-            dependencies: [
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "WaybillMultipart", package: "waybill"),
-            ],
-            path: "OtherClient/Command", swiftSettings: settings),
-        .testTarget(
-            name: "OtherClientTests",
-            dependencies: [
-                "OtherClient", "ReceiverKit", .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "WaybillMultipart", package: "waybill"),
-            ],
             swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -1,0 +1,38 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+// Samples beside libraries on SwiftNIO, which take minutes to build: apart, so that nobody waits for them at the first demo.
+let package = Package(
+    name: "waybill-samples-nio",
+    dependencies: [
+        .package(name: "waybill", path: "../.."),
+        .package(name: "waybill-samples", path: ".."),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.90.0"),
+    ],
+    targets: [
+        // A form sent by somebody else's client, chunk by chunk.
+        .executableTarget(
+            name: "OtherClient",
+            dependencies: [
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "WaybillMultipart", package: "waybill"),
+            ],
+            path: "OtherClient/Command", swiftSettings: settings),
+        .testTarget(
+            name: "OtherClientTests",
+            dependencies: [
+                "OtherClient", .product(name: "ReceiverKit", package: "waybill-samples"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "WaybillMultipart", package: "waybill"),
+            ],
+            swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)
