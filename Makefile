@@ -19,7 +19,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 # Two builds side by side would wait for each other's lock or fight for memory: one thing at a time, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help setup build demo test samples-test check thread address lint format bench fuzz fuzz-short docs clean
+.PHONY: help setup setup-build build demo test samples-test check thread address lint format bench fuzz fuzz-short docs clean
 
 FUZZ_SECONDS ?= 60
 THREAD_ROUNDS ?= 5
@@ -45,14 +45,17 @@ say = @printf '\n==> %s\n' "$(1)"
 help: ## list the targets
 	@sed -n '2,/^$$/ s/^# \{0,1\}//p' Makefile
 
-setup: ## install what the build needs
+setup: ## install what the build and the tests need
 	@Scripts/setup
+
+setup-build: ## install what the build and the demo need
+	@Scripts/setup build
 
 build: setup ## strict build of everything, tests included
 	$(call say,Strict build: warnings are errors)
 	@$(STRICT) build --build-tests $(KERNELS)
 
-demo: setup ## the main job, end to end
+demo: setup-build ## the main job, end to end
 	$(call say,Building the sample (the first time takes a few minutes))
 	@swift build -c release --package-path Samples --product IDCardFlow
 	@Samples/.build/release/IDCardFlow
