@@ -36,14 +36,15 @@ enum JPEGWriter {
     }
 
     /// The same coefficients in a smaller file: progressive, without metadata, turned upright.
-    static func transcode(_ input: [UInt8], orientation: Int, script: ScanScript, flag: StopFlag) throws(JPEGError)
-        -> [UInt8]
-    {
+    static func transcode(
+        _ input: [UInt8], orientation: Int, script: ScanScript, flag: StopFlag, strayBytes: inout Int
+    ) throws(JPEGError) -> [UInt8] {
         var trouble = wb_jpeg_trouble()
         var bytes = unsafe wb_jpeg_bytes()
         _ = unsafe wb_jpeg_transcode(
             input, input.count, Int32(orientation), script.raw, JPEGBounds.scans, JPEGBounds.decoderMemory, flag.raw,
             &bytes, &trouble)
+        strayBytes = Int(trouble.stray_bytes)
         return try unsafe take(bytes, trouble)
     }
 

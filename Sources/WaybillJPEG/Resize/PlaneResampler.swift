@@ -37,6 +37,11 @@ import CWaybillJPEG
         output = Samples(count: horizontal.outputCount)
     }
 
+    var outputWidth: Int { horizontal.outputCount }
+    var outputHeight: Int { vertical.outputCount }
+    /// Whether rows come out as they go in.
+    var isIdentity: Bool { horizontal.isIdentity && vertical.isIdentity }
+
     /// Takes the next row; `emit` gets each row that it completes.
     func push(_ row: UnsafeRawPointer, emit: (UnsafePointer<Float>, Int) -> Void) {
         let slot = unsafe UnsafeMutableRawPointer(ring.start + pushed % vertical.taps * rowBytes)
