@@ -12,6 +12,9 @@ let package = Package(
             name: "FuzzParser", dependencies: [.product(name: "WaybillMultipart", package: "waybill")],
             swiftSettings: fuzzer),
         .executableTarget(
+            name: "FuzzMarkers", dependencies: [.product(name: "WaybillJPEG", package: "waybill")],
+            swiftSettings: fuzzer),
+        .executableTarget(
             name: "FuzzImage", dependencies: [.product(name: "WaybillJPEG", package: "waybill")],
             swiftSettings: fuzzer),
     ],
