@@ -18,9 +18,17 @@ import WaybillCore
         return Scene.file(96, 64, segments: segments, Scene.photo(96, 64)) + [0xFF, 0xD8] + Array(secret.utf8)
     }()
 
-    @Test(arguments: [
-        JPEGOptions(), JPEGOptions(quality: 70), .maxBytes(.bytes(2_000)), .maxBytes(.bytes(2_000), mode: .draft),
-    ])
+    static let options: [JPEGOptions] = JPEGOptions.Mode.allCases.flatMap { mode in
+        [
+            JPEGOptions(mode: mode), JPEGOptions(quality: 70, mode: mode), .maxBytes(.bytes(2_000), mode: mode),
+            JPEGOptions(maxBytes: .bytes(2_000), quality: 40, mode: mode), .maxBytes(.kibibytes(100), mode: mode),
+            JPEGOptions(maxBytes: .bytes(2_000), mode: mode, isDocument: true),
+            JPEGOptions(maxPixels: 3_000, mode: mode), JPEGOptions(maxSide: 50, mode: mode),
+            JPEGOptions(maxBytes: .bytes(2_000), maxSide: 90, mode: mode, onFailure: .sendOriginal),
+        ]
+    }
+
+    @Test(arguments: options)
     func `nothing but the picture goes out`(options: JPEGOptions) throws {
         let result = try recompress(Self.file, options)
         let codes = markers(result.bytes).map(\.code)

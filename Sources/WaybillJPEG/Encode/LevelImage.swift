@@ -51,9 +51,9 @@ struct LevelImage {
             let source = unsafe component.coefficients.start + first * 64
             let target = unsafe levels.start + first * 64
             if quantiser.usesTrellis {
-                unsafe wb_jpeg_trellis(
-                    source, component.norms.start + first, component.blocksAcross, table.zigzag, bits,
-                    quantiser.strength, target)
+                unsafe Kernels.trellis(
+                    source, component.norms.start + first, blocks: component.blocksAcross, table.zigzag, bits,
+                    strength: quantiser.strength, levels: target)
             } else {
                 unsafe wb_jpeg_quantise(
                     source, component.blocksAcross, table.reciprocals, quantiser.rounding, target)
