@@ -101,7 +101,7 @@ enum {
 };
 
 typedef struct {
-    const int16_t *levels; // quantised, 64 a block, zigzag order, block rows top to bottom
+    const int16_t *_Nullable levels; // quantised, 64 a block, zigzag order, block rows top to bottom
     int32_t blocks_across, blocks_down;
     int32_t horizontal, vertical; // sampling factors
 } wb_jpeg_component;
@@ -111,6 +111,17 @@ typedef struct {
 int32_t wb_jpeg_write(int32_t width, int32_t height, const wb_jpeg_component *components, int32_t component_count,
                       const uint16_t *table, int32_t script, const wb_jpeg_flag *flag, wb_jpeg_bytes *bytes,
                       wb_jpeg_trouble *trouble);
+
+// The same a row of blocks at a time, in any order; the `levels` of the components are not looked at. Rows that were not
+// put are zero. Closing gives everything back, finished or not.
+typedef struct wb_jpeg_writer wb_jpeg_writer;
+wb_jpeg_writer *_Nullable wb_jpeg_writer_open(int32_t width, int32_t height, const wb_jpeg_component *components,
+                                              int32_t component_count, const uint16_t *table, int32_t script,
+                                              const wb_jpeg_flag *flag, wb_jpeg_trouble *trouble);
+int32_t wb_jpeg_writer_put(wb_jpeg_writer *writer, int32_t component, int32_t row, const int16_t *levels,
+                           wb_jpeg_trouble *trouble);
+int32_t wb_jpeg_writer_finish(wb_jpeg_writer *writer, wb_jpeg_bytes *bytes, wb_jpeg_trouble *trouble);
+void wb_jpeg_writer_close(wb_jpeg_writer *writer);
 
 // Re-writes a grey or YCbCr file with the same coefficients: progressive, no metadata, turned as the Exif orientation
 // (1 to 8) says. The caller has checked that turning is exact (mirrored sides are whole MCUs).

@@ -4,7 +4,7 @@ import CWaybillJPEG
 enum ScanScript: CaseIterable {
     case split, plain, wide, library
 
-    fileprivate var raw: Int32 {
+    var raw: Int32 {
         switch self {
         case .split: Int32(wb_jpeg_script_split)
         case .plain: Int32(wb_jpeg_script_plain)
@@ -48,16 +48,24 @@ enum JPEGWriter {
         return try unsafe take(bytes, trouble)
     }
 
-    private static func take(_ bytes: wb_jpeg_bytes, _ trouble: wb_jpeg_trouble) throws(JPEGError) -> [UInt8] {
+    /// Takes what C wrote, or says what went wrong.
+    static func take(_ bytes: wb_jpeg_bytes, _ trouble: wb_jpeg_trouble) throws(JPEGError) -> [UInt8] {
         defer { unsafe wb_jpeg_bytes_free(bytes) }
         guard Int(trouble.outcome) == wb_jpeg_fine else {
-            // A writer that runs out of memory has no decoder's bound to blame.
-            if Int(trouble.outcome) == wb_jpeg_memory_exceeded, trouble.code == 0 {
-                throw JPEGError(.outOfMemory, "There is not enough memory to write the picture.")
-            }
-            throw JPEGError(trouble)
+            throw JPEGError(writing: trouble)
         }
         if let damage = JPEGError(damageIn: trouble) { throw damage }
         return unsafe Array(UnsafeBufferPointer(start: bytes.start, count: bytes.count))
+    }
+}
+
+extension JPEGError {
+    /// Translates what the C side reports while it writes: running out of memory there has no decoder's bound to blame.
+    init(writing trouble: wb_jpeg_trouble) {
+        if Int(trouble.outcome) == wb_jpeg_memory_exceeded, trouble.code == 0 {
+            self.init(.outOfMemory, "There is not enough memory to write the picture.")
+        } else {
+            self.init(trouble)
+        }
     }
 }

@@ -80,7 +80,7 @@ private struct PlainTrellis {
             let weight = strength * 64 * Float(table[k]) / Float(table[0])
             steps.append(Step(position: k, zeros: zeros))
             let shorter = 1 << (Self.size(plain) - 1) - 1
-            for level in Set([plain, plain - 1, shorter]) where level > 0 {
+            for level in plain - 1 > shorter ? [plain, plain - 1, shorter] : [plain, plain - 1] where level > 0 {
                 let error = Float(level) - exact
                 extend(&steps, to: level, distortion: weight * error * error)
             }

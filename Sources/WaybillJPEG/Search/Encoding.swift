@@ -5,6 +5,8 @@ struct Encoding {
     let source: PictureSource
     let options: JPEGOptions
     let flag: StopFlag
+    /// Larger pictures are encoded as they are decoded: by one scan script, for the sake of memory.
+    var streamedPixels = 3e6
 
     /// The quality where none was asked for and coefficients can't be kept.
     private static let usualQuality = 90
@@ -45,6 +47,9 @@ struct Encoding {
     private func encode(_ size: PictureSize, quality: Int, limit: Int) throws(JPEGError) -> Outcome? {
         let rules = SearchRules(limit: limit, options: options)
         let factor = QuantiserTable.factor(quality: quality)
+        if size.pixels > streamedPixels {
+            return try stream(size, factor: factor, rules).map { Outcome(bytes: $0, size: size, factor: factor) }
+        }
         let picture = try load(size, eighths: 8)
         let image = try FrequencyImage(
             picture, width: size.width, height: size.height, isLinear: options.isDocument, flag: flag)
@@ -59,6 +64,42 @@ struct Encoding {
         }
         guard let smallest, smallest.count <= limit else { return nil }
         return Outcome(bytes: smallest, size: size, factor: factor)
+    }
+
+    private func stream(_ size: PictureSize, factor: Double, _ rules: SearchRules) throws(JPEGError) -> [UInt8]? {
+        var encoder: StreamedEncoder?
+        var lines: [BlockRow] = []
+        func begin(_ shapes: [(width: Int, height: Int)]) throws(JPEGError) {
+            let made = try StreamedEncoder(
+                size, componentCount: shapes.count, factor: factor, quantiser: rules.quantiser, limit: rules.limit,
+                flag: flag)
+            lines = shapes.enumerated().map {
+                made.rows(of: $0.offset, width: $0.element.width, height: $0.element.height)
+            }
+            encoder = made
+        }
+        if source.orientation == 1, source.conversion == nil {
+            let loader = PictureLoader(source: source, isLinear: options.isDocument, flag: flag)
+            try unsafe loader.stream(size, eighths: 8) { resamplers throws(JPEGError) in
+                try begin(resamplers.map { ($0.outputWidth, $0.outputHeight) })
+            } emit: { plane, row, number in
+                unsafe lines[plane].take(row, at: number)
+            }
+        } else {
+            // Turning needs the whole picture.
+            let picture = try load(size, eighths: 8)
+            let planes = [picture.luma] + picture.chroma
+            try begin(planes.map { ($0.width, $0.height) })
+            let row = Samples<Float>(count: size.width)
+            for (plane, line) in zip(planes, lines) {
+                for number in 0..<plane.height {
+                    unsafe plane.read(number, into: row.start)
+                    unsafe line.take(row.start, at: number)
+                }
+                try flag.check()
+            }
+        }
+        return try encoder?.finish()
     }
 
     private func search(_ largest: PictureSize) throws(JPEGError) -> Outcome {
