@@ -26,7 +26,11 @@ import CWaybillJPEG
     func convert(_ picture: Picture) -> Picture {
         guard picture.chroma.count == 2 else { return picture }
         let (width, across) = (picture.width, picture.chroma[0].width)
-        let planes = ([picture.luma] + picture.chroma).map { Plane(width: $0.width, height: $0.height, isFine: true) }
+        // A large picture is converted where it is: rows are read before they are written.
+        let planes = ([picture.luma] + picture.chroma).map { plane in
+            Double(width) * Double(picture.height) > PictureLoader.largestFine
+                ? plane : Plane(width: plane.width, height: plane.height, isFine: true)
+        }
         let (upper, lower) = (Samples<Float>(count: width), Samples<Float>(count: width))
         let (blue, red) = (Samples<Float>(count: across), Samples<Float>(count: across))
         for row in 0..<picture.chroma[0].height {

@@ -9,7 +9,7 @@ struct PictureLoader {
 
     /// Above so many pixels planes keep whole units: what becomes of them is smaller still, or quantised coarser, and
     /// nothing measurable is lost for half the memory.
-    private static let largestFine = 2.5e6
+    static let largestFine = 2.5e6
 
     /// Decodes to an upright size. libjpeg decodes at `eighths` of the full size: 8, or 4 for speed.
     func load(_ size: PictureSize, eighths: Int) throws(JPEGError) -> Picture {
