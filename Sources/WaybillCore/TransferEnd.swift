@@ -49,7 +49,8 @@ public struct TransferEvidence: Sendable, Hashable {
     public var isBodyComplete: Bool
     /// Whether a complete head of a final response was read.
     public var sawResponseHead: Bool
-    /// Whether the connection had served another request before.
+    /// Whether the connection had served another request before, and the kernel's counts speak of this one alone: not over
+    /// HTTP/2.
     public var isConnectionReused: Bool
 
     /// Describes what was seen; nothing, by default.

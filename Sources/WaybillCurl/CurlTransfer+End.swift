@@ -21,7 +21,7 @@ extension CurlTransfer {
             announced: request.body?.length, sent: sent, acknowledged: progress.acknowledged,
             requestAcknowledged: assembler.head != nil || (probe?.sample()?.acknowledged ?? 0) > 0,
             isBodyComplete: isHandedOver(sent), sawResponseHead: assembler.head != nil,
-            isConnectionReused: connection?.isReused ?? false)
+            isConnectionReused: connection?.isReused == true && probe != nil)
         let result = result(code: code, evidence: evidence, isAcknowledged: isAcknowledged)
         if case .success(let response) = result {
             if isAskingForChallenge { tell(response.head) }

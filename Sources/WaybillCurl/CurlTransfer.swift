@@ -15,6 +15,8 @@ final class CurlTransfer: @unchecked Sendable {
     private(set) var address: UInt = 0
     var isRunning = false
     private var headers = StringList()
+    /// Those of the request that asks for a challenge.
+    private var askingHeaders = StringList()
     private var resolve = StringList()
     private(set) weak var engine: CurlEngine?
 
@@ -61,9 +63,11 @@ final class CurlTransfer: @unchecked Sendable {
         isAskingForChallenge = request.options.digest != nil
         asksLeave = request.wantsLeave && engine.expectations.isWorthAsking(origin)
         headers = .headers(of: request, asksLeave: asksLeave)
+        if isAskingForChallenge { askingHeaders = .headers(of: request, asksLeave: asksLeave, isQuestion: true) }
         resolve = .connectTo(request.options.resolve)
         handle.reset()
         handle.configure(for: request, headers: headers, resolve: resolve)
+        if isAskingForChallenge { handle.set(CURLOPT_HTTPHEADER, askingHeaders) }
         handle.setCallbacks(transfer: self, engine: engine)
         if let (option, code) = handle.refusal {
             closeBody()
@@ -105,6 +109,8 @@ final class CurlTransfer: @unchecked Sendable {
         if isAskingForChallenge, assembler.head != nil {
             isAskingForChallenge = false
             assembler.startOver()
+            // libcurl writes the request after it has asked here.
+            easy!.set(CURLOPT_HTTPHEADER, headers)
         }
         let isReused = easy!.long(CURLINFO_NUM_CONNECTS) == 0
         let connection = TransferConnection(
@@ -127,12 +133,12 @@ final class CurlTransfer: @unchecked Sendable {
     /// Whether the server can't have acted on what was sent so far: it asked for the request again without a question
     /// (417) or with credentials (401), or no byte of the body was handed over of a request that has one.
     private var maySendAgain: Bool {
-        guard (feed?.handedOver ?? 0) == 0 else { return false }
+        guard (feed?.handedOver ?? 0) == 0, !isChallengedAgain else { return false }
         return feed != nil || assembler.head?.status.code == 417 || isAskingForChallenge && assembler.head != nil
     }
 
-    /// Whether the server wants other credentials for a request whose body it was sent: its nonce grew old meanwhile. The
-    /// body goes out a second time by another attempt, or not at all.
+    /// Whether the server wants other credentials than those that answered its challenge: its nonce grew old meanwhile, or
+    /// so it says. What was answered goes out again by another attempt, or not at all; else it could go on for ever.
     var isChallengedAgain: Bool {
         request.options.digest != nil && !isAskingForChallenge && assembler.head?.status.code == 401
     }

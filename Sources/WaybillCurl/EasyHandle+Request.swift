@@ -95,9 +95,12 @@ extension EasyHandle {
 
 extension StringList {
     /// The header lines of a request, as libcurl takes them.
-    static func headers(of request: TransferRequest, asksLeave: Bool) -> StringList {
+    ///
+    /// A question for a Digest challenge does without the idempotency key: a server that asks nobody would answer the
+    /// request itself with what it said to the question.
+    static func headers(of request: TransferRequest, asksLeave: Bool, isQuestion: Bool = false) -> StringList {
         var list = StringList()
-        for field in request.headers {
+        for field in request.headers where !isQuestion || field.name.canonicalName != "idempotency-key" {
             // "Name;" is libcurl's way to say a field with an empty value; "Name:" would remove it.
             list.append(field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)")
         }

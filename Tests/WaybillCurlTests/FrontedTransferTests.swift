@@ -73,4 +73,30 @@ import WaybillCurl
         #expect(error.status == .ok, "\(error)")
         #expect(end.evidence.sent < 32 << 20)
     }
+
+    @Test func `a front of HTTP2 that dies after it took a whole body leaves the end unknown`() async throws {
+        let server = try LoopbackServer(.respond(200), .neverAnswer)
+        let front = try await HTTP2Front(to: server)
+        let transport = CurlTransport()
+        var request = TransferRequest.post(front.url(), PatternBody(1_000)) {
+            $0.httpVersion = .http2
+            $0.tls.certificateAuthorities = front.authority
+        }
+        let first = Recorder()
+        _ = transport.start(request, sink: first)
+        _ = try await first.response()
+        request.id = UploadID()
+        let second = Recorder(wantsProgress: false)
+        _ = transport.start(request, sink: second)
+        try await server.waitUntil { $0.requests.count == 2 && $0.requests[1].bodyBytesRead == 1_000 }
+        front.kill()
+        let end = await second.end()
+        // What the kernel counts on a shared connection is not this request's.
+        #expect(!end.evidence.isConnectionReused)
+        guard case .failure(let error) = end.result else {
+            Issue.record("nobody answered")
+            return
+        }
+        #expect(error.outcome == .unknown, "\(error) \(end.evidence)")
+    }
 }

@@ -10,14 +10,16 @@ package enum Redaction {
     package static func url(_ url: String) -> String {
         var rest = Substring(url)
         var tail = ""
-        if let fragment = rest.firstIndex(of: "#") { rest = rest[..<fragment] }
-        if let query = rest.firstIndex(of: "?") {
+        if let fragment = rest.utf8.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
+        if let query = rest.utf8.firstIndex(of: UInt8(ascii: "?")) {
             rest = rest[..<query]
             tail = "?\(Secret.placeholder)"
         }
         // Without a scheme it is no URL, but what stands before an @ may be a password all the same.
         let authority = authorityRange(in: rest) ?? rest.startIndex..<rest.endIndex
-        guard let at = rest[authority].lastIndex(of: "@") else { return escaped(String(rest)) + tail }
+        guard let at = rest[authority].utf8.lastIndex(of: UInt8(ascii: "@")) else {
+            return escaped(String(rest)) + tail
+        }
         return escaped(String(rest[..<authority.lowerBound])) + Secret.placeholder + escaped(String(rest[at...])) + tail
     }
 
@@ -46,21 +48,23 @@ package enum Redaction {
         var found = headers.filter { !harmless.contains($0.name) }.map(\.value)
         // A scheme word such as "Bearer" before a credential is no secret; the credential alone is.
         found += found.compactMap { $0.split(separator: " ", maxSplits: 1).dropFirst().first.map(String.init) }
-        let whole = url.prefix { $0 != "#" }
-        if let query = whole.firstIndex(of: "?") {
-            let text = whole[whole.index(after: query)...]
+        let whole = url[..<(url.utf8.firstIndex(of: UInt8(ascii: "#")) ?? url.endIndex)]
+        if let query = whole.utf8.firstIndex(of: UInt8(ascii: "?")) {
+            let text = whole[whole.utf8.index(after: query)...]
             found.append(String(text))
-            found += text.split(separator: "&").compactMap { pair in
-                pair.firstIndex(of: "=").map { String(pair[pair.index(after: $0)...]) }
+            found += text.utf8.split(separator: UInt8(ascii: "&")).compactMap { pair in
+                pair.firstIndex(of: UInt8(ascii: "=")).map { String(Substring(pair[pair.index(after: $0)...])) }
             }
         }
         for text in [whole, proxy?[...] ?? ""] {
-            guard let authority = authorityRange(in: text), let at = text[authority].lastIndex(of: "@") else {
-                continue
-            }
+            guard let authority = authorityRange(in: text),
+                let at = text[authority].utf8.lastIndex(of: UInt8(ascii: "@"))
+            else { continue }
             let user = text[authority.lowerBound..<at]
             found.append(String(user))
-            found += user.split(separator: ":", maxSplits: 1).dropFirst().map(String.init)
+            found += user.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1).dropFirst().map {
+                String(Substring($0))
+            }
         }
         // Text of one or two characters is everywhere and hides nothing.
         return Set(found).filter { $0.utf8.count > 2 }.sorted { $0.utf8.count > $1.utf8.count }
@@ -70,17 +74,21 @@ package enum Redaction {
     package static func scrub(_ text: String, of secrets: [String]) -> String {
         secrets.reduce(text) { text, secret in
             guard text.utf8.count >= secret.utf8.count else { return text }
-            return text.split(separator: secret, omittingEmptySubsequences: false).joined(separator: Secret.placeholder)
+            return text.utf8.split(separator: secret.utf8, omittingEmptySubsequences: false)
+                .map { String(Substring($0)) }.joined(separator: Secret.placeholder)
         }
     }
 
+    // Byte by byte, here and above: a mark behind a delimiter would make it another Character.
     private static func authorityRange(in url: Substring) -> Range<Substring.Index>? {
-        var slashes = url.startIndex
-        while slashes < url.endIndex, !url[slashes...].hasPrefix("://") { slashes = url.index(after: slashes) }
-        guard slashes < url.endIndex else { return nil }
-        let start = url.index(slashes, offsetBy: 3)
-        let end = url[start...].firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? url.endIndex
-        return start..<end
+        let bytes = url.utf8
+        var slashes = bytes.startIndex
+        while slashes < bytes.endIndex, !bytes[slashes...].starts(with: "://".utf8) {
+            slashes = bytes.index(after: slashes)
+        }
+        guard slashes < bytes.endIndex else { return nil }
+        let start = bytes.index(slashes, offsetBy: 3)
+        return start..<(bytes[start...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.endIndex)
     }
 
     private static let harmless: Set<HTTPField.Name> = [

@@ -44,7 +44,8 @@ struct RequestPlan: Sendable {
             throw Self.refused(
                 "there is a header field Authorization beside options.authentication: one request has one credential")
         }
-        guard options.authentication?.digest == nil || URLReference(request.url).userInformation == nil else {
+        let digest = options.authentication?.digest ?? options.transfer.digest
+        guard digest == nil || URLReference(request.url).userInformation == nil else {
             throw Self.refused(
                 "there is a user in the URL beside options.authentication: one request has one credential")
         }

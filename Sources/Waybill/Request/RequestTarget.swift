@@ -13,7 +13,8 @@ struct RequestTarget: Sendable, Hashable {
         guard !url.unicodeScalars.contains(where: { $0.value <= 0x20 || $0.value == 0x7F }) else {
             throw Self.refused("the URL holds a blank or a control character: percent-encode it")
         }
-        guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else {
+        // Byte by byte: a mark behind a slash would make it another Character.
+        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url.utf8[colon...].starts(with: "://".utf8) else {
             throw Self.refused(
                 "\"\(Redaction.url(url))\" is not an absolute URL: write it out, as in https://host/path")
         }
@@ -21,11 +22,12 @@ struct RequestTarget: Sendable, Hashable {
         guard scheme == "http" || scheme == "https" else {
             throw Self.refused("the scheme \"\(Redaction.escaped(scheme))\" is not http or https")
         }
-        let authority = url[url.index(colon, offsetBy: 3)...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let authority = url.utf8[url.utf8.index(colon, offsetBy: 3)...].prefix { !"/?#".utf8.contains($0) }
         // Programs disagree about a backslash here, and what they disagree about is the host.
-        guard !authority.contains("\\") else { throw Self.refused("the URL's host holds a backslash") }
-        let hostAndPort = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
-        let (host, port) = try Self.split(hostAndPort)
+        guard !authority.contains(UInt8(ascii: "\\")) else { throw Self.refused("the URL's host holds a backslash") }
+        let at = authority.lastIndex(of: UInt8(ascii: "@"))
+        let hostAndPort = at.map { authority[authority.index(after: $0)...] } ?? authority
+        let (host, port) = try Self.split(Substring(hostAndPort))
         guard !host.isEmpty else { throw Self.refused("the URL names no host") }
         isSecure = scheme == "https"
         self.hostAndPort = "\(host.lowercased()):\(port ?? (scheme == "https" ? 443 : 80))"

@@ -10,21 +10,23 @@ struct URLReference: Sendable, Hashable, CustomStringConvertible {
     var fragment: String?
 
     /// Takes a text apart as the regular expression of RFC 3986 appendix B does. Every text is a reference.
+    ///
+    /// Byte by byte, for a mark behind a delimiter would make it another Character.
     init(_ text: some StringProtocol) {
         var rest = Substring(text)
-        fragment = Self.cut(&rest, from: "#")
-        query = Self.cut(&rest, from: "?")
-        if let colon = rest.firstIndex(where: { ":/".contains($0) }), rest[colon] == ":",
-            Self.isScheme(rest[..<colon])
+        fragment = Self.cut(&rest, from: UInt8(ascii: "#"))
+        query = Self.cut(&rest, from: UInt8(ascii: "?"))
+        if let colon = rest.utf8.firstIndex(where: { ":/".utf8.contains($0) }),
+            rest.utf8[colon] == UInt8(ascii: ":"), Self.isScheme(rest[..<colon])
         {
             scheme = String(rest[..<colon])
-            rest = rest[rest.index(after: colon)...]
+            rest = rest[rest.utf8.index(after: colon)...]
         }
-        if rest.hasPrefix("//") {
-            let name = rest.dropFirst(2)
-            let end = name.firstIndex(of: "/") ?? name.endIndex
-            authority = String(name[..<end])
-            rest = name[end...]
+        if rest.utf8.starts(with: "//".utf8) {
+            let name = rest.utf8.dropFirst(2)
+            let end = name.firstIndex(of: Self.slash) ?? name.endIndex
+            authority = String(Substring(name[..<end]))
+            rest = Substring(name[end...])
         }
         path = String(rest)
     }
@@ -60,8 +62,8 @@ struct URLReference: Sendable, Hashable, CustomStringConvertible {
     /// Section 5.2.3.
     private func merged(with relative: String) -> String {
         if authority != nil, path.isEmpty { return "/" + relative }
-        guard let slash = path.lastIndex(of: "/") else { return relative }
-        return path[...slash] + relative
+        guard let slash = path.utf8.lastIndex(of: Self.slash) else { return relative }
+        return path[..<path.utf8.index(after: slash)] + relative
     }
 
     /// Section 5.2.4: `.` and `..` taken out of a path.
@@ -89,10 +91,12 @@ struct URLReference: Sendable, Hashable, CustomStringConvertible {
         return output.joined()
     }
 
-    private static func cut(_ text: inout Substring, from mark: Character) -> String? {
-        guard let place = text.firstIndex(of: mark) else { return nil }
+    private static let slash = UInt8(ascii: "/")
+
+    private static func cut(_ text: inout Substring, from mark: UInt8) -> String? {
+        guard let place = text.utf8.firstIndex(of: mark) else { return nil }
         defer { text = text[..<place] }
-        return String(text[text.index(after: place)...])
+        return String(text[text.utf8.index(after: place)...])
     }
 
     private static func isScheme(_ text: Substring) -> Bool {
@@ -121,12 +125,13 @@ extension URLReference {
     /// The credentials before the host.
     var userInformation: String? {
         get {
-            guard let authority, let at = authority.lastIndex(of: "@") else { return nil }
+            guard let authority, let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) else { return nil }
             return String(authority[..<at])
         }
         set {
             guard let authority else { return }
-            let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority[...]
+            let at = authority.utf8.lastIndex(of: UInt8(ascii: "@"))
+            let host = at.map { authority[authority.utf8.index(after: $0)...] } ?? authority[...]
             self.authority = (newValue.map { $0 + "@" } ?? "") + host
         }
     }

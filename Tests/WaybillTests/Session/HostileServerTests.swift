@@ -1,0 +1,64 @@
+import TestSupport
+import Testing
+import Waybill
+
+/// Servers that make trouble, met by the session.
+@Suite(.timeLimit(.minutes(1))) struct HostileServerTests {
+    private var options: UploadOptions {
+        var options = UploadOptions()
+        options.authentication = .digest(user: "clerk", password: .secret("pw"))
+        options.retry = RetryPolicy(maxRetries: 3, baseDelay: .milliseconds(1))
+        return options
+    }
+
+    @Test func `the question for a challenge does not use up the key of the upload`() async throws {
+        // A server that keeps keys and asks nobody answers the second request with what it said to the empty first.
+        let server = try LoopbackServer(otherwise: .respond(200))
+        _ = try await UploadSession().upload([.text("a", "1")], to: server.url(), options: options)
+        #expect(server.requests.map(\.body.isEmpty) == [true, false])
+        #expect(try await server.request(0).value(of: "Idempotency-Key") == nil)
+        #expect(try await server.request(1).value(of: "Idempotency-Key") != nil)
+    }
+
+    @Test func `a server that finds every nonce stale gets the body twice at most`() async throws {
+        let value = "Digest realm=\"r\", qop=\"auth\", nonce=\"n\", stale=true"
+        let server = try LoopbackServer(otherwise: .respond(401, headers: [("WWW-Authenticate", value)], body: "no"))
+        let error = await #expect(throws: UploadError.self) {
+            try await UploadSession().upload(.data([1, 2, 3]), to: server.url(), options: options)
+        }
+        #expect(error?.response?.status.code == 401)
+        #expect(server.requests.count { !$0.body.isEmpty } <= 2, "\(server.requests.map { $0.body.count })")
+    }
+
+    @Test func `a challenge behind a redirect to another origin is not answered`() async throws {
+        let value = "Digest realm=\"r\", qop=\"auth\", nonce=\"n\""
+        let other = try LoopbackServer(otherwise: .respond(401, headers: [("WWW-Authenticate", value)]))
+        let server = try LoopbackServer(otherwise: .respond(307, headers: [("Location", other.url("/b"))]))
+        _ = try? await UploadSession().upload(.data([1, 2, 3]), to: server.url(), options: options)
+        #expect(!other.requests.isEmpty)
+        #expect(other.requests.allSatisfy { $0.value(of: "Authorization") == nil })
+    }
+
+    @Test func `a password does not go to a host that only a mark makes look like the first one`() async throws {
+        let evil = try LoopbackServer(otherwise: .respond(200))
+        let good = try LoopbackServer(otherwise: .respond(307, headers: [("Location", evil.url("/stolen"))]))
+        var options = UploadOptions()
+        options.authentication = .basic(user: "clerk", password: .secret("s3cret"))
+        // To libcurl a path of the good one; to who looks for the Character "/", a user at the evil one.
+        let url = good.url("/\u{301}@127.0.0.1:\(evil.port)/card.jpg")
+        _ = try? await UploadSession().upload(.data([1, 2, 3]), to: url, options: options)
+        #expect(!good.requests.isEmpty)
+        #expect(evil.requests.allSatisfy { $0.value(of: "Authorization") == nil }, "\(evil.requests.map(\.lines))")
+    }
+
+    @Test func `a server that says 103 for ever ends in the time it has to answer`() async throws {
+        let server = try LoopbackServer(
+            otherwise: Behaviour([.read(), .sendForever("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")]))
+        var options = UploadOptions(retry: .none)
+        options.transfer.limits.response = .seconds(1)
+        let error = await #expect(throws: UploadError.self) {
+            try await UploadSession().upload(.data([1, 2, 3]), to: server.url(), options: options)
+        }
+        #expect(error?.outcome == .unknown, "\(String(describing: error))")
+    }
+}
