@@ -1,7 +1,10 @@
 package import WaybillCore
 
 /// Who may prepare and who may send: at most `slots` transfers at once and `slotsPerHost` of them to one host, first
-/// come, first served.
+/// come, first served among uploads of one priority.
+///
+/// A step of priority is worth `reach` places: uploads are served by their number in line less `reach` for each step. So
+/// nobody is overtaken by more than `reach` later uploads for each step that those are above it.
 ///
 /// Uploads pass through two lines. In the first they *wait* and have nothing open; from it they are called to prepare.
 /// In the second they are *ready* and hold files and images; from it they are given slots. At most `slots + 2` uploads
@@ -29,12 +32,13 @@ package struct AdmissionQueue: Sendable {
     private struct Entry: Sendable {
         var host: String
         var stage: Stage
-        var ticket: UInt64
+        var ticket: Int64
+        var priority: UploadPriority
     }
 
     private struct Host: Sendable {
-        var waiting = Line()
-        var ready = Line()
+        var waiting = PriorityLines()
+        var ready = PriorityLines()
         var ahead = 0
         var running = 0
         var members = 0
@@ -44,9 +48,10 @@ package struct AdmissionQueue: Sendable {
 
     private let slots: Int
     private let slotsPerHost: Int
+    private let reach: Int64
     private var entries: [UploadID: Entry] = [:]
     private var hosts: [String: Host] = [:]
-    private var nextTicket: UInt64 = 0
+    private var nextTicket: Int64 = 0
 
     /// Transfers that hold a slot.
     package private(set) var running = 0
@@ -56,16 +61,17 @@ package struct AdmissionQueue: Sendable {
     package var count: Int { entries.count }
 
     /// A queue with so many slots; less than one counts as one.
-    package init(slots: Int, slotsPerHost: Int) {
+    package init(slots: Int, slotsPerHost: Int, reach: Int = 100) {
         self.slots = max(1, slots)
         self.slotsPerHost = max(1, slotsPerHost)
+        self.reach = Int64(max(0, min(reach, 1 << 40)))
     }
 
     /// A new upload joins the first line.
     ///
     /// - Complexity: O(hosts), as all verbs.
-    package mutating func join(_ id: UploadID, host: String) -> Calls {
-        add(id, host: host, stage: .waiting)
+    package mutating func join(_ id: UploadID, host: String, priority: UploadPriority = .normal) -> Calls {
+        add(id, host: host, stage: .waiting, priority)
     }
 
     /// A called upload is prepared and joins the second line.
@@ -74,13 +80,28 @@ package struct AdmissionQueue: Sendable {
         entry.stage = .ready
         entry.ticket = takeTicket()
         entries[id] = entry
-        hosts[entry.host]?.ready.append(id, entry.ticket)
+        hosts[entry.host]?.ready.insert(id, entry.ticket, entry.priority)
         return call()
     }
 
     /// An upload that had left comes back for another attempt.
-    package mutating func requeue(_ id: UploadID, host: String) -> Calls {
-        add(id, host: host, stage: .readyAgain)
+    package mutating func requeue(_ id: UploadID, host: String, priority: UploadPriority = .normal) -> Calls {
+        add(id, host: host, stage: .readyAgain, priority)
+    }
+
+    /// An upload becomes more or less urgent. It keeps its number in line.
+    ///
+    /// - Complexity: linear in the uploads of that priority to its host, if any of them came later; else O(hosts).
+    package mutating func prioritize(_ id: UploadID, _ priority: UploadPriority) -> Calls {
+        guard var entry = entries[id], entry.priority != priority else { return Calls() }
+        entry.priority = priority
+        entries[id] = entry
+        switch entry.stage {
+        case .waiting: hosts[entry.host]?.waiting.insert(id, entry.ticket, priority)
+        case .ready, .readyAgain: hosts[entry.host]?.ready.insert(id, entry.ticket, priority)
+        case .preparing, .running: break
+        }
+        return call()
     }
 
     /// An upload leaves, from wherever it is, and gives back what it holds. Leaving twice is harmless.
@@ -100,20 +121,22 @@ package struct AdmissionQueue: Sendable {
         return call()
     }
 
-    private mutating func add(_ id: UploadID, host name: String, stage: Stage) -> Calls {
+    private mutating func add(
+        _ id: UploadID, host name: String, stage: Stage, _ priority: UploadPriority
+    ) -> Calls {
         guard entries[id] == nil else { return Calls() }
         let ticket = takeTicket()
-        entries[id] = Entry(host: name, stage: stage, ticket: ticket)
+        entries[id] = Entry(host: name, stage: stage, ticket: ticket, priority: priority)
         hosts[name, default: Host()].members += 1
         if stage == .waiting {
-            hosts[name]?.waiting.append(id, ticket)
+            hosts[name]?.waiting.insert(id, ticket, priority)
         } else {
-            hosts[name]?.ready.append(id, ticket)
+            hosts[name]?.ready.insert(id, ticket, priority)
         }
         return call()
     }
 
-    private mutating func takeTicket() -> UInt64 {
+    private mutating func takeTicket() -> Int64 {
         nextTicket += 1
         return nextTicket
     }
@@ -155,61 +178,27 @@ extension AdmissionQueue {
         return takeFirst(\.waiting, where: { mayBlock || $0.ahead < $0.room(under: limit) }, stages: [.waiting])
     }
 
-    /// The earliest of the heads of the hosts' lines, among the hosts that may be served.
+    /// The first of the heads of the hosts' lines, among the hosts that may be served.
     private mutating func takeFirst(
-        _ line: WritableKeyPath<Host, Line>, where mayServe: (Host) -> Bool, stages: Set<Stage>
+        _ lines: WritableKeyPath<Host, PriorityLines>, where mayServe: (Host) -> Bool, stages: Set<Stage>
     ) -> UploadID? {
         let entries = entries
         let names = hosts.compactMap { mayServe($0.value) ? $0.key : nil }
-        var best: (name: String, ticket: UInt64)?
+        var best: (name: String, head: PriorityLines.Head)?
         for name in names {
-            // Who left the middle of a line is skipped when it gets to the front.
-            let head = hosts[name]?[keyPath: line].head { id, ticket in
+            // Who left the middle of a line, or changed lines, is skipped when it gets to the front.
+            let head = hosts[name]?[keyPath: lines].head(reach: reach) { id, ticket, priority in
                 guard let entry = entries[id] else { return false }
-                return entry.ticket == ticket && stages.contains(entry.stage)
+                return entry.ticket == ticket && entry.priority == priority && stages.contains(entry.stage)
             }
-            if let head, best.map({ head < $0.ticket }) ?? true { best = (name, head) }
+            if let head, best.map({ head < $0.head }) ?? true { best = (name, head) }
         }
-        return best.flatMap { hosts[$0.name]?[keyPath: line].removeHead() }
+        return best.flatMap { hosts[$0.name]?[keyPath: lines].remove($0.head) }
     }
 
     private mutating func change(_ id: UploadID, _ body: (inout Host) -> Void) {
         guard let name = entries[id]?.host, var host = hosts[name] else { return }
         body(&host)
         hosts[name] = host
-    }
-}
-
-/// A first-in, first-out line that forgets its head in constant time.
-private struct Line: Sendable {
-    private var members: [(id: UploadID, ticket: UInt64)] = []
-    private var first = 0
-
-    mutating func append(_ id: UploadID, _ ticket: UInt64) {
-        members.append((id, ticket))
-    }
-
-    /// The ticket of the first member that is still there; the others before it are dropped.
-    mutating func head(where isThere: (UploadID, UInt64) -> Bool) -> UInt64? {
-        while first < members.count {
-            if isThere(members[first].id, members[first].ticket) { return members[first].ticket }
-            first += 1
-        }
-        compact()
-        return nil
-    }
-
-    mutating func removeHead() -> UploadID {
-        defer {
-            first += 1
-            compact()
-        }
-        return members[first].id
-    }
-
-    private mutating func compact() {
-        guard first > 32, first * 2 > members.count else { return }
-        members.removeFirst(first)
-        first = 0
     }
 }

@@ -11,6 +11,8 @@ public import WaybillCore
 public struct UploadOptions: Sendable, Hashable {
     /// Limits in time and size, rate, TLS, proxy: what the transport is told.
     public var transfer: TransferOptions
+    /// How urgent it is, beside others of its session.
+    public var priority = UploadPriority.normal
     /// When a failed attempt is followed by another one.
     public var retry: RetryPolicy
     /// Which statuses make the upload a success.

@@ -31,6 +31,9 @@ extension UploadSession {
         public var slots = 8
         /// The most transfers at once to one host and port, 1 or more. 5 by default.
         public var slotsPerHost = 5
+        /// How many places in line a step of priority is worth, 0 or more: an upload is overtaken by no more later ones for
+        /// each step that they are above it. 100 by default.
+        public var priorityReach = 100
         /// How many retries each host gets from all uploads of the session together, or `nil` for as many as the uploads'
         /// policies want.
         public var retryBudget: RetryBudget? = .standard

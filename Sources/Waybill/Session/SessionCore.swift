@@ -24,7 +24,8 @@ final class SessionCore: Sendable {
     init(configuration: UploadSession.Configuration, transport: (any UploadTransport)?, isShared: Bool = false) {
         self.configuration = configuration
         self.isShared = isShared
-        let queue = AdmissionQueue(slots: configuration.slots, slotsPerHost: configuration.slotsPerHost)
+        let queue = AdmissionQueue(
+            slots: configuration.slots, slotsPerHost: configuration.slotsPerHost, reach: configuration.priorityReach)
         state = Locked(State(queue: queue, retries: RetryBuckets(configuration.retryBudget), transport: transport))
     }
 
@@ -94,9 +95,14 @@ extension SessionCore {
 // MARK: - The queue
 
 extension SessionCore {
-    func join(_ id: UploadID, host: String) { ask { $0.join(id, host: host) } }
+    func join(_ id: UploadID, host: String, _ priority: UploadPriority) {
+        ask { $0.join(id, host: host, priority: priority) }
+    }
     func ready(_ id: UploadID) { ask { $0.ready(id) } }
-    func requeue(_ id: UploadID, host: String) { ask { $0.requeue(id, host: host) } }
+    func requeue(_ id: UploadID, host: String, _ priority: UploadPriority) {
+        ask { $0.requeue(id, host: host, priority: priority) }
+    }
+    func prioritize(_ id: UploadID, _ priority: UploadPriority) { ask { $0.prioritize(id, priority) } }
     func leave(_ id: UploadID) { ask { $0.leave(id) } }
 
     /// Changes the queue and tells those it called.

@@ -13,7 +13,7 @@ final class UploadRun: Sendable {
         var machine: UploadStateMachine
         var mailbox: [UploadStateMachine.Event] = []
         var isEmptying = false
-        var held = Held()
+        var held: Held
         var core: SessionCore?
         var result: Result<UploadResponse, UploadError>?
         var waiters: [CheckedContinuation<Result<UploadResponse, UploadError>, Never>] = []
@@ -26,6 +26,7 @@ final class UploadRun: Sendable {
         var preparation: Task<Void, Never>?
         var control: (any TransferControl)?
         var timer: Task<Void, Never>?
+        var priority: UploadPriority
         /// Where redirects have led.
         var hop: UploadRoute.Hop?
         /// The credential that was fetched or sent last.
@@ -55,7 +56,8 @@ final class UploadRun: Sendable {
         log = UploadLog(configuration.logger, id: id)
         broadcast = ProgressBroadcast(clock: configuration.clock)
         let machine = UploadStateMachine((try? plan.get())?.rules ?? LifeRules())
-        state = Locked(State(machine: machine, core: core))
+        let priority = (try? plan.get())?.options.priority ?? .normal
+        state = Locked(State(machine: machine, held: Held(priority: priority), core: core))
     }
 
     var snapshot: UploadSnapshot { broadcast.snapshot }
@@ -117,15 +119,26 @@ extension UploadRun {
         case .redirect(let hop): hold { $0.hop = hop }
         case .scheduleRetry(let delay, let attempt): scheduleRetry(after: delay, attempt)
         case .unscheduleRetry: hold { $0.timer.take() }?.cancel()
-        case .join: core?.join(id, host: host)
+        case .join: core?.join(id, host: host, priority)
         case .awaitSlot: core?.ready(id)
-        case .requeue: core?.requeue(id, host: host)
+        case .requeue: core?.requeue(id, host: host, priority)
         case .withdraw, .releaseSlot: core?.leave(id)
         case .finish(let result): finish(result, core)
         }
     }
 
     private var host: String { hold { $0.hop }?.host ?? (try? plan.get())?.target.hostAndPort ?? "" }
+
+    /// How urgent the upload is, now and in the attempts to come.
+    var priority: UploadPriority { hold { $0.priority } }
+
+    func prioritize(_ priority: UploadPriority) {
+        let core = state.withLock { state in
+            state.held.priority = priority
+            return state.core
+        }
+        core?.prioritize(id, priority)
+    }
 
     /// The time since the first attempt began; zero before that.
     var elapsed: Duration { hold { $0.elapsed }?() ?? .zero }
@@ -264,7 +277,7 @@ extension UploadRun {
             state.core = nil
             defer {
                 state.waiters = []
-                state.held = Held()
+                state.held = Held(priority: state.held.priority)
             }
             return (state.waiters, state.held)
         }

@@ -16,7 +16,8 @@ public import WaybillMultipart
 /// ```
 ///
 /// A session owns a queue: at most ``Configuration/slots`` transfers run at once, at most
-/// ``Configuration/slotsPerHost`` of them to one host, first come, first served; the next few are prepared meanwhile.
+/// ``Configuration/slotsPerHost`` of them to one host, the most urgent first (``UploadPriority``) and among equals those that
+/// came first; the next few are prepared meanwhile.
 /// It may be used from any thread. A session that is let go lets its running uploads end; ``close(_:)`` waits for them.
 public final class UploadSession: Sendable {
     /// A session with the defaults, for programs that need no other. Closing it ends its uploads but leaves it open.

@@ -32,6 +32,12 @@ public final class UploadTask: Sendable, Identifiable {
         get async throws(UploadError) { try await outcome(onProgress: nil) }
     }
 
+    /// How urgent the upload is. A change counts for the lines it still has to stand in; what runs is not stopped.
+    public var priority: UploadPriority {
+        get { run.priority }
+        set { run.prioritize(newValue) }
+    }
+
     /// Cancels the upload, in whatever phase it is. It ends with ``UploadError/Code/cancelled`` unless the answer was
     /// already there. Safe from anywhere, callbacks included, and any number of times.
     public func cancel() {

@@ -1,0 +1,83 @@
+import WaybillCore
+
+/// A line for each priority, all served by one rule: the lowest number goes first, and each step of priority takes so much
+/// off it.
+struct PriorityLines: Sendable {
+    /// Who is first, and why.
+    struct Head: Comparable {
+        var priority: UploadPriority
+        /// The number in line, less what the priority is worth.
+        var rank: Int64
+        var ticket: Int64
+
+        static func < (left: Self, right: Self) -> Bool { (left.rank, left.ticket) < (right.rank, right.ticket) }
+    }
+
+    private var lines = [Line](repeating: Line(), count: UploadPriority.allCases.count)
+
+    mutating func insert(_ id: UploadID, _ ticket: Int64, _ priority: UploadPriority) {
+        lines[Self.index(priority)].insert(id, ticket)
+    }
+
+    /// The first member that is still there; those before it are dropped.
+    mutating func head(reach: Int64, where isThere: (UploadID, Int64, UploadPriority) -> Bool) -> Head? {
+        var best: Head?
+        for priority in UploadPriority.allCases {
+            guard let ticket = lines[Self.index(priority)].head(where: { isThere($0, $1, priority) }) else { continue }
+            let head = Head(priority: priority, rank: ticket - Int64(priority.rawValue) * reach, ticket: ticket)
+            if best.map({ head < $0 }) ?? true { best = head }
+        }
+        return best
+    }
+
+    /// Takes out whom ``head(reach:where:)`` found.
+    mutating func remove(_ head: Head) -> UploadID { lines[Self.index(head.priority)].removeHead() }
+
+    private static func index(_ priority: UploadPriority) -> Int {
+        priority.rawValue - UploadPriority.veryLow.rawValue
+    }
+}
+
+/// A line in the order of numbers. Who comes with the highest number is appended in constant time, and the head leaves in
+/// constant time.
+private struct Line: Sendable {
+    private var members: [(id: UploadID, ticket: Int64)] = []
+    private var first = 0
+
+    /// Who stands there already, as one who left the line for another and came back, is not put there twice.
+    mutating func insert(_ id: UploadID, _ ticket: Int64) {
+        guard first < members.count, let last = members.last, last.ticket >= ticket else {
+            return members.append((id, ticket))
+        }
+        var (low, high) = (first, members.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if members[middle].ticket < ticket { low = middle + 1 } else { high = middle }
+        }
+        if members[low].ticket != ticket { members.insert((id, ticket), at: low) }
+    }
+
+    /// The number of the first member that is still there; the others before it are dropped.
+    mutating func head(where isThere: (UploadID, Int64) -> Bool) -> Int64? {
+        while first < members.count {
+            if isThere(members[first].id, members[first].ticket) { return members[first].ticket }
+            first += 1
+        }
+        compact()
+        return nil
+    }
+
+    mutating func removeHead() -> UploadID {
+        defer {
+            first += 1
+            compact()
+        }
+        return members[first].id
+    }
+
+    private mutating func compact() {
+        guard first > 32, first * 2 > members.count else { return }
+        members.removeFirst(first)
+        first = 0
+    }
+}
