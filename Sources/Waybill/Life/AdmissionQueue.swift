@@ -77,8 +77,8 @@ package struct AdmissionQueue: Sendable {
     /// A called upload is prepared and joins the second line.
     package mutating func ready(_ id: UploadID) -> Calls {
         guard var entry = entries[id], entry.stage == .preparing else { return Calls() }
+        // With its old number: who took long to prepare does not lose its place, and is not overtaken as often again.
         entry.stage = .ready
-        entry.ticket = takeTicket()
         entries[id] = entry
         hosts[entry.host]?.ready.insert(id, entry.ticket, entry.priority)
         return call()

@@ -68,10 +68,7 @@ private struct NaiveQueue {
 
     mutating func becomeReady(_ id: UploadID) {
         guard let index = preparing.firstIndex(where: { $0.id == id }) else { return }
-        var member = preparing.remove(at: index)
-        tickets += 1
-        member.ticket = tickets
-        ready.append(member)
+        ready.append(preparing.remove(at: index))
     }
 
     private func room(_ host: String) -> Int { max(0, slotsPerHost - running.count { $0.host == host }) }
@@ -226,9 +223,9 @@ private struct NaiveQueue {
         }
         // One keeps the slot while the others gather.
         serve(queue.join(UploadID(rawValue: 0), host: "host"))
-        for number in 10..<20 { serve(queue.join(UploadID(rawValue: number), host: "host", priority: urgent)) }
+        for number in UInt64(10)..<20 { serve(queue.join(UploadID(rawValue: number), host: "host", priority: urgent)) }
         serve(queue.join(UploadID(rawValue: 1), host: "host", priority: patient))
-        for number in 100..<1_000 { serve(queue.join(UploadID(rawValue: number), host: "host", priority: urgent)) }
+        for number in UInt64(100)..<1_000 { serve(queue.join(UploadID(rawValue: number), host: "host", priority: urgent)) }
         serve(queue.leave(UploadID(rawValue: 0)))
         #expect(hasStarted)
         // The ten before it, those later ones that are within reach, and the few that were ahead of the lines.
