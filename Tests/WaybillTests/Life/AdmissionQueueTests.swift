@@ -225,7 +225,9 @@ private struct NaiveQueue {
         serve(queue.join(UploadID(rawValue: 0), host: "host"))
         for number in UInt64(10)..<20 { serve(queue.join(UploadID(rawValue: number), host: "host", priority: urgent)) }
         serve(queue.join(UploadID(rawValue: 1), host: "host", priority: patient))
-        for number in UInt64(100)..<1_000 { serve(queue.join(UploadID(rawValue: number), host: "host", priority: urgent)) }
+        for number in UInt64(100)..<1_000 {
+            serve(queue.join(UploadID(rawValue: number), host: "host", priority: urgent))
+        }
         serve(queue.leave(UploadID(rawValue: 0)))
         #expect(hasStarted)
         // The ten before it, those later ones that are within reach, and the few that were ahead of the lines.
