@@ -9,6 +9,7 @@ struct OrderedWork {
     ///   - inputs: The things.
     ///   - work: What is done with each.
     ///   - take: Gets each result. When it throws, what runs is cancelled, and nothing more is begun or handed on.
+    /// - Throws: What `take` throws.
     func run<Input: Sendable, Output: Sendable>(
         _ inputs: [Input], work: @escaping @Sendable (Input) async -> Output,
         take: (Output) throws(CommandFailure) -> Void

@@ -11,9 +11,13 @@ struct ShrinkJob: Sendable, Hashable {
 
 /// All jobs of a call, checked against each other before the first one begins.
 enum ShrinkPlan {
+    /// Finds the output of each input.
+    ///
     /// - Parameters:
+    ///   - inputs: Paths, or `-` alone.
     ///   - output: What `-o` says.
     ///   - page: What `--report` says.
+    /// - Returns: A job for each input, in their order.
     /// - Throws: ``CommandFailure`` when two files would have one place, or a result would replace another one's input.
     static func jobs(
         _ inputs: [String], output: String?, page: String?

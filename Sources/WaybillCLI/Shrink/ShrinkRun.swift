@@ -136,7 +136,11 @@ private final class Cancelling: Sendable {
             return (state.next, state.isCancelled)
         }
         if isCancelled { task.cancel() }
-        let value = await withTaskCancellationHandler { await task.value } onCancel: { task.cancel() }
+        let value = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
         state.withLock { _ = $0.cancels.removeValue(forKey: number) }
         return value
     }

@@ -14,19 +14,19 @@ struct ShrinkSummary: Sendable {
 
     /// How the call ends: by the signal, if one came, else as the first picture that failed.
     var failure: CommandFailure? {
-        if let interruption = failures.first(where: \.isInterruption) { return interruption }
-        guard let first = failures.first else { return nil }
-        guard failures.count + made.count > 1 else { return first }
+        guard let first = failures.first(where: \.isInterruption) ?? failures.first else { return nil }
+        let count = failures.count + made.count
+        guard count > 1 else { return first }
+        let reason = first.isInterruption ? "were not made: stopped by a signal" : "could not be made"
         return CommandFailure(
-            code: first.code, exit: first.exit,
-            message: "\(failures.count) of \(failures.count + made.count) pictures could not be made.")
+            code: first.code, exit: first.exit, message: "\(failures.count) of \(count) pictures \(reason).")
     }
 
-    /// `12 pictures: 41.2 MiB -> 1.2 MiB (2.9 %); 1 failed`.
+    /// `12 pictures: 41.2 MiB -> 1.2 MiB (2.9 %); 1 not made`.
     var line: String {
         let noun = made.count == 1 ? "picture" : "pictures"
         var line = "\(made.count) \(noun): \(size(before)) -> \(size(after)) (\(ReportText.share(after, of: before)))"
-        if !failures.isEmpty { line += "; \(failures.count) failed" }
+        if !failures.isEmpty { line += "; \(failures.count) not made" }
         return line
     }
 

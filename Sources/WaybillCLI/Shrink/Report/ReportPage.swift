@@ -75,7 +75,8 @@ struct ReportPage: Sendable {
         let before = made.reduce(0) { $0 + $1.picture.originalBytes }
         let after = made.reduce(0) { $0 + $1.picture.bytes }
         let sizes = made.isEmpty ? "" : ": \(ReportText.size(before)) became \(ReportText.size(after))"
-        return "\(count) \(count == 1 ? "picture" : "pictures")\(sizes)"
+        let failed = made.count < count ? ", \(count - made.count) could not be made" : ""
+        return "\(made.count) \(made.count == 1 ? "picture" : "pictures")\(sizes)\(failed)"
     }
 
     private var goal: String {

@@ -1,7 +1,7 @@
 /// The page's own style, for light and dark screens, for paper, and for small windows.
 enum ReportStyle {
     /// What the page's policy lets style it: the SHA-256 of ``text``. A test compares the two.
-    static let hash = "sha256-/CJbvx77maVVAEXNe3zpaJ1QnJeRjRwQDQ2p2N95KjA="
+    static let hash = "sha256-5cp60Sz8M5PQBa1bkrbjuzc+/zfMMi2g7SqvS708xtQ="
 
     static let text = """
 
@@ -39,7 +39,9 @@ enum ReportStyle {
           font-size: 13px; line-height: 1.5; pointer-events: none }
         .left { left: 10px } .right { right: 10px }
         .split { position: absolute; inset: 0; width: 100%; height: 100%; margin: 0; opacity: 0; cursor: ew-resize;
-          touch-action: pan-y }
+          touch-action: pan-y; appearance: none }
+        .split::-webkit-slider-thumb { appearance: none; width: 2px; height: 100% }
+        .split::-moz-range-thumb { width: 2px; height: 100%; border: 0 }
         .stage:focus-within { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 8px }
         .large { display: block; overflow: auto; max-height: 80vh }
         .large .stage { max-width: none }
