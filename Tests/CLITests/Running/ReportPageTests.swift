@@ -88,6 +88,8 @@ import Testing
                 try await browser.press(.tab)
                 presses += 1
             }
+            let outline = "return getComputedStyle(document.querySelector('.stage')).outlineStyle"
+            #expect(try await browser.text(outline) == "solid")
             try await browser.press(.right, .right, .right)
             #expect(try await browser.number(value) == 53)
             #expect(try await browser.text(clip) == "inset(0px 0px 0px 53%)")

@@ -1,7 +1,7 @@
 /// The page's own style, for light and dark screens, for paper, and for small windows.
 enum ReportStyle {
     /// What the page's policy lets style it: the SHA-256 of ``text``. A test compares the two.
-    static let hash = "sha256-5cp60Sz8M5PQBa1bkrbjuzc+/zfMMi2g7SqvS708xtQ="
+    static let hash = "sha256-VuqxWczYNBvczYpl2GnGPC6heKiEC3N6syBamz2H9Qs="
 
     static let text = """
 
@@ -25,7 +25,7 @@ enum ReportStyle {
         a { color: var(--accent) }
         .bad { color: var(--bad); overflow-wrap: anywhere }
         .picture { margin: 0 0 28px; padding: 20px; background: var(--card); border: 1px solid var(--edge); border-radius: 12px }
-        .view { display: grid; justify-items: center; border-radius: 8px; overflow: hidden }
+        .view { display: grid; justify-items: center }
         .stage { --split: 50%; position: relative; display: inline-block; max-width: 100%; line-height: 0; isolation: isolate }
         .before { display: block; width: auto; height: auto; max-width: 100%; max-height: 76vh; border-radius: 8px }
         .after { position: absolute; inset: 0; width: 100%; height: 100%; border-radius: 8px;
@@ -42,7 +42,8 @@ enum ReportStyle {
           touch-action: pan-y; appearance: none }
         .split::-webkit-slider-thumb { appearance: none; width: 2px; height: 100% }
         .split::-moz-range-thumb { width: 2px; height: 100%; border: 0 }
-        .stage:focus-within { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 8px }
+        .stage:has(.split:focus-visible) { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 8px }
+        .large .stage:has(.split:focus-visible) { outline-offset: -3px }
         .large { display: block; overflow: auto; max-height: 80vh }
         .large .stage { max-width: none }
         .large .before { max-width: none; max-height: none }
