@@ -57,9 +57,10 @@ enum Scene: String, CaseIterable {
     }
 
     private static func landscape(_ u: Float, _ v: Float) -> SIMD3<Float> {
-        for (layer, base) in [Float(0.45), 0.58, 0.74].enumerated() {
+        // From the front to the back: what is in front hides the rest.
+        for (layer, base) in [Float(0.45), 0.58, 0.74].enumerated().reversed() {
             let ridge = base + 0.16 * (Noise.cloud(u * Float(3 + layer * 2), Float(layer) * 9, octaves: 6) - 0.5)
-            guard layer == 2 ? v > ridge : v > ridge && v < ridge + 0.2 else { continue }
+            guard v > ridge else { continue }
             let leaves = Noise.cloud(u * 160, v * 160, octaves: 4)
             let shade = SIMD3<Float>(70 - Float(layer) * 12, 105 - Float(layer) * 10, 80 - Float(layer) * 25)
             return shade + (leaves - 0.5) * Float(50 + layer * 45)
