@@ -100,7 +100,7 @@ def scores(python, script, cache, pairs, say):
     """SSIMULACRA2 of (original, picture) pairs, by the packages of requirements.txt."""
     environment = dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     process = subprocess.Popen(
-        ["nice", python, script, cache], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True
+        [python, script, cache], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True
     )
     figures = []
     for number, (original, picture) in enumerate(pairs):

@@ -100,7 +100,7 @@ struct ShrinkCommand: AsyncParsableCommand {
         }
         let isSingle = jobs.count == 1
         let run = ShrinkRun(jobs: jobs, options: options, replaces: force, page: report)
-        return try await run.run { outcome throws(CommandFailure) in
+        return try await run.run { job, outcome throws(CommandFailure) in
             switch outcome {
             case .success(let picture):
                 guard let json else { return Console.standard.line(picture.line) }
@@ -108,7 +108,8 @@ struct ShrinkCommand: AsyncParsableCommand {
             case .failure(let failure) where !isSingle:
                 // A signal is told once, not for every picture that it kept from being made.
                 if failure.isInterruption { return }
-                if let json { try json.write("picture", PostReport.members(of: failure)) }
+                let members = [JSONMember("input", .string(job.input))] + PostReport.members(of: failure)
+                if let json { try json.write("picture", members) }
                 Console.standard.failure(failure.message)
             case .failure: break
             }

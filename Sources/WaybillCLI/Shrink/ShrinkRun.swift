@@ -15,9 +15,9 @@ struct ShrinkRun: Sendable {
     /// Makes the pictures, then the page.
     ///
     /// - Parameter each: Gets what became of each picture, in the order of the inputs.
-    /// - Returns: All that `each` got.
+    /// - Returns: What became of each.
     /// - Throws: ``CommandFailure`` about the page. About pictures nothing is thrown.
-    func run(each: (Outcome) throws(CommandFailure) -> Void) async throws(CommandFailure) -> [Outcome] {
+    func run(each: (ShrinkJob, Outcome) throws(CommandFailure) -> Void) async throws(CommandFailure) -> [Outcome] {
         // Made before the work, which may take long, so that a wrong name is known at once.
         let file: NewFile? = if let page { try NewFile(page, replaces: replaces) } else { nil }
         let piped =
@@ -33,7 +33,7 @@ struct ShrinkRun: Sendable {
         } take: { made throws(CommandFailure) in
             outcomes.append(made.outcome)
             pictures.append(made.picture)
-            try each(made.outcome)
+            try each(jobs[outcomes.count - 1], made.outcome)
         }
         if let file, Interrupt.signal == nil {
             let report = ReportPage(options: options, pictures: pictures)

@@ -37,6 +37,7 @@ import Testing
         let lines = try run.jsonLines()
         #expect(lines.map { $0["event"] as? String } == ["picture", "picture", "picture", "picture", "summary"])
         #expect(lines.map { $0["exit"] as? Int } == [0, 3, 2, 0, 3])
+        #expect(lines.dropLast().map { $0["input"] as? String } == [good, missing, taken, last])
         #expect(lines.last?["failed"] as? Int == 2)
         #expect(run.errorText.contains("2 of 4 pictures could not be made"))
         #expect(try folder.read("taken-waybill.jpg") == Array("mine".utf8))
