@@ -12,11 +12,10 @@ let package = Package(
             name: "FuzzParser", dependencies: [.product(name: "WaybillMultipart", package: "waybill")],
             swiftSettings: fuzzer),
         .executableTarget(
-<<<<<<< HEAD
             name: "FuzzForm", dependencies: [.product(name: "WaybillMultipart", package: "waybill")],
-=======
+            swiftSettings: fuzzer),
+        .executableTarget(
             name: "FuzzMarkers", dependencies: [.product(name: "WaybillJPEG", package: "waybill")],
->>>>>>> a4ace4fd6819214a93be3aa25afd5f7a301fdc7f
             swiftSettings: fuzzer),
         .executableTarget(
             name: "FuzzImage", dependencies: [.product(name: "WaybillJPEG", package: "waybill")],

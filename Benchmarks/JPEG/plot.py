@@ -26,20 +26,27 @@ def nice_seconds(low, high):
     return [v for v in (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20) if low <= v <= high]
 
 
+def remark(score, bottom, is_over):
+    words = ["%.0f" % score] if score < bottom else []
+    words += ["over the limit"] if is_over else []
+    return " (%s)" % ", ".join(words) if words else ""
+
+
 def svg(points, levels):
     """`points`: name, seconds, score, whether it broke the limit. `levels`: name, score."""
     low, high = min(p[1] for p in points) / 1.4, max(p[1] for p in points) * 1.4
     scores = [p[2] for p in points] + [score for _, score in levels]
-    bottom, top = math.floor(min(scores) / 10) * 10, math.ceil((max(scores) + 1) / 10) * 10
+    # What is worse than a ruined picture lies on the bottom edge: its figure is in its label.
+    bottom, top = max(20, math.floor(min(scores) / 10) * 10), math.ceil((max(scores) + 1) / 10) * 10
 
     def x(seconds):
         return LEFT + (WIDTH - LEFT - RIGHT) * math.log(seconds / low) / math.log(high / low)
 
     def y(score):
-        return TOP + (HEIGHT - TOP - BOTTOM) * (top - score) / (top - bottom)
+        return TOP + (HEIGHT - TOP - BOTTOM) * (top - max(score, bottom)) / (top - bottom)
 
     out = ['<rect class="back" width="%d" height="%d"/>' % (WIDTH, HEIGHT)]
-    for score in range(bottom, top + 1, 10 if top - bottom <= 80 else 20):
+    for score in range(bottom, top + 1, 10):
         out.append('<line class="grid" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/>' % (LEFT, WIDTH - RIGHT, y(score), y(score)))
         out.append('<text class="faint" x="%d" y="%.1f" text-anchor="end">%d</text>' % (LEFT - 8, y(score) + 4, score))
     for seconds in nice_seconds(low, high):
@@ -52,13 +59,13 @@ def svg(points, levels):
         label = max([height + 4] + [other + 15 for other in placed[-1:]])
         placed.append(label)
         out.append('<text class="faint" x="%d" y="%.1f">%s</text>' % (WIDTH - RIGHT + 8, label, html.escape(name)))
-    for name, seconds, score, is_over in points:
+    for number, (name, seconds, score, is_over) in enumerate(points):
         kind = "ours" if name.startswith("waybill") else "peer"
+        # Peers lie close together: every other label stands below its dot.
+        offset = 22 if kind == "peer" and number % 2 == 0 and score >= bottom else -12
         out.append('<circle class="%s%s" cx="%.1f" cy="%.1f" r="6"/>' % (kind, " over" if is_over else "", x(seconds), y(score)))
-        is_last = x(seconds) > (WIDTH - RIGHT + LEFT) * 0.72
-        out.append('<text x="%.1f" y="%.1f" text-anchor="%s">%s%s</text>' % (
-            x(seconds) + (-11 if is_last else 11), y(score) + (18 if kind == "ours" and name.endswith("draft") else 4),
-            "end" if is_last else "start", html.escape(name), " (over the limit)" if is_over else ""))
+        out.append('<text x="%.1f" y="%.1f" text-anchor="middle">%s%s</text>' % (
+            x(seconds), y(score) + offset, html.escape(name), remark(score, bottom, is_over)))
     out.append('<text class="faint" x="%.1f" y="%d" text-anchor="middle">CPU time a picture, mean</text>'
                % ((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12))
     out.append('<text class="faint" x="16" y="%.1f" text-anchor="middle" transform="rotate(-90 16 %.1f)">SSIMULACRA2, mean</text>'
