@@ -7,11 +7,12 @@
 #   make lint       layout and documentation rules, without changing a file
 #   make format     put the layout right
 #   make bench      measure against curl on this machine
+#   make bench-jpeg measure pictures against other programs; make bench-setup installs those
 #   make fuzz       feed the parsers and the encoder random bytes for FUZZ_SECONDS (60) each
 #   make docs       build the documentation; a broken link is an error
 #   make clean      remove everything that was built
 #
-# Numbers you may set: FUZZ_SECONDS=60  THREAD_ROUNDS=5  BENCH_ROUNDS=5
+# Numbers you may set: FUZZ_SECONDS=60  THREAD_ROUNDS=5  BENCH_ROUNDS=5  BENCH_JPEG_CORPUS=folder
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -19,11 +20,12 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 # Two builds side by side would wait for each other's lock or fight for memory: one thing at a time, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help setup setup-build build demo test samples-test check plain thread address lint format bench fuzz fuzz-short docs clean
+.PHONY: help setup setup-build build demo test samples-test check plain thread address lint format bench bench-setup bench-jpeg fuzz fuzz-short docs clean
 
 FUZZ_SECONDS ?= 60
 THREAD_ROUNDS ?= 5
 BENCH_ROUNDS ?= 5
+BENCH_JPEG_CORPUS ?=
 
 # Warnings of our own targets are errors; the C kernels are optimised in debug builds too, where they are 10 times slower.
 STRICT := WAYBILL_CI=1 swift
@@ -110,6 +112,17 @@ bench: setup ## measure against curl
 	$(call say,Building the benchmarks)
 	@swift build -c release --package-path Benchmarks
 	@Benchmarks/.build/release/waybill-bench --rounds $(BENCH_ROUNDS)
+
+bench-setup: setup ## what bench-jpeg compares with and judges by
+	@Scripts/bench-setup
+
+bench-jpeg: bench-setup ## pictures, against other programs; the table goes into Docs/Benchmarks.md
+	$(call say,Building the benchmarks)
+	@swift build -c release --package-path Benchmarks --product JPEGErrand
+	@swift build -c release --package-path Benchmarks --product BenchLauncher
+	@tools=$$(Scripts/bench-setup where); $$tools/bin/python Benchmarks/JPEG/bench_jpeg.py --python "$$tools/bin/python" \
+		--cache "$$(dirname "$$tools")" --rounds $(BENCH_ROUNDS) \
+		$(if $(BENCH_JPEG_CORPUS),--corpus "$(BENCH_JPEG_CORPUS)")
 
 fuzz: setup ## random bytes for the parsers and the encoder
 	@Scripts/fuzz $(FUZZ_SECONDS)

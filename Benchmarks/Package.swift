@@ -8,6 +8,7 @@ let package = Package(
     dependencies: [.package(name: "waybill", path: "..")],
     targets: [
         .target(name: "CBench"),
+        .executableTarget(name: "JPEGErrand", dependencies: [.product(name: "WaybillJPEG", package: "waybill")]),
         .executableTarget(name: "BenchLauncher"),
         .executableTarget(name: "CurlMime", linkerSettings: [.linkedLibrary("curl")]),
         .executableTarget(

@@ -6,9 +6,9 @@ internal import WaybillCore
 ///
 /// It gets a free port of 127.0.0.1, is ready when it takes connections there, and is ended by its own process number.
 /// What it prints goes to `log` in its folder, which is quoted when it does not come up.
-final class HelperProcess: Sendable {
-    let port: Int
-    let folder: TemporaryDirectory
+package final class HelperProcess: Sendable {
+    package let port: Int
+    package let folder: TemporaryDirectory
     private let child: Locked<cts_child?>
 
     /// Starts a program once more on another port while it does not come up: somebody else may have taken the port
@@ -19,7 +19,7 @@ final class HelperProcess: Sendable {
     ///   - arguments: Given the port and the folder, in which they may write what they need.
     /// - Returns: The program, ready.
     /// - Throws: ``HelperFailure`` with what the program said.
-    static func start(
+    package static func start(
         _ program: String, arguments: @escaping @Sendable (Int, TemporaryDirectory) throws -> [String]
     ) async throws -> HelperProcess {
         let path = try find(program)
@@ -52,13 +52,13 @@ final class HelperProcess: Sendable {
     deinit { stop() }
 
     /// What the program printed until now.
-    var said: String { (try? String(decoding: folder.read("log"), as: UTF8.self)) ?? "" }
+    package var said: String { (try? String(decoding: folder.read("log"), as: UTF8.self)) ?? "" }
 
     /// Ends the program at once, as a crash would: its connections are reset.
-    func kill() { end(by: SIGKILL) }
+    package func kill() { end(by: SIGKILL) }
 
     /// Ends the program.
-    func stop() { end(by: SIGTERM) }
+    package func stop() { end(by: SIGTERM) }
 
     private func end(by signal: Int32) {
         guard let child = child.withLock({ $0.take() }) else { return }

@@ -184,6 +184,13 @@ struct RuleTests {
         #expect(found("", in: "Sources/Waybill/Placeholder.swift") == 1)
     }
 
+    @Test func `marks of an unfinished merge are found in any file`() {
+        for mark in ["<", ">"] {
+            #expect(found(String(repeating: mark, count: 7) + " main", in: "Fuzz/README.md") == 1)
+        }
+        #expect(found("let a = b >> 7 // " + String(repeating: ">", count: 7) + " x") == 0)
+    }
+
     @Test func `paths of a machine are found, addresses are not`() {
         #expect(found("see /wo" + "rk/shared", in: "README.md") == 1)
         #expect(found("\"/ho" + "me/anna\"") == 1)

@@ -2,17 +2,25 @@ import ArgumentParser
 import Glibc
 import Waybill
 
-/// `waybill shrink`: makes a photo fit, without sending it.
+/// `waybill shrink`: makes photos fit, without sending them.
 struct ShrinkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shrink",
-        abstract: "Makes a JPEG fit under a limit in bytes, or gives it a quality.",
+        abstract: "Makes JPEGs fit under a limit in bytes, or gives them a quality.",
         discussion: """
-            The result is upright, never larger than the original in bytes or pixels, and has no metadata: no place, no \
-            camera, no thumbnail. It appears whole or not at all.
+            Each result is upright, never larger than its original in bytes or pixels, and has no metadata: no place, no \
+            camera, no thumbnail. It appears whole or not at all, and replaces nothing unless --force says so.
+
+            With several inputs each is tried, whatever becomes of the others, as many at once as there are processors \
+            (at most four); the exit status is that of the first that failed. In -o, {name} stands for the input's name \
+            without folder and ending, {folder} for its folder. Nothing is done at all if two would have one name.
+
+            A report shows before and after under a slider, with figures and a curve of likeness over size. It loads \
+            nothing from anywhere; its pictures of the originals are reduced to 2048 pixels and have no metadata.
 
             EXAMPLES:
               waybill shrink card.jpg --max-bytes 100KiB          makes card-waybill.jpg
+              waybill shrink photos/*.jpg --max-bytes 100KiB -o 'small/{name}-100k.jpg' --report small/page.html
               waybill shrink card.jpg -o - --quality 50 | wc -c
               waybill shrink page.jpg -o small.jpg --max-bytes 200KB --document
 
@@ -20,13 +28,16 @@ struct ShrinkCommand: AsyncParsableCommand {
             \(Exit.table)
             """)
 
-    @Argument(help: "A JPEG file; - is standard input.")
-    var input: String
+    @Argument(help: ArgumentHelp("JPEG files; - is standard input.", valueName: "input"))
+    var inputs: [String]
 
     @Option(
         name: [.customShort("o", allowingJoined: true), .customLong("output")],
         help: ArgumentHelp(
-            "The file to make; - is standard output. Unless set, the input with the ending -waybill.jpg.",
+            """
+            The file to make, with {name} for the input's name; - is standard output. Unless set, the input with the \
+            ending -waybill.jpg.
+            """,
             valueName: "file"))
     var output: String?
 
@@ -51,37 +62,58 @@ struct ShrinkCommand: AsyncParsableCommand {
     @Flag(name: .customLong("document"), help: "Thin dark text on white paper matters most.")
     var isDocument = false
 
-    @Flag(name: .customLong("force"), help: "Replace the output if it is there.")
+    @Option(
+        name: .customLong("report"),
+        help: ArgumentHelp("Make a page that shows what became of the pictures.", valueName: "page.html"))
+    var report: String?
+
+    @Flag(name: .customLong("force"), help: "Replace outputs and report if they are there.")
     var force = false
 
-    @Flag(name: .customLong("json"), help: "Print a JSON object on standard output.")
+    @Flag(name: .customLong("json"), help: "Print JSON objects on standard output, a line each, the summary last.")
     var json = false
 
     func run() async throws {
         let json = self.json ? JSONOutput(.standard) : nil
         do throws(CommandFailure) {
-            let report = try await shrink()
-            if let json { try json.write("summary", report.members) } else { Console.standard.line(report.line) }
+            let outcomes = try await shrink(json)
+            let summary = ShrinkSummary(outcomes: outcomes, signal: Interrupt.signal)
+            if inputs.count > 1 {
+                if let json { try json.write("summary", summary.members) } else { Console.standard.line(summary.line) }
+            }
+            if let failure = summary.failure { throw failure }
         } catch {
-            try? json?.write("summary", PostReport.members(of: error))
+            if inputs.count == 1 || error.code == .usage { try? json?.write("summary", PostReport.members(of: error)) }
             throw error
         }
     }
 
-    private func shrink() async throws(CommandFailure) -> ShrinkReport {
+    private func shrink(_ json: JSONOutput?) async throws(CommandFailure) -> [ShrinkRun.Outcome] {
         let options = try options()
-        let target = output ?? (input == "-" ? "-" : ShrinkReport.defaultName(for: input))
-        guard target != "-" || !json else {
+        let jobs = try ShrinkPlan.jobs(inputs, output: output, page: report)
+        let isToStandardOutput = jobs.contains { $0.output == "-" }
+        guard !isToStandardOutput || json == nil else {
             throw .usage("--json and the picture can't both go to standard output. Name a file with -o.")
         }
-        guard target != "-" || isatty(STDOUT_FILENO) == 0 else {
+        guard !isToStandardOutput || isatty(STDOUT_FILENO) == 0 else {
             throw .usage("A picture is nothing for a terminal. Name a file with -o, or send it on through a pipe.")
         }
-        // Made before the work, which may take seconds, so that a wrong name is known at once.
-        let file = target == "-" ? nil : try NewFile(target, replaces: force, mode: Self.mode(like: input))
-        let result = try await Self.recompress(input, options)
-        if let file { try file.commit(result.bytes) } else { try StandardOutput.write(result.bytes) }
-        return ShrinkReport(input: input, output: target, picture: result.report)
+        let isSingle = jobs.count == 1
+        let run = ShrinkRun(jobs: jobs, options: options, replaces: force, page: report)
+        return try await run.run { job, outcome throws(CommandFailure) in
+            switch outcome {
+            case .success(let picture):
+                guard let json else { return Console.standard.line(picture.line) }
+                try json.write(isSingle ? "summary" : "picture", picture.members)
+            case .failure(let failure) where !isSingle:
+                // A signal is told once, not for every picture that it kept from being made.
+                if failure.isInterruption { return }
+                let members = [JSONMember("input", .string(job.input))] + PostReport.members(of: failure)
+                if let json { try json.write("picture", members) }
+                Console.standard.failure(failure.message)
+            case .failure: break
+            }
+        }
     }
 
     private func options() throws(CommandFailure) -> JPEGOptions {
@@ -94,38 +126,6 @@ struct ShrinkCommand: AsyncParsableCommand {
         if let maxPixels { options.maxPixels = try SizeArgument.pixels(maxPixels, for: "--max-pixels") }
         return options
     }
-
-    private static func recompress(_ input: String, _ options: JPEGOptions) async throws(CommandFailure) -> JPEGResult {
-        let recompressor = JPEGRecompressor(options)
-        let piped = input == "-" ? try InputFile.read("-", limit: largestPicture, for: "the picture") : nil
-        Interrupt.arm()
-        let work = Task { () async -> Result<JPEGResult, JPEGError> in
-            do throws(JPEGError) {
-                if let piped { return .success(try await recompressor.recompress(piped)) }
-                return .success(try await recompressor.recompress(file: input))
-            } catch {
-                return .failure(error)
-            }
-        }
-        Interrupt.onFirst { _ in work.cancel() }
-        switch await work.value {
-        case .success(let result): return result
-        case .failure(let error):
-            throw CommandFailure(
-                code: CommandFailure.Code(error.code.description), exit: Exit(error, signal: Interrupt.signal),
-                message: "\"\(Redaction.escaped(input))\": \(error.code): \(error.message)")
-        }
-    }
-
-    /// The permissions of the original: a private picture stays private, a public one public.
-    private static func mode(like path: String) -> mode_t {
-        var status = stat()
-        guard path != "-", unsafe stat(path, &status) == 0 else { return 0o600 }
-        return status.st_mode & 0o666 | 0o600
-    }
-
-    /// What the decoder takes at most.
-    private static let largestPicture = 40_000_000
 }
 
 /// `--mode`.

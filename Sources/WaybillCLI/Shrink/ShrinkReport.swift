@@ -42,19 +42,7 @@ struct ShrinkReport: Sendable {
         ]
     }
 
-    /// `cards/front.jpeg` gives `cards/front-waybill.jpg`.
-    static func defaultName(for input: String) -> String {
-        let name =
-            input.utf8.lastIndex(of: UInt8(ascii: "/")).map { input[input.utf8.index(after: $0)...] } ?? input[...]
-        let folder = input[..<name.startIndex]
-        let stem = name.lastIndex(of: ".").flatMap { $0 > name.startIndex ? name[..<$0] : nil } ?? name
-        return "\(folder)\(stem)-waybill.jpg"
-    }
-
-    private var share: String {
-        let tenths = Int((Double(picture.bytes) / Double(max(1, picture.originalBytes)) * 1_000).rounded())
-        return "\(tenths / 10).\(tenths % 10) %"
-    }
+    private var share: String { ReportText.share(picture.bytes, of: picture.originalBytes) }
 
     private func size(_ bytes: Int) -> String { ByteCount(bytes: Int64(bytes)).description }
 

@@ -96,9 +96,9 @@ import Waybill
     }
 
     @Test func `the name of a shrunk picture follows the original`() {
-        #expect(ShrinkReport.defaultName(for: "card.jpg") == "card-waybill.jpg")
-        #expect(ShrinkReport.defaultName(for: "a.b/card.jpeg") == "a.b/card-waybill.jpg")
-        #expect(ShrinkReport.defaultName(for: "a.b/card") == "a.b/card-waybill.jpg")
-        #expect(ShrinkReport.defaultName(for: "/.hidden") == "/.hidden-waybill.jpg")
+        #expect(OutputPattern.beside("card.jpg") == "card-waybill.jpg")
+        #expect(OutputPattern.beside("a.b/card.jpeg") == "a.b/card-waybill.jpg")
+        #expect(OutputPattern.beside("a.b/card") == "a.b/card-waybill.jpg")
+        #expect(OutputPattern.beside("/.hidden") == "/.hidden-waybill.jpg")
     }
 }

@@ -27,6 +27,7 @@ enum WordRule {
         [
             (/\b(?:TO[D]O|FIX[M]E|XX[X])\b/, "a note to oneself: do it, or write down why it is left"),
             (/fatal[E]rror\("not/, "something unfinished"),
+            (/^(?:<{7}|>{7})(?:\s|$)/, "the mark of a merge that was not finished"),
             (
                 /(?:^|[^\w.~\/])\/(?:wor[k]|far[m]|roo[t]|hom[e])\/\w/,
                 "a path of somebody's machine"

@@ -1,0 +1,121 @@
+"""make bench-jpeg: waybill beside other ways to bring photos under 100 KiB, written into Docs/Benchmarks.md.
+
+Ratios of one interleaved run can be compared between machines; seconds can't.
+"""
+
+import argparse
+import glob
+import os
+import platform
+import statistics
+import sys
+import tempfile
+import time
+
+import measure
+import page
+import tools
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LIMIT = 102_400
+LIMITS = [20 * 1024, 50 * 1024, 100 * 1024, 200 * 1024, 500 * 1024]
+
+
+def say(text):
+    print("bench-jpeg: " + text, file=sys.stderr, flush=True)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--corpus", help="a folder of JPEG files; unless given, pictures are drawn")
+    parser.add_argument("--cache", required=True, help="a folder for drawn pictures and figures of quality")
+    parser.add_argument("--python", required=True, help="a python3 that has what requirements.txt names")
+    return parser.parse_args()
+
+
+def corpus_of(options):
+    """The pictures, and what they are called in the page."""
+    if options.corpus:
+        folder = os.path.abspath(options.corpus)
+        name = "a folder of photos, scans and drawn cards (`BENCH_JPEG_CORPUS`)"
+    else:
+        folder = os.path.join(options.cache, "jpeg-scenes-1")
+        os.makedirs(folder, exist_ok=True)
+        say("drawing pictures, unless they are there")
+        tools.draw(folder)
+        name = "pictures that the benchmark draws"
+    pictures = sorted(glob.glob(os.path.join(folder, "*.jpg")) + glob.glob(os.path.join(folder, "*.jpeg")))
+    if not pictures:
+        raise SystemExit("bench-jpeg: no JPEG file in %s" % folder)
+    return folder, pictures, name
+
+
+def stored_peers(folder, pictures):
+    """What other programs made of the same pictures before: NAME@PEER.jpg in a folder `peers` in the corpus or beside it."""
+    found = {}
+    for place in (os.path.join(folder, "peers"), os.path.join(os.path.dirname(folder), "peers")):
+        for picture in pictures:
+            stem = os.path.splitext(os.path.basename(picture))[0]
+            for path in glob.glob(os.path.join(glob.escape(place), glob.escape(stem) + "@*.jpg")):
+                found.setdefault(os.path.basename(path)[len(stem) + 1 : -4], {})[picture] = path
+    return {peer: paths for peer, paths in found.items() if len(paths) == len(pictures)}
+
+
+def machine():
+    model = "unknown processor"
+    with open("/proc/cpuinfo") as file:
+        for line in file:
+            if line.startswith("model name"):
+                model = line.split(":", 1)[1].strip()
+                break
+    system = platform.freedesktop_os_release().get("PRETTY_NAME", platform.system())
+    return "%s, %d processors, %s" % (model, os.cpu_count(), system)
+
+
+def main():
+    options = arguments()
+    os.makedirs(options.cache, exist_ok=True)
+    folder, pictures, corpus_name = corpus_of(options)
+    ours = tools.ours()
+    peers, absent = tools.peers()
+    for name in absent:
+        say("%s is not here and was left out" % name)
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as work:
+        libraries = {
+            tool.name: tools.libjpeg_of(tool.command(pictures[0], os.path.join(work, "probe.jpg"), LIMIT))
+            for tool in ours + peers
+        }
+        for name, found in libraries.items():
+            for library, package in found:
+                if package.startswith("no package") and not name.startswith(("mozjpeg", "cjpegli")):
+                    raise SystemExit("bench-jpeg: %s loads a %s that is not the system's" % (name, library))
+            if not found:
+                raise SystemExit("bench-jpeg: it can't be seen which libjpeg %s loads" % name)
+        results = measure.interleaved(ours + peers, pictures, LIMIT, options.rounds, work, say)
+        shares = measure.fills(ours, pictures, LIMITS, work, say)
+        stored = stored_peers(folder, pictures)
+        pairs, places = [], []
+        for picture in pictures:
+            for tool in ours + peers:
+                if not results[tool.name, picture].problem:
+                    pairs.append((picture, measure.output(work, tool, picture)))
+                    places.append((tool.name, picture))
+            for peer, paths in sorted(stored.items()):
+                pairs.append((picture, paths[picture]))
+                places.append((peer, picture))
+        script = os.path.join(tools.HERE, "quality.py")
+        cache = os.path.join(options.cache, "jpeg-quality.json")
+        scores = dict(zip(places, measure.scores(options.python, script, cache, pairs, say)))
+    report = page.Report(
+        pictures=pictures, ours=ours, peers=peers, absent=absent, stored=sorted(stored), results=results,
+        shares=shares, scores=scores, libraries=libraries, limit=LIMIT, limits=LIMITS, rounds=options.rounds,
+        machine=machine(), load=load, corpus=corpus_name, date=time.strftime("%Y-%m-%d"),
+        library=tools.output_of(ours[0].command("", "", 0)[0], "library").strip(), is_drawn=not options.corpus,
+    )
+    report.write(os.path.join(ROOT, "Docs"))
+    print(report.text)
+
+
+main()

@@ -1,0 +1,49 @@
+"""An encoder that knows only qualities, as a peer: 1600 pixels at most, then the highest quality that fits.
+
+usage: encoder_shrink.py mozjpeg|cjpegli PROGRAM IN OUT LIMIT
+
+Pillow reduces the picture once; each quality is one process of the encoder, which reads plain pixels.
+"""
+
+import io
+import os
+import subprocess
+import sys
+import tempfile
+
+from PIL import Image, ImageOps
+
+SIDE = 1600
+
+
+def command(kind, program, quality, pixels, target):
+    if kind == "mozjpeg":
+        return [program, "-quality", str(quality), "-optimize", "-progressive", "-outfile", target, pixels]
+    return [program, pixels, target, "-q", str(quality), "-p", "2", "--chroma_subsampling=420"]
+
+
+def main(kind, program, source, target, limit):
+    picture = Image.open(source)
+    picture = ImageOps.exif_transpose(picture).convert("RGB")
+    picture.thumbnail((SIDE, SIDE), Image.LANCZOS)
+    with tempfile.TemporaryDirectory() as folder:
+        pixels = os.path.join(folder, "pixels.ppm")
+        picture.save(pixels)
+        low, high, best = 1, 95, None
+        while low <= high:
+            quality = (low + high) // 2
+            made = os.path.join(folder, "made.jpg")
+            subprocess.run(command(kind, program, quality, pixels, made), check=True, stderr=subprocess.DEVNULL)
+            with open(made, "rb") as file:
+                data = file.read()
+            if len(data) <= limit:
+                low, best = quality + 1, data
+            else:
+                high = quality - 1
+    if best is None:
+        sys.exit("no quality fits")
+    with open(target, "wb") as file:
+        file.write(best)
+
+
+main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]))

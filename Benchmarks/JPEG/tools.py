@@ -1,0 +1,145 @@
+"""The programs that are measured: ours in three modes, and whichever peers are installed."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PRODUCTS = os.path.join(os.path.dirname(HERE), ".build", "release")
+
+
+class Tool:
+    """A program and how it is told to bring a picture under a limit."""
+
+    def __init__(self, name, command, version):
+        self.name = name
+        self.command = command
+        self.version = version
+
+
+def output_of(*words):
+    run = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    return run.stdout.decode("utf-8", "replace")
+
+
+def ours():
+    program = os.path.join(PRODUCTS, "JPEGErrand")
+    if not os.access(program, os.X_OK):
+        raise SystemExit("bench-jpeg: %s is not built; run make bench-jpeg" % program)
+
+    def tool(mode):
+        return Tool(
+            "waybill " + mode,
+            lambda source, target, limit: [program, mode, str(limit), source, target],
+            "this checkout",
+        )
+
+    return [tool(mode) for mode in ("best", "fast", "draft")]
+
+
+def jpegoptim():
+    program = shutil.which("jpegoptim")
+    if not program:
+        return None
+
+    # It knows kilobytes of 1,024 bytes, and writes a file of the same name into a folder.
+    def command(source, target, limit):
+        script = 'd=$(mktemp -d) && "$0" -q -s --all-progressive --size="$1" -d "$d" "$2" >&2; mv "$d"/* "$3" && rmdir "$d"'
+        return ["sh", "-c", script, program, str(limit // 1024), source, target]
+
+    return Tool("jpegoptim", command, output_of(program, "--version").split("\n")[0].split("  ")[0])
+
+
+def imagemagick():
+    for name in ("convert-im6.q16", "magick", "convert"):
+        program = shutil.which(name)
+        if program and "ImageMagick" in output_of(program, "-version"):
+            break
+    else:
+        return None
+
+    def command(source, target, limit):
+        return [
+            program, source, "-auto-orient", "-resize", "1600x1600>", "-strip", "-interlace", "JPEG",
+            "-define", "jpeg:extent=%d" % limit, target,
+        ]
+
+    version = re.search(r"ImageMagick [\w.-]+", output_of(program, "-version")).group(0)
+    return Tool("ImageMagick 1600", command, version)
+
+
+def system_python():
+    return "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else shutil.which("python3")
+
+
+def pillow():
+    python = system_python()
+    version = output_of(python, "-c", "import PIL; print(PIL.__version__)").strip()
+    if not re.fullmatch(r"[\d.]+", version):
+        return None
+    script = os.path.join(HERE, "pillow_shrink.py")
+    return Tool("Pillow 1600", lambda *words: [python, script] + [str(word) for word in words], "Pillow " + version)
+
+
+def encoder(kind, program_name, marker, arguments):
+    program = shutil.which(program_name)
+    if not program or marker not in output_of(program, *arguments).lower() or not pillow():
+        return None
+    python, script = system_python(), os.path.join(HERE, "encoder_shrink.py")
+    version = output_of(program, *arguments).split("\n")[0]
+    return Tool(
+        kind + " 1600",
+        lambda *words: [python, script, kind, program] + [str(word) for word in words],
+        version,
+    )
+
+
+def peers():
+    """The peers that are here, and the names of those that are not."""
+    found, absent = [], []
+    for name, tool in [
+        ("jpegoptim", jpegoptim()),
+        ("ImageMagick", imagemagick()),
+        ("Pillow", pillow()),
+        ("mozjpeg", encoder("mozjpeg", "cjpeg", "mozjpeg", ["-version"])),
+        ("cjpegli", encoder("cjpegli", "cjpegli", "jpeg", ["--help"])),
+    ]:
+        if tool:
+            found.append(tool)
+        else:
+            absent.append(name)
+    return found, absent
+
+
+def libjpeg_of(command):
+    """Which libjpeg a run loads, and which package of the system brought it.
+
+    The loader says so itself (ld.so(8), LD_DEBUG), for what ldd lists and for modules that are opened later. mozjpeg's library
+    goes by the same name as libjpeg-turbo's: with it first in LD_LIBRARY_PATH jpegoptim would be measured as mozjpeg.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        environment = dict(os.environ, LD_DEBUG="files", LD_DEBUG_OUTPUT=os.path.join(folder, "loaded"))
+        subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        paths = set()
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), errors="replace") as file:
+                paths.update(re.findall(r"calling init: (\S*/libjpeg[^/\s]*)", file.read()))
+    packages = set()
+    for path in paths:
+        answer = ""
+        if shutil.which("dpkg-query"):
+            # Before the merge of /lib into /usr a file went by the shorter name, and dpkg remembers that one.
+            for place in (os.path.realpath(path), path, path.replace("/usr/lib/", "/lib/", 1)):
+                answer = answer or subprocess.run(
+                    ["dpkg-query", "--search", place], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
+                ).stdout.decode()
+        package = answer.split(":")[0]
+        packages.add((os.path.basename(path), package or "no package of the system's"))
+    return sorted(packages)
+
+
+def draw(folder):
+    """Makes the pictures that are measured with when there is no folder of others."""
+    subprocess.run([os.path.join(PRODUCTS, "JPEGErrand"), "draw", folder], check=True)

@@ -1,0 +1,36 @@
+import Glibc
+import WaybillJPEG
+
+/// One recompression and nothing else: the process whose time and memory `make bench-jpeg` measures.
+///
+///     JPEGErrand best|fast|draft BYTES IN OUT
+///     JPEGErrand library                          which libjpeg it was built with
+///     JPEGErrand draw FOLDER                      makes pictures to measure with, where there are no others
+@main
+struct JPEGErrand {
+    static func main() async {
+        let words = Array(CommandLine.arguments.dropFirst())
+        do throws(JPEGError) {
+            if words == ["library"] {
+                print(JPEGLibrary.version)
+            } else if words.count == 2, words[0] == "draw" {
+                try await Scene.drawAll(in: words[1])
+            } else if words.count == 4, let mode = modes[words[0]], let limit = Int64(words[1]) {
+                let recompressor = JPEGRecompressor(.maxBytes(.bytes(limit), mode: mode))
+                _ = try await recompressor.recompress(.file(words[2]), to: words[3], replacing: true)
+            } else {
+                complain("called wrongly")
+            }
+        } catch {
+            complain("\(error)")
+        }
+    }
+
+    private static let modes: [String: JPEGOptions.Mode] = ["best": .best, "fast": .fast, "draft": .draft]
+
+    private static func complain(_ message: String) -> Never {
+        let text = Array("JPEGErrand: \(message)\n".utf8)
+        _ = write(STDERR_FILENO, text, text.count)
+        exit(1)
+    }
+}

@@ -1,0 +1,118 @@
+import Waybill
+
+/// One picture of the page.
+struct ReportPicture: Sendable {
+    /// As the caller named it: of foreign origin.
+    var name: String
+    var before: JPEGInput
+    var after: JPEGInput
+    var outcome: ShrinkRun.Outcome
+
+    /// The name as HTML.
+    var title: String { "<bdi>\(ReportText.escaped(name == "-" ? "standard input" : name))</bdi>" }
+}
+
+/// A page that shows what became of pictures. It is one file, loads nothing, and runs no script but its own: that is
+/// what its content security policy says (CSP 3, section 6.1), in which style and script are named by their hashes.
+struct ReportPage: Sendable {
+    let options: JPEGOptions
+    let pictures: [ReportPicture]
+
+    /// Everything before the first picture.
+    var head: String {
+        """
+        <!DOCTYPE html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta http-equiv="Content-Security-Policy" content="\(Self.policy)">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="referrer" content="no-referrer">
+        <meta name="color-scheme" content="light dark">
+        <title>\(heading)</title>
+        <style>\(ReportStyle.text)</style>
+        </head>
+        <body>
+        <header>
+        <h1>\(heading)</h1>
+        <p>\(goal)</p>
+        </header>
+        <main>
+        \(overview)
+
+        """
+    }
+
+    /// Everything behind the last picture.
+    var foot: String {
+        """
+        </main>
+        <footer>
+        <p>Made by waybill \(WaybillCommand.version). “Before” is the original reduced to at most \(Self.side) pixels a side, \
+        so that this page stays small; “after” is the very file that was made. Neither has metadata.</p>
+        <p>Likeness is the deviation of gradient similarity between a result and its original, seen at 512, 1024 and 2048 \
+        pixels: 0 is the same, 0.1 plainly worse. Only figures of one picture can be compared.</p>
+        </footer>
+        <script>\(ReportScript.text)</script>
+        </body>
+        </html>
+
+        """
+    }
+
+    /// The longest side of an original in the page.
+    static let side = 2_048
+
+    private static let policy = [
+        "default-src 'none'", "img-src data:", "style-src '\(ReportStyle.hash)'", "script-src '\(ReportScript.hash)'",
+        "base-uri 'none'", "form-action 'none'",
+    ].joined(separator: "; ")
+
+    private var summary: ShrinkSummary { ShrinkSummary(outcomes: pictures.map(\.outcome), signal: nil) }
+
+    private var heading: String {
+        let (made, count) = (summary.made, pictures.count)
+        let before = made.reduce(0) { $0 + $1.picture.originalBytes }
+        let after = made.reduce(0) { $0 + $1.picture.bytes }
+        let sizes = made.isEmpty ? "" : ": \(ReportText.size(before)) became \(ReportText.size(after))"
+        let failed = made.count < count ? ", \(count - made.count) could not be made" : ""
+        return "\(made.count) \(made.count == 1 ? "picture" : "pictures")\(sizes)\(failed)"
+    }
+
+    private var goal: String {
+        var parts: [String] = []
+        if let limit = options.maxBytes { parts.append("at most \(limit)") }
+        if let quality = options.quality { parts.append("quality \(quality)") }
+        if let pixels = options.maxPixels { parts.append("at most \(pixels) pixels") }
+        parts.append("mode \(options.mode)")
+        if options.isDocument { parts.append("for fine text") }
+        return "Asked for: \(parts.joined(separator: ", "))."
+    }
+
+    /// All pictures in a table, where there is more than one.
+    private var overview: String {
+        guard pictures.count > 1 else { return "" }
+        let rows = pictures.enumerated().map { index, picture in
+            let link = "<th scope=\"row\"><a href=\"#picture-\(index + 1)\">\(picture.title)</a></th>"
+            switch picture.outcome {
+            case .failure: return "<tr>\(link)<td colspan=\"4\" class=\"bad\">could not be made</td></tr>"
+            case .success(let report):
+                let figures = report.picture
+                return """
+                    <tr>\(link)<td>\(ReportText.size(figures.originalBytes))</td><td>\(ReportText.size(figures.bytes))</td>\
+                    <td>\(ReportText.share(figures.bytes, of: figures.originalBytes))</td>\
+                    <td>\(figures.width) × \(figures.height)</td></tr>
+                    """
+            }
+        }
+        return """
+            <table class="overview">
+            <thead><tr><th scope="col">Picture</th><th scope="col">Before</th><th scope="col">After</th>\
+            <th scope="col">Share</th><th scope="col">Pixels</th></tr></thead>
+            <tbody>
+            \(rows.joined(separator: "\n"))
+            </tbody>
+            </table>
+            """
+    }
+}

@@ -1,0 +1,81 @@
+import Glibc
+import Waybill
+
+/// What is made of what.
+struct ShrinkJob: Sendable, Hashable {
+    /// A path, or `-`.
+    var input: String
+    /// A path, or `-`.
+    var output: String
+}
+
+/// All jobs of a call, checked against each other before the first one begins.
+enum ShrinkPlan {
+    /// Finds the output of each input.
+    ///
+    /// - Parameters:
+    ///   - inputs: Paths, or `-` alone.
+    ///   - output: What `-o` says.
+    ///   - page: What `--report` says.
+    /// - Returns: A job for each input, in their order.
+    /// - Throws: ``CommandFailure`` when two files would have one place, or a result would replace another one's input.
+    static func jobs(
+        _ inputs: [String], output: String?, page: String?
+    ) throws(CommandFailure) -> [ShrinkJob] {
+        if inputs.count > 1 {
+            guard !inputs.contains("-") else { throw .usage("Standard input can't be one of several pictures.") }
+            guard output != "-" else { throw .usage("Standard output takes one picture, not \(inputs.count).") }
+            if let output, !OutputPattern(text: output).isOpen {
+                throw .usage(
+                    "All \(inputs.count) pictures would become \"\(Redaction.escaped(output))\". "
+                        + "Write {name} where their names belong, as in -o 'small/{name}.jpg'.")
+            }
+        }
+        guard page != "-" else { throw .usage("--report takes the name of a file.") }
+        let jobs = inputs.map { input in
+            guard let output else {
+                return ShrinkJob(input: input, output: input == "-" ? "-" : OutputPattern.beside(input))
+            }
+            return ShrinkJob(input: input, output: output == "-" ? "-" : OutputPattern(text: output).path(for: input))
+        }
+        try check(jobs, page)
+        return jobs
+    }
+
+    private static func check(_ jobs: [ShrinkJob], _ page: String?) throws(CommandFailure) {
+        var makers: [String: String] = [:]
+        for job in jobs where job.output != "-" {
+            if let other = makers.updateValue(job.input, forKey: place(of: job.output)) {
+                throw .usage("\(quoted(other)) and \(quoted(job.input)) would both become \(quoted(job.output)).")
+            }
+        }
+        if let page {
+            if let maker = makers.updateValue("the report", forKey: place(of: page)) {
+                throw .usage("\(quoted(maker)) and the report would both become \(quoted(page)).")
+            }
+        }
+        // A picture may take its own input's place, if --force says so, but never that of one that is yet to be read.
+        for job in jobs where job.input != "-" {
+            for place in Set([place(of: job.input), target(of: job.input)]) {
+                guard let maker = makers[place], maker != job.input else { continue }
+                throw .usage("What becomes of \(quoted(maker)) would replace \(quoted(job.input)), another input.")
+            }
+        }
+    }
+
+    private static func quoted(_ path: String) -> String { "\"\(Redaction.escaped(path))\"" }
+
+    /// One name for a place, however it is written: its folder without links or dots, then its own name.
+    private static func place(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "\(target(of: "."))/\(path)" }
+        let folder = slash == path.startIndex ? "/" : String(path[..<slash])
+        return "\(target(of: folder))/\(path[path.utf8.index(after: slash)...])"
+    }
+
+    /// Where a path leads in the end, if there is something.
+    private static func target(of path: String) -> String {
+        guard let found = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(found) }
+        return unsafe String(cString: found)
+    }
+}

@@ -1,0 +1,147 @@
+import Glibc
+import Waybill
+
+/// Makes the pictures of a call, and the page about them if that was asked for.
+struct ShrinkRun: Sendable {
+    let jobs: [ShrinkJob]
+    let options: JPEGOptions
+    let replaces: Bool
+    /// The file of the page.
+    let page: String?
+
+    /// What became of a picture.
+    typealias Outcome = Result<ShrinkReport, CommandFailure>
+
+    /// Makes the pictures, then the page.
+    ///
+    /// - Parameter each: Gets what became of each picture, in the order of the inputs.
+    /// - Returns: What became of each.
+    /// - Throws: ``CommandFailure`` about the page. About pictures nothing is thrown.
+    func run(each: (ShrinkJob, Outcome) throws(CommandFailure) -> Void) async throws(CommandFailure) -> [Outcome] {
+        // Made before the work, which may take long, so that a wrong name is known at once.
+        let file: NewFile? = if let page { try NewFile(page, replaces: replaces) } else { nil }
+        let piped =
+            jobs.contains { $0.input == "-" }
+            ? try InputFile.read("-", limit: Self.largestPicture, for: "the picture") : nil
+        Interrupt.arm()
+        let cancelling = Cancelling()
+        Interrupt.onFirst { _ in cancelling.cancel() }
+        var outcomes: [Outcome] = []
+        var pictures: [ReportPicture] = []
+        try await order.run(jobs) { job in
+            await cancelling.run { await make(job, piped) }
+        } take: { made throws(CommandFailure) in
+            outcomes.append(made.outcome)
+            pictures.append(made.picture)
+            try each(jobs[outcomes.count - 1], made.outcome)
+        }
+        if let file, Interrupt.signal == nil {
+            let report = ReportPage(options: options, pictures: pictures)
+            try file.append(Array(report.head.utf8))
+            try await order.run(Array(pictures.enumerated())) { number, picture in
+                await cancelling.run { await ReportSection.html(picture, number: number + 1, options) }
+            } take: { html throws(CommandFailure) in
+                try file.append(Array(html.utf8))
+            }
+            if Interrupt.signal == nil { try file.commit(Array(report.foot.utf8)) }
+        }
+        return outcomes
+    }
+
+    /// What the decoder takes at most.
+    private static let largestPicture = 40_000_000
+
+    /// Two more than the library works on at once, so that the next one is read while a result is written.
+    private var order: OrderedWork {
+        OrderedWork(window: max(1, min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) + 2)
+    }
+
+    private struct Made: Sendable {
+        var outcome: Outcome
+        var picture: ReportPicture
+    }
+
+    private func make(_ job: ShrinkJob, _ piped: [UInt8]?) async -> Made {
+        let input: JPEGInput = job.input == "-" ? .bytes(piped ?? []) : .file(job.input)
+        do throws(CommandFailure) {
+            let result = try await Self.write(job, input, options, replaces)
+            let report = ShrinkReport(input: job.input, output: job.output, picture: result.report)
+            // For a page, results are read again from their files: a thousand of them would be too much to keep.
+            let after: JPEGInput = job.output == "-" ? .bytes(result.bytes) : .file(job.output)
+            return Made(
+                outcome: .success(report),
+                picture: ReportPicture(name: job.input, before: input, after: after, outcome: .success(report)))
+        } catch {
+            return Made(
+                outcome: .failure(error),
+                picture: ReportPicture(name: job.input, before: input, after: input, outcome: .failure(error)))
+        }
+    }
+
+    private static func write(
+        _ job: ShrinkJob, _ input: JPEGInput, _ options: JPEGOptions, _ replaces: Bool
+    ) async throws(CommandFailure) -> JPEGResult {
+        let file =
+            job.output == "-" ? nil : try NewFile(job.output, replaces: replaces, mode: mode(like: job.input))
+        let result: JPEGResult
+        do throws(JPEGError) {
+            result = try await JPEGRecompressor(options).recompress(input)
+        } catch {
+            throw CommandFailure(error, about: job.input)
+        }
+        if let file { try file.commit(result.bytes) } else { try StandardOutput.write(result.bytes) }
+        return result
+    }
+
+    /// The permissions of the original: a private picture stays private, a public one public.
+    private static func mode(like path: String) -> mode_t {
+        var status = stat()
+        guard path != "-", unsafe stat(path, &status) == 0 else { return 0o600 }
+        return status.st_mode & 0o666 | 0o600
+    }
+}
+
+extension CommandFailure {
+    /// Why a picture could not be made.
+    init(_ error: JPEGError, about input: String) {
+        self.init(
+            code: Code(error.code.description), exit: Exit(error, signal: Interrupt.signal),
+            message: "\"\(Redaction.escaped(input))\": \(error.code): \(error.message)")
+    }
+}
+
+/// Ends work on a signal: what runs is cancelled, and what begins later begins cancelled.
+private final class Cancelling: Sendable {
+    private struct State {
+        var isCancelled = false
+        var next = 0
+        var cancels: [Int: @Sendable () -> Void] = [:]
+    }
+
+    private let state = Locked(State())
+
+    func cancel() {
+        let cancels = state.withLock { state in
+            state.isCancelled = true
+            return Array(state.cancels.values)
+        }
+        for cancel in cancels { cancel() }
+    }
+
+    func run<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
+        let task = Task { await work() }
+        let (number, isCancelled) = state.withLock { state in
+            state.next += 1
+            state.cancels[state.next] = { task.cancel() }
+            return (state.next, state.isCancelled)
+        }
+        if isCancelled { task.cancel() }
+        let value = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        state.withLock { _ = $0.cancels.removeValue(forKey: number) }
+        return value
+    }
+}

@@ -1,0 +1,55 @@
+import Testing
+
+@testable import Waybill
+@testable import WaybillCLI
+
+@Suite(.timeLimit(.minutes(1))) struct OrderedWorkTests {
+    /// How many are at work, and the most that ever were.
+    private struct Load {
+        var now = 0
+        var most = 0
+    }
+
+    @Test(arguments: [1, 2, 5, 500]) func `results come in the order of the things, a few at a time`(window: Int)
+        async throws
+    {
+        let load = Locked(Load())
+        var taken: [Int] = []
+        try await OrderedWork(window: window).run(Array(0..<200)) { number in
+            load.withLock { $0 = Load(now: $0.now + 1, most: max($0.most, $0.now + 1)) }
+            for _ in 0..<Int.random(in: 0..<20) { await Task.yield() }
+            load.withLock { $0.now -= 1 }
+            return number * 2
+        } take: { result throws(CommandFailure) in
+            taken.append(result)
+        }
+        #expect(taken == (0..<200).map { $0 * 2 })
+        #expect(load.withLock { $0.most } <= window)
+    }
+
+    @Test func `after a failure nothing more is begun or handed on`() async throws {
+        let begun = Locked(0)
+        var taken: [Int] = []
+        await #expect(throws: CommandFailure.self) {
+            try await OrderedWork(window: 3).run(Array(0..<100)) { number in
+                begun.withLock { $0 += 1 }
+                return number
+            } take: { result throws(CommandFailure) in
+                taken.append(result)
+                if result == 10 { throw CommandFailure.usage("full") }
+            }
+        }
+        #expect(taken == Array(0...10))
+        #expect(begun.withLock { $0 } <= 13)
+    }
+
+    @Test func `nothing to do is done at once`() async throws {
+        var taken = 0
+        try await OrderedWork(window: 2).run([Int]()) {
+            $0
+        } take: { _ throws(CommandFailure) in
+            taken += 1
+        }
+        #expect(taken == 0)
+    }
+}
