@@ -73,8 +73,9 @@ enum ParserBench {
             target = ">= \(least.fixed(0)) MB/s"
             isMet = ours >= least
         }
+        func shown(_ figure: Double, _ digits: Int) -> String { figure.isNaN ? "-" : figure.fixed(digits) }
         return [
-            content.name, ours.fixed(0), python.fixed(0), (ours / python).fixed(2), go.fixed(0), (ours / go).fixed(2),
+            content.name, ours.fixed(0), shown(python, 0), shown(ours / python, 2), shown(go, 0), shown(ours / go, 2),
             target + (isMet ? "" : " missed"),
         ]
     }
@@ -93,9 +94,12 @@ enum ParserBench {
             Content(name: "random", target: .peers, block: random),
             Content(name: "printable", target: .peers, block: printable),
             Content(name: "all CRLF", target: .peers, block: filled("\r\n")),
-            Content(name: "hostile: boundary and junk", target: .ownRandom(0.5), block: filled(delimiter + "x")),
-            Content(name: "hostile: boundary, blanks, junk", target: .ownRandom(0.5), block: filled(delimiter + " \tx")),
-            Content(name: "hostile: boundary and a dash", target: .ownRandom(0.5), block: filled(delimiter + "-x")),
+            Content(
+                name: "hostile: boundary and junk", target: .ownRandom(0.5), block: filled(delimiter + "x")),
+            Content(
+                name: "hostile: boundary, blanks, junk", target: .ownRandom(0.5), block: filled(delimiter + " \tx")),
+            Content(
+                name: "hostile: boundary and a dash", target: .ownRandom(0.5), block: filled(delimiter + "-x")),
             Content(
                 name: "hostile: all but the last byte", target: .ownRandom(0.5),
                 block: filled(String(delimiter.dropLast()))),
@@ -113,7 +117,7 @@ enum ParserBench {
 
     /// What the measured process does: `FILE BOUNDARY CHUNK TOTAL`.
     static func parse(_ path: String, boundary: String, chunk: Int, total: Int) throws -> Double {
-        let block = try TemporaryFile.read(path)
+        let block = try TemporaryFile.contents(path)
         let head = Array("--\(boundary)\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\n".utf8)
         var counter = ByteCounter()
         var fed = 0
@@ -191,7 +195,7 @@ extension TemporaryFile {
         }
     }
 
-    static func read(_ path: String) throws(BenchError) -> [UInt8] {
+    static func contents(_ path: String) throws(BenchError) -> [UInt8] {
         guard let file = fopen(path, "rb") else { throw BenchError("\(path) can't be read (errno \(errno)).") }
         defer { fclose(file) }
         var bytes: [UInt8] = []

@@ -63,7 +63,7 @@ import WaybillMultipart
         let one = part(Self.disposition, String(repeating: "x", count: 500))
         #expect(code([one, one, one, "--B--"]) { $0.total = .bytes(Int64(one.utf8.count * 3 + 5)) } == nil)
         #expect(code([one, one, one, "--B--"]) { $0.total = .bytes(Int64(one.utf8.count * 3 + 4)) } == "bodyTooLarge")
-        #expect(code([one, one, "--B--", "epilogue"]) { $0.total = .bytes(Int64(one.utf8.count * 2 + 8)) } == "bodyTooLarge")
+        #expect(code([one, one, "--B--\r\n", "epilogue"]) { $0.total = .bytes(Int64(one.utf8.count * 2 + 14)) } == "bodyTooLarge")
     }
 
     /// Work is counted and not timed: how often content is handed out bounds how often it was looked at.

@@ -81,7 +81,7 @@ import Testing
         var handler = PlaceChecker()
         try parser.feed(Array("--B\r\nContent-Disposition: form-data; name=a; filename=b\r\n\r\n.".utf8).span, to: &handler)
         let chunk = [UInt8](repeating: UInt8(ascii: "x"), count: piece)
-        unsafe chunk.withUnsafeBufferPointer { unsafe handler.expected = UInt(bitPattern: $0.baseAddress) }
+        unsafe chunk.withUnsafeBufferPointer { handler.expected = UInt(bitPattern: $0.baseAddress) }
         for _ in 0..<50 { try parser.feed(chunk.span, to: &handler) }
         #expect(handler.calls == 51 && handler.hits == 50)
     }
@@ -93,7 +93,7 @@ import Testing
         mutating func partBegan(_ head: MultipartPartHead) {}
         mutating func partData(_ bytes: Span<UInt8>) {
             calls += 1
-            let place = unsafe bytes.withUnsafeBufferPointer { unsafe UInt(bitPattern: $0.baseAddress) }
+            let place = unsafe bytes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
             if place == expected { hits += 1 }
         }
         mutating func partEnded() {}

@@ -82,7 +82,7 @@ import WaybillCore
             for try await _ in try IncomingForm(Pieces(body, of: 700), contentType: Self.type, limits: limits) {}
             return nil
         } catch {
-            return (error as? BodyError)?.code.description ?? "\(error)"
+            return error.code.description
         }
     }
 
