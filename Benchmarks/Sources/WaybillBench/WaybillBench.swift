@@ -46,7 +46,9 @@ struct WaybillBench {
         if options.names.contains("progress") { print(try workloads.progress(), terminator: "\n\n") }
         if options.names.contains("parts") { print(try PartCount.measure(), terminator: "\n\n") }
         if options.names.contains("small") { print(try workloads.small(), terminator: "\n\n") }
-        if options.names.contains("parser") { print(try ParserBench.measure(rounds: options.rounds), terminator: "\n\n") }
+        if options.names.contains("parser") {
+            print(try ParserBench.measure(rounds: options.rounds), terminator: "\n\n")
+        }
         if options.names.contains("instructions") { print(try workloads.instructions(), terminator: "\n\n") }
     }
 }
@@ -57,7 +59,9 @@ struct Options {
     var size: ByteCount = .gibibytes(1)
     var count = 10_000
     var names = Self.workloads
-    private static let workloads: Set<String> = ["form", "memory", "progress", "small", "parts", "parser", "instructions"]
+    private static let workloads: Set<String> = [
+        "form", "memory", "progress", "small", "parts", "parser", "instructions",
+    ]
 
     init(_ arguments: [String]) throws(BenchError) {
         var rest = arguments[...]

@@ -33,7 +33,8 @@ public struct IncomingPart: Sendable {
         while let chunk = try await source.nextChunk(of: self) {
             guard Int64(bytes.count + chunk.count) <= limit.bytes else {
                 throw BodyError(
-                    .fieldTooLarge, "The part \(quoted(name)) has more than \(limit.bytes) bytes. Collect it to a file.",
+                    .fieldTooLarge,
+                    "The part \(quoted(name)) has more than \(limit.bytes) bytes. Collect it to a file.",
                     part: name)
             }
             bytes += chunk

@@ -62,7 +62,8 @@ final class PartSource: @unchecked Sendable {
         }
         guard isFree else {
             throw BodyError(
-                .simultaneousReads, "Two tasks read the same form at once. Let one finish, or give each a form of its own.")
+                .simultaneousReads,
+                "Two tasks read the same form at once. Let one finish, or give each a form of its own.")
         }
     }
 

@@ -68,7 +68,8 @@ import Testing
         #expect(cut.exit == .status(3) && cut.errorText.contains("truncatedBody"), "\(cut.errorText)")
         #expect(try cut.jsonLines().contains { $0["event"] as? String == "form" } == false)
         for (option, value, code) in [
-            ("--max-parts", "2", "tooManyParts"), ("--max-field", "2", "fieldTooLarge"), ("--max-total", "100", "bodyTooLarge"),
+            ("--max-parts", "2", "tooManyParts"), ("--max-field", "2", "fieldTooLarge"),
+            ("--max-total", "100", "bodyTooLarge"),
         ] {
             let refused = try await run([option, value], form)
             #expect(refused.exit == .status(3) && refused.errorText.contains(code), "\(refused.errorText)")
@@ -86,7 +87,8 @@ import Testing
         let run = try await ChildProcess.run(
             "bash",
             [
-                "-c", "trap '' XFSZ; ulimit -f 100; exec \"$0\" form parse --content-type \"$1\" --extract \"$2\" \"$3\"",
+                "-c",
+                "trap '' XFSZ; ulimit -f 100; exec \"$0\" form parse --content-type \"$1\" --extract \"$2\" \"$3\"",
                 Tool.path, Self.type, target, path,
             ], environment: Tool.environment())
         #expect(run.exit == .status(7) && run.errorText.contains("diskFull"), "\(run.errorText)")
@@ -104,7 +106,8 @@ import Testing
         let process = try ChildProcess(
             "bash",
             [
-                "-c", "mkfifo \"$3\"; (cat \"$4\"; exec sleep 60) >\"$3\" & feeder=$!; "
+                "-c",
+                "mkfifo \"$3\"; (cat \"$4\"; exec sleep 60) >\"$3\" & feeder=$!; "
                     + "env --default-signal=INT,TERM \"$0\" form parse --content-type \"$1\" --extract \"$2\" - <\"$3\" & tool=$!; "
                     + "echo $tool >&2; wait $tool; echo end $?; kill $feeder",
                 Tool.path, Self.type, target, folder.path("fifo"), path,

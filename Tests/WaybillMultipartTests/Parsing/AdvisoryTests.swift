@@ -7,7 +7,8 @@ import WaybillMultipart
 @Suite struct AdvisoryTests {
     private static let disposition = "Content-Disposition: form-data; name=a"
 
-    private func code(_ pieces: some Sequence<String>, _ change: (inout MultipartLimits) -> Void = { _ in }) -> String? {
+    private func code(_ pieces: some Sequence<String>, _ change: (inout MultipartLimits) -> Void = { _ in }) -> String?
+    {
         var limits = MultipartLimits()
         change(&limits)
         var sink = Sink()
@@ -63,7 +64,9 @@ import WaybillMultipart
         let one = part(Self.disposition, String(repeating: "x", count: 500))
         #expect(code([one, one, one, "--B--"]) { $0.total = .bytes(Int64(one.utf8.count * 3 + 5)) } == nil)
         #expect(code([one, one, one, "--B--"]) { $0.total = .bytes(Int64(one.utf8.count * 3 + 4)) } == "bodyTooLarge")
-        #expect(code([one, one, "--B--\r\n", "epilogue"]) { $0.total = .bytes(Int64(one.utf8.count * 2 + 14)) } == "bodyTooLarge")
+        #expect(
+            code([one, one, "--B--\r\n", "epilogue"]) { $0.total = .bytes(Int64(one.utf8.count * 2 + 14)) }
+                == "bodyTooLarge")
     }
 
     /// Work is counted and not timed: how often content is handed out bounds how often it was looked at.
@@ -154,7 +157,8 @@ import WaybillMultipart
         let refused = [
             "Content-Disposition: form-data; name=a\0b", "Content-Disposition: form-data; name=a; name=b",
             "\(Self.disposition)\r\nContent-Disposition: form-data; name=b", "\(Self.disposition)\r\n ; filename=x",
-            "\(Self.disposition)\n", "\(Self.disposition); filename=x; filename=y", "Content-Disposition form-data; name=a",
+            "\(Self.disposition)\n", "\(Self.disposition); filename=x; filename=y",
+            "Content-Disposition form-data; name=a",
         ]
         for header in refused { #expect(code([part(header), "--B--"]) != nil, "\(header.debugDescription)") }
         // After the closing boundary nothing counts.

@@ -19,7 +19,8 @@ import WaybillMultipart
         arguments: [
             ("a%22b", "a\"b"), ("a\\\"b", "a\"b"), ("a\\\\b", "a\\\\b"), ("a\\xb", "a\\xb"), ("a\\", "a\\"),
             ("d/e", "d/e"), ("身.jpg", "身.jpg"), ("", ""), ("a;b.jpg", "a;b.jpg"), ("a%0D%0Ab", "a\r\nb"),
-            ("a%25b", "a%25b"), ("C:\\dir\\f.jpg", "C:\\dir\\f.jpg"), ("..", ".."), ("a\tb", "a\tb"), ("=?x?=", "=?x?="),
+            ("a%25b", "a%25b"), ("C:\\dir\\f.jpg", "C:\\dir\\f.jpg"), ("..", ".."), ("a\tb", "a\tb"),
+            ("=?x?=", "=?x?="),
         ])
     func `a file name that fourteen parsers read in different ways has one meaning`(written: String, meant: String) {
         let read = record(part("name=\"n\"; filename=\"\(written)\""))
@@ -29,7 +30,8 @@ import WaybillMultipart
 
     @Test(
         arguments: [
-            ("filename*=UTF-8''a.jpg; name=n", nil, nil), ("name=n; filename=plain; filename*=UTF-8''star", "plain", nil),
+            ("filename*=UTF-8''a.jpg; name=n", nil, nil),
+            ("name=n; filename=plain; filename*=UTF-8''star", "plain", nil),
             ("name=n; filename*=UTF-8''star; filename=plain", "plain", nil), ("name=a; name=n", nil, "duplicateHeader"),
             ("name=n; filename=a; filename=b", nil, "duplicateHeader"),
             ("name=n; filename*=%%%; filename=a", "a", nil), ("name=n; filename*0=a; filename*1=b", nil, nil),
@@ -102,7 +104,8 @@ import WaybillMultipart
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = SeededGenerator(seed: seed)
         func text() -> String {
-            (0..<Int.random(in: 0..<7, using: &generator)).map { _ in pieces.randomElement(using: &generator)! }.joined()
+            (0..<Int.random(in: 0..<7, using: &generator)).map { _ in pieces.randomElement(using: &generator)! }
+                .joined()
         }
         var understood = 0
         for _ in 0..<2_000 {
@@ -122,7 +125,8 @@ import WaybillMultipart
                 let read = ParserRecord(Array(body.utf8), cutAt: [], boundary: "B", limits: .init())
                 guard let head = read.parts.first?.head else { continue }
                 understood += 1
-                #expect(head.fileName?.hasPrefix("evil") != true || fileName.hasPrefix("evil"), "seed \(seed) \(header)")
+                #expect(
+                    head.fileName?.hasPrefix("evil") != true || fileName.hasPrefix("evil"), "seed \(seed) \(header)")
                 #expect(head.name.hasPrefix("n"), "seed \(seed) \(header)")
                 // What browsers write is read to the letter.
                 if style == 0 { #expect(head.name == name && head.fileName == (hasFile ? fileName : nil), "\(header)") }

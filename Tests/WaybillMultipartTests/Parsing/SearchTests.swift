@@ -4,7 +4,9 @@ import Testing
 
 /// The fast search finds what the plain one finds, and the parser holds back no more than it must.
 @Suite struct SearchTests {
-    static let boundaries = ["B", "-", "------", "x-", "----WebKitFormBoundary7MA4YWxk", String(repeating: "-", count: 70)]
+    static let boundaries = [
+        "B", "-", "------", "x-", "----WebKitFormBoundary7MA4YWxk", String(repeating: "-", count: 70),
+    ]
 
     @Test(arguments: boundaries)
     func `the fast search and the plain one agree on everything`(boundary: String) {
@@ -79,7 +81,8 @@ import Testing
     func `content is handed out where it lies, without a copy`(piece: Int) throws {
         var parser = try MultipartParser(boundary: "B")
         var handler = PlaceChecker()
-        try parser.feed(Array("--B\r\nContent-Disposition: form-data; name=a; filename=b\r\n\r\n.".utf8).span, to: &handler)
+        try parser.feed(
+            Array("--B\r\nContent-Disposition: form-data; name=a; filename=b\r\n\r\n.".utf8).span, to: &handler)
         let chunk = [UInt8](repeating: UInt8(ascii: "x"), count: piece)
         unsafe chunk.withUnsafeBufferPointer { handler.expected = UInt(bitPattern: $0.baseAddress) }
         for _ in 0..<50 { try parser.feed(chunk.span, to: &handler) }

@@ -48,7 +48,9 @@ struct NaiveParser {
                 while end < text.count, isBlank(text[end]) { end += 1 }
                 // Nothing more, or the end of the line; a lone CR at the end of the body is as good as nothing.
                 let rest = text[end...]
-                guard rest.isEmpty || rest.elementsEqual("\r".utf8) || rest.starts(with: "\r\n".utf8) else { return nil }
+                guard rest.isEmpty || rest.elementsEqual("\r".utf8) || rest.starts(with: "\r\n".utf8) else {
+                    return nil
+                }
                 return Line(start: start, end: end, isClosing: true)
             }
             while end < text.count, isBlank(text[end]) { end += 1 }
@@ -75,7 +77,9 @@ struct NaiveParser {
         var disposition: [UInt8]?
         var hasType = false
         for line in lines {
-            guard let colon = line.firstIndex(of: 0x3A), colon > 0, line[..<colon].allSatisfy(isToken) else { return nil }
+            guard let colon = line.firstIndex(of: 0x3A), colon > 0, line[..<colon].allSatisfy(isToken) else {
+                return nil
+            }
             let name = String(decoding: line[..<colon], as: UTF8.self).lowercased()
             if name == "content-type" {
                 if hasType { return nil }
@@ -88,7 +92,9 @@ struct NaiveParser {
         }
         guard let disposition else { return nil }
         // A quote behind a backslash is a quote where that makes sense of the line, else an end.
-        let readings = [parameters(disposition, backslashMayEnd: false), parameters(disposition, backslashMayEnd: true)]
+        let readings = [
+            parameters(disposition, backslashMayEnd: false), parameters(disposition, backslashMayEnd: true),
+        ]
         guard let found = readings.compactMap({ $0 }).first else { return nil }
         let names = found.filter { $0.name == "name" }
         let fileNames = found.filter { $0.name == "filename" }

@@ -25,7 +25,8 @@ struct ForwarderTests {
             let small = try forwarder.peakMemory
             #expect(try await send(Self.largeSize, to: forwarder.url).contains("FILE:\(Self.largeSize)"))
             let large = try forwarder.peakMemory
-            print("Forwarder: peak \(small >> 10) KiB after 1 MiB, \(large >> 10) KiB after \(Self.largeSize >> 20) MiB")
+            print(
+                "Forwarder: peak \(small >> 10) KiB after 1 MiB, \(large >> 10) KiB after \(Self.largeSize >> 20) MiB")
             #expect(large - small <= 8 << 20)
         }
     }
