@@ -96,7 +96,7 @@ let package = Package(
             name: "IntegrationTests", dependencies: ["Waybill", "TestSupport", httpTypes, logging],
             swiftSettings: swift),
         .testTarget(
-            name: "InteropTests", dependencies: ["WaybillMultipart", "TestSupport"], exclude: ["Readers"],
+            name: "InteropTests", dependencies: ["WaybillMultipart", "TestSupport"], exclude: ["Readers", "Senders"],
             swiftSettings: swift),
         .testTarget(
             name: "CLITests", dependencies: ["WaybillCLI", "TestSupport", argumentParser], swiftSettings: swift),

@@ -14,6 +14,8 @@ let package = Package(
         .package(name: "waybill-samples", path: ".."),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.90.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.10.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     ],
     targets: [
         // A form sent by somebody else's client, chunk by chunk.
@@ -31,6 +33,24 @@ let package = Package(
                 "OtherClient", .product(name: "ReceiverKit", package: "waybill-samples"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "WaybillMultipart", package: "waybill"),
+            ],
+            swiftSettings: settings),
+        // A part that arrives at a server goes on as a part of a form of its own, in constant memory.
+        .executableTarget(
+            name: "Forwarder",
+            dependencies: [
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "Waybill", package: "waybill"),
+            ],
+            path: "Forwarder/Command", swiftSettings: settings),
+        .testTarget(
+            name: "ForwarderTests",
+            dependencies: [
+                "Forwarder", .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "Waybill", package: "waybill"),
             ],
             swiftSettings: settings),
     ],

@@ -92,4 +92,8 @@ extension BodyError.Code {
     public static let bodyTooLarge = Self("bodyTooLarge")
     /// The parser was fed after its end.
     public static let parserFinished = Self("parserFinished")
+    /// A part was read after the form had gone on to the next one.
+    public static let partPassed = Self("partPassed")
+    /// Two tasks read the same form at once.
+    public static let simultaneousReads = Self("simultaneousReads")
 }

@@ -100,7 +100,7 @@ struct ForeignReader: Sendable, CustomStringConvertible {
     }
 
     /// Where `make setup` has put what is pinned; there is room for what Go compiles.
-    private static func cacheFolder() async throws -> String {
+    static func cacheFolder() async throws -> String {
         let run = try await ChildProcess.run(ProjectRoot.file("Scripts/readers"), ["where"])
         guard run.exit == .status(0) else { throw ReaderFailure(run.errorText) }
         return run.text.trimmingCharacters(in: .newlines)

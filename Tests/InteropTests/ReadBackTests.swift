@@ -55,7 +55,7 @@ struct ReadBackTests {
 }
 
 /// Puts together what our parser tells.
-private struct Collector: MultipartHandler {
+struct Collector: MultipartHandler {
     private var parts: [TablePart.Read] = []
 
     static func read(_ body: [UInt8], _ contentType: String, _ piece: Int) throws -> [TablePart.Read] {

@@ -13,6 +13,8 @@ struct Errand {
         case source = "send-source"
         /// Sends nothing: builds so many forms of so many parts (`- - PARTS FORMS`), and reads them.
         case build = "build-form"
+        /// Sends nothing: parses a form with this content (`FILE BOUNDARY CHUNK TOTAL`).
+        case parse = "parse-form"
     }
 
     private let kind: Kind
@@ -49,6 +51,8 @@ struct Errand {
         case .source:
             let content = source.content(path: path, size: count)
             print(try await session.upload(content, to: url, method: .post).text)
+        case .parse:
+            print(try ParserBench.parse(url, boundary: path, chunk: count, total: forms))
         case .build:
             print(try await PartCount.build(count, forms: forms))
         }

@@ -4,7 +4,7 @@ import Waybill
 
 /// Measures Waybill on this machine, beside curl.
 ///
-///     waybill-bench [--rounds 5] [--size 1GiB] [--count 10000] [form] [memory] [progress] [small] [parts] [instructions]
+///     waybill-bench [--rounds 5] [--size 1GiB] [--count 10000] [form] [memory] [progress] [small] [parts] [parser] [instructions]
 @main
 struct WaybillBench {
     static func main() {
@@ -46,6 +46,9 @@ struct WaybillBench {
         if options.names.contains("progress") { print(try workloads.progress(), terminator: "\n\n") }
         if options.names.contains("parts") { print(try PartCount.measure(), terminator: "\n\n") }
         if options.names.contains("small") { print(try workloads.small(), terminator: "\n\n") }
+        if options.names.contains("parser") {
+            print(try ParserBench.measure(rounds: options.rounds), terminator: "\n\n")
+        }
         if options.names.contains("instructions") { print(try workloads.instructions(), terminator: "\n\n") }
     }
 }
@@ -56,7 +59,9 @@ struct Options {
     var size: ByteCount = .gibibytes(1)
     var count = 10_000
     var names = Self.workloads
-    private static let workloads: Set<String> = ["form", "memory", "progress", "small", "parts", "instructions"]
+    private static let workloads: Set<String> = [
+        "form", "memory", "progress", "small", "parts", "parser", "instructions",
+    ]
 
     init(_ arguments: [String]) throws(BenchError) {
         var rest = arguments[...]

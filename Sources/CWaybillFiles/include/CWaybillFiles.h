@@ -28,4 +28,13 @@ ssize_t wb_find_byte(const void *bytes, size_t count, unsigned char byte);
 /// memrchr(3) in offsets: where the byte last stands, or -1.
 ssize_t wb_find_last_byte(const void *bytes, size_t count, unsigned char byte);
 
+/// Where a delimiter of a form begins (CR LF "--" boundary), or -1. One that is followed by what makes it content is
+/// passed over; one whose end is not there yet counts. Linear, whatever the bytes are.
+ssize_t wb_find_delimiter(
+    const unsigned char *bytes, size_t count, const unsigned char *delimiter, size_t length, size_t padding_limit);
+
+/// The same without vector instructions: what other processors run, and what the fast one is tested against.
+ssize_t wb_find_delimiter_plainly(
+    const unsigned char *bytes, size_t count, const unsigned char *delimiter, size_t length, size_t padding_limit);
+
 #pragma clang assume_nonnull end

@@ -42,4 +42,20 @@ enum ByteSearch {
         }
         return found < 0 ? nil : start + found
     }
+
+    /// Where a delimiter of a form begins that may be one by what follows it; see `wb_find_delimiter`.
+    static func find(
+        delimiter: [UInt8], in bytes: Span<UInt8>, from start: Int, padding: Int, isPlain: Bool = false
+    ) -> Int? {
+        let count = bytes.count - start
+        let found = unsafe bytes.withUnsafeBufferPointer { buffer in
+            unsafe delimiter.withUnsafeBufferPointer { wanted in
+                guard count > 0, let first = buffer.baseAddress, let delimiter = wanted.baseAddress else { return -1 }
+                return unsafe isPlain
+                    ? wb_find_delimiter_plainly(first + start, count, delimiter, wanted.count, padding)
+                    : wb_find_delimiter(first + start, count, delimiter, wanted.count, padding)
+            }
+        }
+        return found < 0 ? nil : start + found
+    }
 }

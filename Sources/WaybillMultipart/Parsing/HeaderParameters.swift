@@ -7,28 +7,42 @@ struct HeaderParameters {
 
     /// Reads a value.
     ///
+    /// Whether `\"` is a quote in a text or a backslash at its end, senders disagree on: browsers leave a backslash as it
+    /// is, others double it or put one before a quote. So it is a quote wherever that gives a header by the grammar; only
+    /// where it does not, a `\"` before a semicolon is taken for an end. No name can add a parameter by that: whoever escapes
+    /// quotes leaves a `\"` after the one that closed too early, which stands where no quote may.
+    ///
     /// - Returns: `nil` for a value that breaks the grammar of RFC 9110 section 5.6.6, with `\"` as the only escape.
     init?(_ bytes: ArraySlice<UInt8>) {
         var rest = bytes
         let value = Self.takeToken(&rest) { FormText.isToken($0) || $0 == UInt8(ascii: "/") }
-        guard !value.isEmpty else { return nil }
-        var parameters: [(name: String, value: [UInt8], isQuoted: Bool)] = []
-        while true {
-            Self.skipBlanks(&rest)
-            guard let semicolon = rest.popFirst() else { break }
-            guard semicolon == UInt8(ascii: ";") else { return nil }
-            Self.skipBlanks(&rest)
-            // Empty parameters are allowed: "a;" and "a;;b=c".
-            if rest.isEmpty || rest.first == UInt8(ascii: ";") { continue }
-            guard let parameter = Self.takeParameter(&rest) else { return nil }
-            parameters.append(parameter)
-        }
+        guard !value.isEmpty,
+            let parameters = Self.parameters(rest, backslashMayEnd: false)
+                ?? Self.parameters(rest, backslashMayEnd: true)
+        else { return nil }
         self.value = Self.lowercased(value)
         self.parameters = parameters
     }
 
+    private static func parameters(
+        _ bytes: ArraySlice<UInt8>, backslashMayEnd: Bool
+    ) -> [(name: String, value: [UInt8], isQuoted: Bool)]? {
+        var rest = bytes
+        var parameters: [(name: String, value: [UInt8], isQuoted: Bool)] = []
+        while true {
+            skipBlanks(&rest)
+            guard let semicolon = rest.popFirst() else { return parameters }
+            guard semicolon == UInt8(ascii: ";") else { return nil }
+            skipBlanks(&rest)
+            // Empty parameters are allowed: "a;" and "a;;b=c".
+            if rest.isEmpty || rest.first == UInt8(ascii: ";") { continue }
+            guard let parameter = takeParameter(&rest, backslashMayEnd) else { return nil }
+            parameters.append(parameter)
+        }
+    }
+
     private static func takeParameter(
-        _ rest: inout ArraySlice<UInt8>
+        _ rest: inout ArraySlice<UInt8>, _ backslashMayEnd: Bool
     ) -> (name: String, value: [UInt8], isQuoted: Bool)? {
         let name = takeToken(&rest, while: FormText.isToken)
         skipBlanks(&rest)
@@ -36,7 +50,7 @@ struct HeaderParameters {
         skipBlanks(&rest)
         if rest.first == UInt8(ascii: "\"") {
             rest.removeFirst()
-            return takeQuoted(&rest).map { (lowercased(name), $0, true) }
+            return takeQuoted(&rest, backslashMayEnd).map { (lowercased(name), $0, true) }
         }
         // Not only tokens: boundaries with ( ) / : = ? and names in UTF-8 are sent without quotes, too.
         let value = takeToken(&rest) { !FormText.isBlank($0) && $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: "\"") }
@@ -44,21 +58,16 @@ struct HeaderParameters {
     }
 
     /// Takes the rest of a quoted string. `\"` is a quote; any other backslash is a backslash, as browsers send paths
-    /// of Windows.
-    ///
-    /// A `\"` at the very end is a backslash and the closing quote, for browsers send names that end in a backslash so.
-    /// Nowhere else is there such a choice: a name that closes its own quotes could add parameters.
-    private static func takeQuoted(_ rest: inout ArraySlice<UInt8>) -> [UInt8]? {
+    /// of Windows. A `\"` at the very end is a backslash and the closing quote.
+    private static func takeQuoted(_ rest: inout ArraySlice<UInt8>, _ backslashMayEnd: Bool) -> [UInt8]? {
         var result: [UInt8] = []
         while let byte = rest.popFirst() {
             switch byte {
             case UInt8(ascii: "\""): return result
             case UInt8(ascii: "\\") where rest.first == UInt8(ascii: "\""):
                 rest.removeFirst()
-                if rest.allSatisfy(FormText.isBlank) {
-                    rest = []
-                    return result + [byte]
-                }
+                let next = rest.first { !FormText.isBlank($0) }
+                if next == nil || (backslashMayEnd && next == UInt8(ascii: ";")) { return result + [byte] }
                 result.append(UInt8(ascii: "\""))
             case UInt8(ascii: "%"): result.append(takeEscape(&rest) ?? byte)
             default: result.append(byte)

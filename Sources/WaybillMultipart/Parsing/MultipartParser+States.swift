@@ -6,8 +6,7 @@ import WaybillCore
 extension MultipartParser {
     mutating func parse(_ input: Span<UInt8>, to handler: inout some MultipartHandler) throws {
         // What is within the limit is parsed first, so that the error comes at the same byte for every cut.
-        let allowed = limits.total.map { Int(clamping: max(0, $0.bytes - totalBytes)) } ?? Int.max
-        let end = min(input.count, allowed)
+        let end = Int(clamping: min(Int64(input.count), totalLimit - totalBytes))
         totalBytes += Int64(end)
         let bytes = input.extracting(..<end)
         var position = 0
@@ -50,18 +49,18 @@ extension MultipartParser {
                 return position
             }
         }
-        var unsearched = start
-        while let found = ByteSearch.find(delimiter, in: input, from: unsearched) {
-            unsearched = found + delimiter.count
-            // A glance at the next byte spares hostile content, full of near delimiters, the long way round.
-            if unsearched < input.count, !Self.mayFollowBoundary(input[unsearched]) { continue }
+        // The search looks at what follows, too: that spares hostile content, full of near delimiters, the long way round.
+        if input.count - start >= delimiter.count,
+            let found = ByteSearch.find(
+                delimiter: delimiter, in: input, from: start, padding: limits.paddingBytes)
+        {
             try emit(input.extracting(start..<found), to: &handler)
             matched = delimiter.count
             imagined = 0
             state = .delimiterLine(isFirst: isFirst)
-            return unsearched
+            return found + delimiter.count
         }
-        let kept = beginningOfDelimiter(at: input, from: unsearched)
+        let kept = beginningOfDelimiter(at: input, from: start)
         try emit(input.extracting(start..<input.count - kept), to: &handler)
         matched = kept
         imagined = 0
@@ -84,13 +83,10 @@ extension MultipartParser {
         return matched == delimiter.count ? start + count : nil
     }
 
-    private static func mayFollowBoundary(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: "-") || byte == FormText.carriageReturn || FormText.isBlank(byte)
-    }
-
     /// How many bytes at the end of the input may begin a delimiter. Only its first byte is a CR: the last CR decides.
     private func beginningOfDelimiter(at input: Span<UInt8>, from start: Int) -> Int {
         let first = max(start, input.count - (delimiter.count - 1))
+        if input.count - first == 1 { return input[first] == FormText.carriageReturn ? 1 : 0 }
         guard let carriageReturn = ByteSearch.findLast(byte: FormText.carriageReturn, in: input, from: first) else {
             return 0
         }
@@ -203,8 +199,13 @@ extension MultipartParser {
     }
 
     private mutating func emitTail(to handler: inout some MultipartHandler) throws {
-        let bytes = tail
-        tail.removeAll(keepingCapacity: true)
+        // Taken out and put back: a copy would cost an allocation each time.
+        var bytes: [UInt8] = []
+        swap(&bytes, &tail)
+        defer {
+            bytes.removeAll(keepingCapacity: true)
+            swap(&bytes, &tail)
+        }
         try emit(bytes.span, to: &handler)
     }
 
@@ -219,8 +220,8 @@ extension MultipartParser {
             }
             return
         }
-        let room = isField ? limits.fieldBytes.bytes - partBytes : Int64.max
-        let count = Int(clamping: min(Int64(bytes.count), max(0, room)))
+        guard isField else { return try handler.partData(bytes) }
+        let count = Int(clamping: min(Int64(bytes.count), max(0, limits.fieldBytes.bytes - partBytes)))
         partBytes += Int64(count)
         if count > 0 { try handler.partData(bytes.extracting(..<count)) }
         guard count == bytes.count else {

@@ -20,6 +20,7 @@ import WaybillCore
 /// - Complexity: linear in the bytes fed, for every cut. Memory: header lines of one part plus the boundary.
 public struct MultipartParser: Sendable {
     let limits: MultipartLimits
+    let totalLimit: Int64
     /// CRLF, two dashes, boundary. CR stands nowhere else in it, which is what makes a cheap search exact.
     let delimiter: [UInt8]
 
@@ -91,11 +92,16 @@ public struct MultipartParser: Sendable {
 
     private init(checked boundary: String, limits: MultipartLimits) {
         self.limits = limits
+        totalLimit = max(0, limits.total?.bytes ?? .max)
         self.delimiter = Array("\r\n--\(boundary)".utf8)
         // As if a line had just ended: a boundary may be the first thing in a body.
         self.matched = 2
         self.imagined = 2
+        tail.reserveCapacity(min(max(0, limits.paddingBytes), 256) + 2)
     }
+
+    /// How many bytes are held back: taken in, and neither handed out nor known to be headers yet.
+    package var heldBack: Int { max(0, matched - imagined) + tail.count }
 
     /// Takes the next bytes of the body and calls the handler for what they complete.
     ///

@@ -105,7 +105,7 @@ import WaybillMultipart
         ("Content-Disposition: form-data; filename=a", "missingName"),
         ("Content-Disposition: attachment; name=a", "missingName"), ("Content-Type: a/b", "missingName"),
         ("Content-Disposition: form-data; name=\"a", "malformedHeader"),
-        ("Content-Disposition: form-data; name=\"a\\\"; filename=\"b\"", "malformedHeader"),
+        ("Content-Disposition: form-data; name=\"a\\\"; filename=\"b\"c", "malformedHeader"),
         ("Content-Disposition: form-data; name", "malformedHeader"),
         ("Content-Disposition: form-data; name=\"a\" b", "malformedHeader"),
         ("Content-Disposition: form-data; name=a\"b\"", "malformedHeader"), ("Content-Disposition:", "malformedHeader"),

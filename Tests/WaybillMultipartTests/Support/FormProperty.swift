@@ -77,7 +77,6 @@ func formViolation(of input: [UInt8]) async -> String? {
 
 extension PlannedForm {
     fileprivate func readingViolation(of encoded: [UInt8]) -> String? {
-        guard parts.allSatisfy(\.hasClearNames) else { return nil }
         var limits = MultipartLimits()
         limits.headerBytes = 64 * 1_024
         let steps = [1, 2 + encoded.count % 61, max(1, encoded.count)]
@@ -126,10 +125,6 @@ extension PlannedForm.Part {
     fileprivate var sentContent: [UInt8] {
         isText ? normal(String(decoding: content, as: UTF8.self)) : content
     }
-
-    /// A backslash before the quote that ends a name looks like an escaped quote where more quotes follow. No parser can
-    /// know better; ours may refuse the header.
-    fileprivate var hasClearNames: Bool { fileName == nil || name.utf8.last != UInt8(ascii: "\\") }
 
     fileprivate func isNamed(by head: MultipartPartHead) -> Bool {
         Array(head.name.utf8) == decoded(escaped(normal(name)))

@@ -1,0 +1,88 @@
+// Parses a form with one file by Go's mime/multipart, chunk by chunk, and prints the megabytes per second.
+//
+// parse FILE BOUNDARY CHUNK TOTAL: the file is the content, over and over, until there are so many bytes of it.
+package main
+
+import (
+	"fmt"
+	"io"
+	"mime/multipart"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A reader that gives at most a chunk each time.
+type chunks struct {
+	block      []byte
+	at         int
+	size, left int
+}
+
+func (c *chunks) Read(buffer []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, io.EOF
+	}
+	end := c.at + c.size
+	if end > len(c.block) {
+		end = len(c.block)
+	}
+	count := copy(buffer, c.block[c.at:end])
+	c.at += count
+	c.left -= count
+	if c.at == len(c.block) {
+		c.at = 0
+	}
+	return count, nil
+}
+
+func main() {
+	block, err := os.ReadFile(os.Args[1])
+	check(err)
+	boundary := os.Args[2]
+	size, err := strconv.Atoi(os.Args[3])
+	check(err)
+	total, err := strconv.Atoi(os.Args[4])
+	check(err)
+	head := "--" + boundary + "\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\n"
+	body := io.MultiReader(strings.NewReader(head), &chunks{block: block, size: size, left: total},
+		strings.NewReader("\r\n--"+boundary+"--\r\n"))
+	buffer := make([]byte, 65536)
+	started := time.Now()
+	reader := multipart.NewReader(body, boundary)
+	part, err := reader.NextPart()
+	check(err)
+	var count int64
+	for {
+		read, err := part.Read(buffer)
+		count += int64(read)
+		if err == io.EOF {
+			break
+		}
+		refused(err)
+	}
+	_, err = reader.NextPart()
+	if err != io.EOF {
+		refused(fmt.Errorf("the form did not end"))
+	}
+	elapsed := time.Since(started).Seconds()
+	if count < int64(total) {
+		refused(fmt.Errorf("%d bytes came out of %d", count, total))
+	}
+	fmt.Printf("%.1f\n", float64(count)/elapsed/1e6)
+}
+
+// Content that it takes for a broken form, or for the end of one.
+func refused(err error) {
+	if err != nil {
+		fmt.Println("nan")
+		os.Exit(0)
+	}
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

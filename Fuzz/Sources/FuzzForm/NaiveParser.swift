@@ -1,0 +1,1 @@
+../../../Tests/WaybillMultipartTests/Support/NaiveParser.swift

@@ -1,0 +1,55 @@
+import Glibc
+import Waybill
+
+/// A file or standard input, chunk by chunk, however long it is.
+struct InputChunks: AsyncSequence, Sendable {
+    typealias Element = [UInt8]
+
+    private let descriptor: Int32
+    private let shown: String
+
+    /// Opens a file; `-` is standard input. It stays open as long as the process.
+    init(_ path: String) throws(CommandFailure) {
+        shown = path == "-" ? "standard input" : "\"\(Redaction.escaped(path))\""
+        descriptor = path == "-" ? 0 : unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let code = errno
+            throw CommandFailure(
+                code: code == ENOENT ? .fileNotFound : .fileNotReadable, exit: .source,
+                message: "\(shown) can't be read: \(SystemText.of(code)).")
+        }
+    }
+
+    func makeAsyncIterator() -> Iterator { Iterator(descriptor: descriptor, shown: shown) }
+
+    struct Iterator: AsyncIteratorProtocol {
+        let descriptor: Int32
+        let shown: String
+        private var buffer = [UInt8](repeating: 0, count: 65_536)
+
+        init(descriptor: Int32, shown: String) {
+            self.descriptor = descriptor
+            self.shown = shown
+        }
+
+        mutating func next() async throws -> [UInt8]? {
+            while true {
+                // A pipe may keep us waiting for ever; a cancelled task is noticed all the same.
+                guard !Task.isCancelled else { throw CancellationError() }
+                var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                let ready = unsafe Glibc.poll(&poll, 1, 100)
+                if ready == 0 || (ready < 0 && errno == EINTR) { continue }
+                let count = unsafe buffer.withUnsafeMutableBytes {
+                    unsafe read(descriptor, $0.baseAddress, $0.count)
+                }
+                if count < 0 && errno == EINTR { continue }
+                guard count >= 0 else {
+                    throw CommandFailure(
+                        code: .fileNotReadable, exit: .source,
+                        message: "\(shown) can't be read: \(SystemText.of(errno)).")
+                }
+                return count == 0 ? nil : Array(buffer[..<count])
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+/// The parts of a form that is being received, in the order in which they come.
+///
+/// ```swift
+/// let form = try IncomingForm(request.body, contentType: request.contentType)
+/// let folder = try await UploadFolder(path: "/var/lib/cards")
+/// for try await part in form {
+///     switch part.name {
+///     case "front": files.append(try await part.collect(to: folder))
+///     case "BUSINESSNO": number = try await part.text()
+///     default: break                              // read over, under the same limits
+///     }
+/// }
+/// ```
+///
+/// The body is read no further than somebody asks: while nobody takes the next chunk of a part, nothing is read, and the
+/// sender waits. A part that is left before its end is read over when the next one is asked for; every limit counts
+/// there, too. The loop ends after the last byte of the body. It throws ``BodyError``: what ``MultipartParser`` refuses,
+/// or ``BodyError/Code/streamFailed`` when the body throws. Once it has thrown, it throws the same again.
+///
+/// One pass and one reader at a time: the parts and their contents come off the same body.
+///
+/// Memory: the header lines of a part, the boundary, and 32 KiB, plus one chunk of the body.
+public struct IncomingForm: AsyncSequence, Sendable {
+    /// A part, with its headers complete and its content to come.
+    public typealias Element = IncomingPart
+    /// What the loop throws.
+    public typealias Failure = BodyError
+
+    private let source: PartSource
+
+    /// Reads a body with the `Content-Type` of its request.
+    ///
+    /// - Throws: ``BodyError/Code/notMultipart``, ``BodyError/Code/invalidBoundary``.
+    public init<Body: AsyncSequence & Sendable>(
+        _ body: Body, contentType: String, limits: MultipartLimits = MultipartLimits()
+    ) throws(BodyError) where Body.Element: Sequence<UInt8> {
+        let parser = try MultipartParser(contentType: contentType, limits: limits)
+        source = PartSource(parser: parser, input: SequenceInput(body))
+    }
+
+    /// Goes on with the next part.
+    public func makeAsyncIterator() -> Iterator { Iterator(source: source) }
+
+    /// The way from part to part.
+    public struct Iterator: AsyncIteratorProtocol {
+        let source: PartSource
+
+        /// The next part, or `nil` after the end of the body.
+        public mutating func next() async throws(BodyError) -> IncomingPart? {
+            try await source.nextPart()
+        }
+
+        /// The next part, or `nil` after the end of the body.
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(BodyError) -> IncomingPart? {
+            try await source.nextPart()
+        }
+    }
+}

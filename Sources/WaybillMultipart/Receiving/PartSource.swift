@@ -1,0 +1,115 @@
+import WaybillCore
+
+/// Pulls a body through the parser, as far as somebody asks, and never further.
+///
+/// It is Sendable because a part may be read by another task than the one that walks through the form, such as an upload
+/// that sends it on. Only one of them reads at a time: ``Turn`` sees to that.
+final class PartSource: @unchecked Sendable {
+    private let isTaken = Locked(false)
+    // What follows belongs to whoever has the turn.
+    private let input: any ChunkInput
+    private var machine: PartMachine
+    private var number = 0
+    private var isInPart = false
+    private var failure: BodyError?
+
+    init(parser: MultipartParser, input: any ChunkInput) {
+        machine = PartMachine(parser: parser)
+        self.input = input
+    }
+
+    func nextPart() async throws(BodyError) -> IncomingPart? {
+        try takeTurn()
+        defer { endTurn() }
+        while true {
+            switch try await step(skippingData: true) {
+            case .head(let head):
+                number += 1
+                isInPart = true
+                return IncomingPart(head: head, source: self, number: number)
+            case .formEnd: return nil
+            case .partEnd: isInPart = false
+            case .data, .needsInput: break
+            }
+        }
+    }
+
+    func nextChunk(of part: IncomingPart) async throws(BodyError) -> [UInt8]? {
+        try takeTurn()
+        defer { endTurn() }
+        guard part.number == number else {
+            throw BodyError(
+                .partPassed,
+                "The part \(quoted(part.name)) was passed: the form has gone on to the next one. Read a part before you "
+                    + "ask for the next.", part: part.name)
+        }
+        guard isInPart else { return nil }
+        while true {
+            switch try await step(skippingData: false) {
+            case .data(let bytes): return bytes
+            case .head, .partEnd, .formEnd:
+                isInPart = false
+                return nil
+            case .needsInput: break
+            }
+        }
+    }
+
+    private func takeTurn() throws(BodyError) {
+        let isFree = isTaken.withLock { isTaken in
+            defer { isTaken = true }
+            return !isTaken
+        }
+        guard isFree else {
+            throw BodyError(
+                .simultaneousReads,
+                "Two tasks read the same form at once. Let one finish, or give each a form of its own.")
+        }
+    }
+
+    private func endTurn() {
+        isTaken.withLock { $0 = false }
+    }
+
+    private func step(skippingData: Bool) async throws(BodyError) -> PartMachine.Step {
+        if let failure { throw failure }
+        guard !Task.isCancelled else { throw BodyError.taskCancelled }
+        do throws(BodyError) {
+            let step = try machine.next(skippingData: skippingData)
+            guard case .needsInput = step else { return step }
+            if let chunk = try await input.next() { machine.give(chunk) } else { try machine.end() }
+            return step
+        } catch {
+            // A cancelled task ends its own reading; what the body did wrong stays wrong.
+            failure = error
+            throw error
+        }
+    }
+}
+
+/// Where a body comes from.
+protocol ChunkInput: AnyObject {
+    func next() async throws(BodyError) -> [UInt8]?
+}
+
+/// Any sequence of chunks.
+final class SequenceInput<Body: AsyncSequence>: ChunkInput where Body.Element: Sequence<UInt8> {
+    private var iterator: Body.AsyncIterator
+
+    init(_ body: Body) {
+        iterator = body.makeAsyncIterator()
+    }
+
+    func next() async throws(BodyError) -> [UInt8]? {
+        var iterator = iterator
+        defer { self.iterator = iterator }
+        do {
+            return try await iterator.next(isolation: #isolation).map { Array($0) }
+        } catch let error as CancellationError {
+            throw BodyError(.cancelled, "The task was cancelled.", cause: error)
+        } catch {
+            throw BodyError(
+                .streamFailed, "The body failed while it was read: \(error). The form is not complete.", cause: error)
+        }
+    }
+}

@@ -1,0 +1,24 @@
+import Waybill
+
+/// What a server hands in.
+private struct Request {
+    var body: AsyncStream<[UInt8]>
+    var contentType: String
+}
+
+private func receiving(_ request: Request) async throws -> ([CollectedFile], String) {
+    var files: [CollectedFile] = []
+    var number = ""
+    // snippet: receiving
+    let form = try IncomingForm(request.body, contentType: request.contentType)
+    let folder = try await UploadFolder(path: "/var/lib/cards")
+    for try await part in form {
+        switch part.name {
+        case "front": files.append(try await part.collect(to: folder))
+        case "BUSINESSNO": number = try await part.text()
+        default: break  // read over, under the same limits
+        }
+    }
+    // end
+    return (files, number)
+}

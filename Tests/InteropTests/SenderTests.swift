@@ -1,0 +1,117 @@
+import TestSupport
+import Testing
+import WaybillMultipart
+
+/// Forms of other people's programs, read by our parser: every program is started, and sends over a connection.
+@Suite(.timeLimit(.minutes(3)))
+struct SenderTests {
+    static let content = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+
+    /// What every sender is told to send.
+    static let meant: [TablePart.Read] = [
+        field("TOKEN", "a b&c=d"), field("字段", "值\r\n第二行"), field("a\"b;c", ""), field("TOKEN", "again"),
+        file("身份证正面.jpg", "image/jpeg"), file("a\"b;c.bin", "application/octet-stream"),
+    ]
+
+    private static func field(_ name: String, _ value: String) -> TablePart.Read {
+        .init(name: Array(name.utf8), fileName: nil, contentType: nil, content: Array(value.utf8))
+    }
+
+    private static func file(_ fileName: String, _ type: String) -> TablePart.Read {
+        .init(name: Array("FILE".utf8), fileName: Array(fileName.utf8), contentType: type, content: content)
+    }
+
+    @Test func `curl's form is read right`() async throws {
+        let run = try await sent { server, path in
+            (
+                "curl",
+                [
+                    "-q", "-sS", "--noproxy", "*", "-F", "TOKEN=a b&c=d", "-F", "字段=值\r\n第二行", "--form-string",
+                    "a\"b;c=", "-F", "TOKEN=again", "-F", "FILE=@\(path);filename=身份证正面.jpg;type=image/jpeg", "-F",
+                    "FILE=@\(path);filename=\"a\\\"b;c.bin\";type=application/octet-stream", server.url("/form"),
+                ]
+            )
+        }
+        try expectMeant(run)
+    }
+
+    @Test(arguments: ["requests", "httpx", "aiohttp"])
+    func `a form of a Python library is read right`(library: String) async throws {
+        let folder = try await ForeignReader.cacheFolder()
+        let request = try await sent { server, path in
+            ("\(folder)/bin/python", ["-B", Self.script("send.py"), library, server.url("/form"), path])
+        }
+        // aiohttp writes a type for fields, too, and escapes the quote in a field name by a backslash.
+        try expectMeant(request, ignoresTypesOfFields: true)
+    }
+
+    @Test func `a form of Node is read right`() async throws {
+        try expectMeant(
+            try await sent { server, path in ("node", [Self.script("send.mjs"), server.url("/form"), path]) })
+    }
+
+    @Test func `a form that a browser submits is read right`() async throws {
+        guard let browser = try await Self.browser() else {
+            // Not everywhere there is one: `make setup` installs it where Debian has it.
+            print("SenderTests: no Chromium here; run make setup")
+            return
+        }
+        let server = try LoopbackServer()
+        let page = String(decoding: try readFile(Self.script("page.html")), as: UTF8.self)
+        let html = [("Content-Type", "text/html; charset=utf-8")]
+        server.route("/page", .respond(200, headers: html, body: page))
+        server.route("/form", .respond(200, headers: html, body: "done"))
+        let profile = try TestSupport.TemporaryDirectory()
+        let process = try ChildProcess(
+            browser,
+            [
+                "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+                "--disable-background-networking", "--no-proxy-server", "--user-data-dir=\(profile.path)",
+                "--virtual-time-budget=20000", "--dump-dom", server.url("/page"),
+            ])
+        let state = try await server.waitUntil { state in
+            state.requests.contains { $0.path == "/form" && $0.isComplete }
+        }
+        process.signal(15)
+        _ = try await process.finish()
+        try expectMeant(try #require(state.requests.first { $0.path == "/form" }))
+    }
+
+    /// Starts a sender, waits for its end, and answers with what it has sent.
+    private func sent(
+        _ command: (LoopbackServer, String) -> (String, [String])
+    ) async throws -> RecordedRequest {
+        let server = try LoopbackServer()
+        let folder = try TestSupport.TemporaryDirectory()
+        let path = try folder.write("content", Self.content)
+        let (program, arguments) = command(server, path)
+        let run = try await ChildProcess.run(program, arguments)
+        try #require(run.exit == .status(0), "\(program): \(run.errorText) Is all of it here? If not, run make setup.")
+        return try await server.request(0)
+    }
+
+    private func expectMeant(_ request: RecordedRequest, ignoresTypesOfFields: Bool = false) throws {
+        let type = try #require(request.value(of: "Content-Type"))
+        for piece in [997, request.body.count] {
+            var read = try Collector.read(request.body, type, piece)
+            if ignoresTypesOfFields {
+                for index in read.indices where read[index].fileName == nil { read[index].contentType = nil }
+            }
+            #expect(read.count == Self.meant.count)
+            for (read, meant) in zip(read, Self.meant) {
+                #expect(String(decoding: read.name, as: UTF8.self) == String(decoding: meant.name, as: UTF8.self))
+                #expect(read == meant, "\(String(decoding: request.body.prefix(1_000), as: UTF8.self))")
+            }
+        }
+    }
+
+    private static func script(_ name: String) -> String { ProjectRoot.file("Tests/InteropTests/Senders/\(name)") }
+
+    private static func browser() async throws -> String? {
+        for name in ["chromium", "chromium-browser", "google-chrome"] {
+            let run = try await ChildProcess.run("sh", ["-c", "command -v \"$0\"", name])
+            if run.exit == .status(0) { return name }
+        }
+        return nil
+    }
+}

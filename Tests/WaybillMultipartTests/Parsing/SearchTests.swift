@@ -1,0 +1,104 @@
+import Testing
+
+@testable import WaybillMultipart
+
+/// The fast search finds what the plain one finds, and the parser holds back no more than it must.
+@Suite struct SearchTests {
+    static let boundaries = [
+        "B", "-", "------", "x-", "----WebKitFormBoundary7MA4YWxk", String(repeating: "-", count: 70),
+    ]
+
+    @Test(arguments: boundaries)
+    func `the fast search and the plain one agree on everything`(boundary: String) {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var generator = SeededGenerator(seed: seed)
+        let delimiter = Array("\r\n--\(boundary)".utf8)
+        let pieces =
+            [delimiter, Array(delimiter.dropLast()), Array(delimiter.dropFirst(2))]
+            + ["\r", "\n", "\r\n", "-", "--", " ", "\t", "x", "\r\n--", "     "].map { Array($0.utf8) }
+        for _ in 0..<3_000 {
+            var bytes: [UInt8] = []
+            for _ in 0..<Int.random(in: 0..<24, using: &generator) { bytes += pieces.randomElement(using: &generator)! }
+            let start = Int.random(in: 0...bytes.count, using: &generator)
+            let fast = ByteSearch.find(delimiter: delimiter, in: bytes.span, from: start, padding: 4)
+            let plain = ByteSearch.find(delimiter: delimiter, in: bytes.span, from: start, padding: 4, isPlain: true)
+            #expect(fast == plain, "seed \(seed), from \(start): \(bytes)")
+        }
+    }
+
+    @Test func `it looks at what follows, and takes the undecided for a delimiter`() {
+        func place(_ text: String) -> Int? {
+            ByteSearch.find(delimiter: Array("\r\n--B".utf8), in: Array(text.utf8).span, from: 0, padding: 4)
+        }
+        let long = String(repeating: "x", count: 40)
+        for following in ["", "-", "--", "--x", "\r", "\r\n", " ", "    ", "     x", " \t\r", " \r\n"] {
+            #expect(place("\(long)\r\n--B\(following)") == 40, "\(following.debugDescription)")
+        }
+        for following in ["x", "-x", "\rx", "\n", " x", "    x", " -", "\0"] {
+            #expect(place("\(long)\r\n--B\(following)") == nil, "\(following.debugDescription)")
+            #expect(place("\r\n--B\(following)\(long)\r\n--B") == 45 + following.utf8.count)
+        }
+    }
+
+    @Test func `no more is held back than a delimiter, its padding and two bytes, whatever the pieces are`() throws {
+        var limits = MultipartLimits()
+        limits.paddingBytes = 7
+        let head = Array("--B\r\nContent-Disposition: form-data; name=a\r\n\r\n".utf8)
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var generator = SeededGenerator(seed: seed)
+        let pieces = ["\r\n--B", "\r\n--B       ", "\r\n--B-", "\r\n", "\r", "\r\n--", "x", " ", "\r\n--B  \r"]
+        var handler = ByteCounter()
+        for _ in 0..<400 {
+            var parser = try MultipartParser(boundary: "B", limits: limits)
+            try parser.feed(head.span, to: &handler)
+            handler.count = 0
+            var fed = 0
+            for _ in 0..<30 {
+                var chunk: [UInt8] = []
+                for _ in 0..<Int.random(in: 1..<4, using: &generator) {
+                    chunk += pieces.randomElement(using: &generator)!.utf8
+                }
+                do { try parser.feed(chunk.span, to: &handler) } catch { break }
+                fed += chunk.count
+                #expect(parser.heldBack <= "\r\n--B".utf8.count + 7 + 2, "seed \(seed)")
+                if handler.hasEnded { break }
+                // Nothing is lost in between: what came is handed out or held back.
+                #expect(handler.count + parser.heldBack == fed, "seed \(seed)")
+            }
+            handler.hasEnded = false
+        }
+    }
+
+    private struct ByteCounter: MultipartHandler {
+        var count = 0
+        var hasEnded = false
+        mutating func partBegan(_ head: MultipartPartHead) {}
+        mutating func partData(_ bytes: Span<UInt8>) { count += bytes.count }
+        mutating func partEnded() { hasEnded = true }
+    }
+
+    @Test(arguments: [1, 3, 100, 65_536])
+    func `content is handed out where it lies, without a copy`(piece: Int) throws {
+        var parser = try MultipartParser(boundary: "B")
+        var handler = PlaceChecker()
+        try parser.feed(
+            Array("--B\r\nContent-Disposition: form-data; name=a; filename=b\r\n\r\n.".utf8).span, to: &handler)
+        let chunk = [UInt8](repeating: UInt8(ascii: "x"), count: piece)
+        unsafe chunk.withUnsafeBufferPointer { handler.expected = UInt(bitPattern: $0.baseAddress) }
+        for _ in 0..<50 { try parser.feed(chunk.span, to: &handler) }
+        #expect(handler.calls == 51 && handler.hits == 50)
+    }
+
+    private struct PlaceChecker: MultipartHandler {
+        var expected: UInt = 0
+        var calls = 0
+        var hits = 0
+        mutating func partBegan(_ head: MultipartPartHead) {}
+        mutating func partData(_ bytes: Span<UInt8>) {
+            calls += 1
+            let place = unsafe bytes.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+            if place == expected { hits += 1 }
+        }
+        mutating func partEnded() {}
+    }
+}

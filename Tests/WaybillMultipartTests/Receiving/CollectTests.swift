@@ -1,0 +1,135 @@
+import Glibc
+import Testing
+import WaybillCore
+
+@testable import WaybillMultipart
+
+@Suite(.timeLimit(.minutes(1))) struct CollectTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private func parts(_ fileNames: [String], _ content: [UInt8] = [1, 2, 3]) throws -> IncomingForm {
+        let body = fileNames.flatMap { IncomingFormTests.part("f", content, fileName: $0) } + IncomingFormTests.end
+        return try IncomingForm(Pieces(body, of: 1_000), contentType: IncomingFormTests.type)
+    }
+
+    private func mode(_ path: String) -> mode_t {
+        var status = stat()
+        unsafe lstat(path, &status)
+        return status.st_mode & 0o7777
+    }
+
+    @Test(arguments: [false, true])
+    func `a file appears whole, private, under a name of ours`(isNamed: Bool) async throws {
+        var folder = try await UploadFolder(path: directory.path)
+        folder.namesUnfinishedFiles = isNamed
+        let content = pattern(100_000)
+        var files: [CollectedFile] = []
+        for try await part in try parts(["../../etc/passwd", "x"], content) {
+            files.append(try await part.collect(to: folder))
+        }
+        #expect(Set(try directory.list()) == Set(files.map(\.name)) && files.count == 2)
+        for file in files {
+            #expect(file.name.utf8.count == 32 && file.name.allSatisfy(\.isHexDigit))
+            #expect(try contents(of: file.path) == content && mode(file.path) == 0o600 && file.size == .bytes(100_000))
+        }
+    }
+
+    @Test func `suggested names are made safe, and nothing is replaced`() async throws {
+        let folder = try await UploadFolder(path: directory.path)
+        _ = try directory.file("card.jpg", [9])
+        _ = unsafe symlink("/etc/passwd", directory.path + "/link.jpg")
+        var names: [String] = []
+        for try await part in try parts(["card.jpg", "../card.jpg", "C:\\x\\card.jpg", "link.jpg", "..", "身份证正面.jpg"]) {
+            names.append(try await part.collect(to: folder, naming: .suggested).name)
+        }
+        #expect(names[..<4] == ["card-2.jpg", "card-3.jpg", "card-4.jpg", "link-2.jpg"])
+        #expect(names[4].utf8.count == 32 && names[5] == "身份证正面.jpg")
+        #expect(try contents(of: directory.path + "/card.jpg") == [9])
+    }
+
+    @Test(
+        arguments: [
+            ("a.jpg", "a.jpg"), ("/etc/passwd", "passwd"), ("a\\b.jpg", "b.jpg"), ("...", nil), ("", nil), ("/", nil),
+            (".bashrc", "bashrc"), ("a\u{202E}gpj.exe", "agpj.exe"), ("a\0b\r\n\u{1B}[31m", "ab[31m"), ("-rf", "rf"),
+            ("a<b>:c|d?.jpg", "a_b__c_d_.jpg"), (" a . ", "a"), ("$(x)`y`", "_(x)_y_"),
+            ("e\u{301}.jpg", "e\u{301}.jpg"),
+        ] as [(String, String?)])
+    func `a file name from outside can do no harm`(given: String, safe: String?) {
+        let found = MultipartPartHead(name: "f", fileName: given).safeFileName
+        #expect(found.map { Array($0.utf8) } == safe.map { Array($0.utf8) })
+        #expect(MultipartPartHead(name: "f").safeFileName == nil)
+    }
+
+    @Test func `a name that is too long keeps its ending`() {
+        let name = MultipartPartHead(name: "f", fileName: String(repeating: "身", count: 300) + ".jpeg").safeFileName
+        #expect(name?.hasSuffix("身.jpeg") == true && (170...180).contains(name?.utf8.count ?? 0))
+        #expect(SafeFileName.numbered("card.jpg", 2) == "card-2.jpg" && SafeFileName.numbered("card", 3) == "card-3")
+    }
+
+    @Test(arguments: [false, true])
+    func `what fails or is cancelled leaves no file`(isNamed: Bool) async throws {
+        var folder = try await UploadFolder(path: directory.path)
+        folder.namesUnfinishedFiles = isNamed
+        let whole = IncomingFormTests.part("f", pattern(100_000), fileName: "x") + IncomingFormTests.end
+        // The sender breaks off.
+        for try await part in try IncomingForm(
+            Pieces(whole.prefix(60_000), of: 1_000), contentType: IncomingFormTests.type)
+        {
+            await #expect(throws: BodyError.self) { _ = try await part.collect(to: folder) }
+            break
+        }
+        #expect(try directory.list() == [])
+        // The task is cancelled in the middle.
+        let (stream, continuation) = AsyncStream<[UInt8]>.makeStream()
+        continuation.yield(Array(whole.prefix(60_000)))
+        let form = try IncomingForm(stream, contentType: IncomingFormTests.type)
+        let task = Task { [folder] in
+            for try await part in form { _ = try await part.collect(to: folder) }
+        }
+        task.cancel()
+        await #expect(throws: BodyError.self) { try await task.value }
+        #expect(try directory.list() == [])
+    }
+
+    @Test func `a full disk is told as one and leaves no file`() async throws {
+        let folder = try await UploadFolder(path: directory.path)
+        let full = unsafe open("/dev/full", O_WRONLY | O_CLOEXEC)
+        let file = IncomingFile(FileDescriptor(owning: full), in: folder)
+        let error = #expect(throws: BodyError.self) { try file.append([1, 2, 3]) }
+        #expect(error?.code == .diskFull && error?.path == directory.path)
+        #expect(try directory.list() == [])
+    }
+
+    @Test func `what a crash left is removed, what is being written is not`() async throws {
+        var folder = try await UploadFolder(path: directory.path)
+        folder.namesUnfinishedFiles = true
+        let alive = try IncomingFile(in: folder)
+        let abandoned = ".incoming-" + String(repeating: "a", count: 32)
+        _ = try directory.file(abandoned, [1])
+        _ = try directory.file(".incoming-notes", [1])
+        _ = try await UploadFolder(path: directory.path)
+        let names = try directory.list()
+        #expect(!names.contains(abandoned) && names.contains(".incoming-notes") && names.count == 2)
+        try alive.append([5])
+        let name = try alive.commit(as: "done")
+        #expect(try contents(of: directory.path + "/" + name) == [5])
+    }
+
+    @Test func `a folder is made private; a link, a file and a public one are refused`() async throws {
+        let made = directory.path + "/made"
+        _ = try await UploadFolder(path: made)
+        #expect(mode(made) == 0o700)
+        unsafe rmdir(made)
+        _ = unsafe symlink("/tmp", directory.path + "/link")
+        _ = try directory.file("file", [])
+        for path in [directory.path + "/link", directory.path + "/file", directory.path + "/no/folder", "", "a\0b"] {
+            let error = await #expect(throws: BodyError.self) { _ = try await UploadFolder(path: path) }
+            #expect(error?.code == .writeFailed)
+        }
+        unsafe chmod(directory.path, 0o777)
+        await #expect(throws: BodyError.self) { _ = try await UploadFolder(path: directory.path) }
+        unsafe chmod(directory.path, 0o700)
+    }
+}
