@@ -1,0 +1,114 @@
+import HTTPTypes
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillCurl
+
+/// Servers and users that mean harm, met by Digest.
+@Suite(.timeLimit(.minutes(1))) struct DigestAttackTests {
+    private let transport = CurlTransport()
+
+    private func stale(_ nonce: String) -> Answer {
+        Answer(
+            401,
+            headers: [("WWW-Authenticate", "Digest realm=\"r\", qop=\"auth\", nonce=\"\(nonce)\", stale=true")],
+            text: "again")
+    }
+
+    private func request(_ url: String, _ body: (any UploadBody)?, user: String = "clerk", password: String = "pw")
+        -> TransferRequest
+    {
+        TransferRequest.post(url, body) { options in
+            options.digest = DigestCredential(user: user, password: .secret(password))
+        }
+    }
+
+    @Test func `a server that finds every nonce stale before it takes the body ends the attempt soon`() async throws {
+        // The question is answered by 401 each time, so that no byte of the body is ever handed over.
+        let server = try LoopbackServer(otherwise: Behaviour([.send(stale("n")), .forgetBody]))
+        var request = request(server.url(), PatternBody(3 << 20))
+        request.options.expectContinue = .above(.mebibytes(2))
+        request.options.limits.response = .seconds(1)
+        request.options.limits.total = .seconds(3)
+        let recorder = Recorder()
+        _ = transport.start(request, sink: recorder)
+        let end = await recorder.end()
+        #expect(server.requests.count <= 4, "\(server.requests.count) requests")
+        #expect((try? end.result.get().head.status.code) == 401, "\(end.result)")
+    }
+
+    @Test func `a server that finds every nonce stale of a request without body ends the attempt soon`() async throws {
+        let server = try LoopbackServer(otherwise: .respond(stale("n")))
+        var request = request(server.url(), nil)
+        request.options.limits.total = .seconds(2)
+        let recorder = Recorder()
+        _ = transport.start(request, sink: recorder)
+        let end = await recorder.end()
+        #expect(server.requests.count <= 4, "\(server.requests.count) requests")
+        #expect((try? end.result.get().head.status.code) == 401, "\(end.result)")
+    }
+
+    @Test(arguments: ["a\r\nX-Evil: 1", "a\nX-Evil: 1", "a\rX-Evil: 1"])
+    func `a user of two lines makes no header field of its own`(user: String) async throws {
+        let challenge = Answer(401, headers: [("WWW-Authenticate", "Digest realm=\"r\", qop=\"auth\", nonce=\"n\"")])
+        let server = try LoopbackServer(.respond(challenge), .respond(200))
+        let recorder = Recorder()
+        _ = transport.start(request(server.url(), PatternBody(10), user: user), sink: recorder)
+        _ = await recorder.end()
+        for request in server.requests {
+            #expect(request.value(of: "X-Evil") == nil)
+            #expect(!request.lines.contains { $0.hasPrefix("X-Evil") || $0.contains("\r") }, "\(request.lines)")
+        }
+    }
+
+    @Test func `a user of two lines in the URL makes no header field of its own`() async throws {
+        let challenge = Answer(401, headers: [("WWW-Authenticate", "Digest realm=\"r\", qop=\"auth\", nonce=\"n\"")])
+        let server = try LoopbackServer(.respond(challenge), .respond(200))
+        let recorder = Recorder()
+        let url = server.url().replacing("http://", with: "http://a%0D%0AX-Evil:%20x:pw@", maxReplacements: 1)
+        _ = transport.start(request(url, PatternBody(10)), sink: recorder)
+        _ = await recorder.end()
+        for request in server.requests { #expect(request.value(of: "X-Evil") == nil, "\(request.lines)") }
+    }
+
+    @Test(arguments: [
+        ["Digest"], ["Digest nonce"], ["Digest realm=\"r\", nonce=\"\(String(repeating: "n", count: 40_000))\""],
+        ["Digest realm=\"r\", nonce=\"n\", algorithm=ROT13"],
+        ["Basic realm=\"b\"", "Digest realm=\"r\", nonce=\"n\""],
+        ["Digest realm=\"r\", nonce=\"n\", algorithm=SHA-256", "Digest realm=\"r\", nonce=\"n\""],
+        ["Digest realm=\"r\", nonce=\"n\", qop=\"auth-int\""],
+    ])
+    func `whatever the challenge, the body goes out once or not at all`(challenges: [String]) async throws {
+        let answer = Answer(401, headers: challenges.map { ("WWW-Authenticate", $0) }, text: "no")
+        let server = try LoopbackServer(otherwise: .respond(answer))
+        var request = request(server.url(), PatternBody(1_000))
+        request.options.limits.total = .seconds(5)
+        let recorder = Recorder()
+        _ = transport.start(request, sink: recorder)
+        let end = await recorder.end()
+        #expect(server.requests.count <= 2)
+        #expect(server.requests.count { !$0.body.isEmpty } <= 1)
+        #expect((try? end.result.get().head.status.code) == 401, "\(end.result)")
+    }
+
+    @Test func `a front of HTTP2 that dies after it took a whole body leaves the end unknown`() async throws {
+        let server = try LoopbackServer(.respond(200), .neverAnswer)
+        let front = try await HTTP2Front(to: server)
+        var request = TransferRequest.post(front.url(), PatternBody(1_000)) {
+            $0.httpVersion = .http2
+            $0.tls.certificateAuthorities = front.authority
+        }
+        let first = Recorder()
+        _ = transport.start(request, sink: first)
+        _ = try await first.response()
+        request.id = UploadID()
+        let second = Recorder(wantsProgress: false)
+        _ = transport.start(request, sink: second)
+        try await server.waitUntil { $0.requests.count == 2 && $0.requests[1].bodyBytesRead == 1_000 }
+        front.kill()
+        let end = await second.end()
+        #expect(end.evidence.isConnectionReused)
+        guard case .failure(let error) = end.result else { return #expect(Bool(false)) }
+        #expect(error.outcome == .unknown, "\(error) \(end.evidence)")
+    }
+}

@@ -1,0 +1,41 @@
+import TestSupport
+import Testing
+import Waybill
+
+/// Digest through the session, against servers that make trouble.
+@Suite(.timeLimit(.minutes(1))) struct DigestSessionAttackTests {
+    private var options: UploadOptions {
+        var options = UploadOptions()
+        options.authentication = .digest(user: "clerk", password: .secret("pw"))
+        options.retry = RetryPolicy(maxRetries: 3, baseDelay: .milliseconds(1))
+        return options
+    }
+
+    @Test func `the question for a challenge does not use up the key of the upload`() async throws {
+        // A server that keeps keys and asks nobody answers the second request with what it said to the empty first.
+        let server = try LoopbackServer(otherwise: .respond(200))
+        _ = try await UploadSession().upload([.text("a", "1")], to: server.url(), options: options)
+        #expect(server.requests.map(\.body.isEmpty) == [true, false])
+        #expect(try await server.request(0).value(of: "Idempotency-Key") == nil)
+        #expect(try await server.request(1).value(of: "Idempotency-Key") != nil)
+    }
+
+    @Test func `a server that finds every nonce stale gets the body twice at most`() async throws {
+        let value = "Digest realm=\"r\", qop=\"auth\", nonce=\"n\", stale=true"
+        let server = try LoopbackServer(otherwise: .respond(401, headers: [("WWW-Authenticate", value)], body: "no"))
+        let error = await #expect(throws: UploadError.self) {
+            try await UploadSession().upload(.data([1, 2, 3]), to: server.url(), options: options)
+        }
+        #expect(error?.response?.status.code == 401)
+        #expect(server.requests.count { !$0.body.isEmpty } <= 2, "\(server.requests.map { $0.body.count })")
+    }
+
+    @Test func `a challenge behind a redirect to another origin is not answered`() async throws {
+        let value = "Digest realm=\"r\", qop=\"auth\", nonce=\"n\""
+        let other = try LoopbackServer(otherwise: .respond(401, headers: [("WWW-Authenticate", value)]))
+        let server = try LoopbackServer(otherwise: .respond(307, headers: [("Location", other.url("/b"))]))
+        _ = try? await UploadSession().upload(.data([1, 2, 3]), to: server.url(), options: options)
+        #expect(!other.requests.isEmpty)
+        #expect(other.requests.allSatisfy { $0.value(of: "Authorization") == nil })
+    }
+}
