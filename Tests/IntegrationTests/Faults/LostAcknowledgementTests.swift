@@ -30,7 +30,7 @@ import Waybill
                 continue
             }
             let answer = unsafe bytes.withUnsafeMutableBytes { filter in
-                var fprog = unsafe (UInt64(4), UInt64(UInt(bitPattern: filter.baseAddress!)))
+                var fprog = (UInt64(4), UInt64(UInt(bitPattern: filter.baseAddress!)))
                 return unsafe setsockopt(descriptor, SOL_SOCKET, 26, &fprog, 16)
             }
             if answer == 0 { deafened += 1 }

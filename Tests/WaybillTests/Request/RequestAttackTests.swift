@@ -45,6 +45,12 @@ import WaybillMultipart
         #expect(!form.curlCommand(to: "https://h.example/").contains("s3cret"))
     }
 
+    @Test(arguments: ["https://h.example/a{b,c}", "https://h.example/a[1-3]"])
+    func `a curl command sends one request, whatever is in the URL`(url: String) {
+        let command = ([.text("a", "1")] as MultipartForm).curlCommand(to: url)
+        #expect(command.contains(" -g") || command.contains("--globoff"), "\(command)")
+    }
+
     @Test func `an empty header field is in the curl command as curl wants it`() {
         var request = UploadRequest(.post, "https://h.example/", content: .form([.text("a", "1")]))
         request.headers[.accept] = ""

@@ -38,4 +38,27 @@ import Waybill
         #expect(!other.requests.isEmpty)
         #expect(other.requests.allSatisfy { $0.value(of: "Authorization") == nil })
     }
+
+    @Test func `a password does not go to a host that only a mark makes look like the first one`() async throws {
+        let evil = try LoopbackServer(otherwise: .respond(200))
+        let good = try LoopbackServer(otherwise: .respond(307, headers: [("Location", evil.url("/stolen"))]))
+        var options = UploadOptions()
+        options.authentication = .basic(user: "clerk", password: .secret("s3cret"))
+        // To libcurl a path of the good one; to who looks for the Character "/", a user at the evil one.
+        let url = good.url("/\u{301}@127.0.0.1:\(evil.port)/card.jpg")
+        _ = try? await UploadSession().upload(.data([1, 2, 3]), to: url, options: options)
+        #expect(!good.requests.isEmpty)
+        #expect(evil.requests.allSatisfy { $0.value(of: "Authorization") == nil }, "\(evil.requests.map(\.lines))")
+    }
+
+    @Test func `a server that says 103 for ever ends in the time it has to answer`() async throws {
+        let server = try LoopbackServer(
+            otherwise: Behaviour([.read(), .sendForever("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")]))
+        var options = UploadOptions(retry: .none)
+        options.transfer.limits.response = .seconds(1)
+        let error = await #expect(throws: UploadError.self) {
+            try await UploadSession().upload(.data([1, 2, 3]), to: server.url(), options: options)
+        }
+        #expect(error?.outcome == .unknown, "\(String(describing: error))")
+    }
 }
