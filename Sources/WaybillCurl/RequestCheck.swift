@@ -24,9 +24,12 @@ enum RequestCheck {
             guard request.body == nil || request.body?.length != nil else {
                 throw refused("Digest needs a body whose length is known. Spill the stream, or use another scheme.")
             }
-            guard request.headers[.authorization] == nil, !digest.user.utf8.contains(0),
-                !digest.password.value.utf8.contains(0)
-            else { throw refused("Digest needs a user and password without NUL, and no Authorization field beside.") }
+            guard request.headers[.authorization] == nil,
+                !(digest.user + digest.password.value).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
+            else {
+                throw refused(
+                    "Digest needs a user and password without control characters, and no Authorization field beside.")
+            }
         }
         if let length = request.body?.length, length < 0 {
             throw refused("The body announces a negative length.")

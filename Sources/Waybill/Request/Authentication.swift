@@ -65,7 +65,7 @@ public struct Authentication: Sendable, Hashable {
             return nil
         case .bearer(let token): return try Self.checked("Bearer \(token.value)")
         case .basic(let user, let password):
-            guard Self.isPlain(user), Self.isPlain(password.value), !user.contains(":") else {
+            guard Self.isPlain(user), Self.isPlain(password.value), !user.utf8.contains(UInt8(ascii: ":")) else {
                 throw Self.refused("user and password must hold no control character, and the user no colon")
             }
             return "Basic \(Data("\(user):\(password.value)".utf8).base64EncodedString())"
