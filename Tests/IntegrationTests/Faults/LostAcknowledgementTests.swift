@@ -51,6 +51,17 @@ import Waybill
         #expect(error.outcome == .unknown)
     }
 
+    /// What stands behind a gateway may have stored the upload while the gateway gave up waiting for it (RFC 9110 sections
+    /// 15.6.3 and 15.6.5).
+    @Test(arguments: [502, 504]) func `a gateway that lost the answer does not make a POST go out twice`(status: Int)
+        async throws
+    {
+        let server = try LoopbackServer(.respond(status), otherwise: .respond(200))
+        let form: MultipartForm = [.text("amount", "100")]
+        _ = try? await UploadSession().upload(form, to: server.url(), options: options())
+        #expect(server.requests.count == 1)
+    }
+
     @Test func `an upload over HTTP2 that was taken whole before the front died is unknown`() async throws {
         let server = try LoopbackServer(.respond(200), .neverAnswer)
         let front = try await HTTP2Front(to: server)
