@@ -3,7 +3,7 @@
 #   make setup      install what the build needs (Debian packages), or say that nothing is missing
 #   make demo       post both sides of a specimen ID card to a backend on this machine, and watch
 #   make test       strict build, lint, all tests: what CI runs
-#   make check      make test, then thread and address sanitizer and a short fuzz
+#   make check      make test, then the image kernels in plain Swift, thread and address sanitizer and a short fuzz
 #   make lint       layout and documentation rules, without changing a file
 #   make format     put the layout right
 #   make bench      measure against curl on this machine
@@ -19,7 +19,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 # Two builds side by side would wait for each other's lock or fight for memory: one thing at a time, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help setup build demo test samples-test check thread address lint format bench fuzz fuzz-short docs clean
+.PHONY: help setup setup-build build demo test samples-test check plain thread address lint format bench fuzz fuzz-short docs clean
 
 FUZZ_SECONDS ?= 60
 THREAD_ROUNDS ?= 5
@@ -45,14 +45,17 @@ say = @printf '\n==> %s\n' "$(1)"
 help: ## list the targets
 	@sed -n '2,/^$$/ s/^# \{0,1\}//p' Makefile
 
-setup: ## install what the build needs
+setup: ## install what the build and the tests need
 	@Scripts/setup
+
+setup-build: ## install what the build and the demo need
+	@Scripts/setup build
 
 build: setup ## strict build of everything, tests included
 	$(call say,Strict build: warnings are errors)
 	@$(STRICT) build --build-tests $(KERNELS)
 
-demo: setup ## the main job, end to end
+demo: setup-build ## the main job, end to end
 	$(call say,Building the sample (the first time takes a few minutes))
 	@swift build -c release --package-path Samples --product IDCardFlow
 	@Samples/.build/release/IDCardFlow
@@ -70,7 +73,13 @@ ifneq ($(wildcard Samples/Package.swift),)
 	@$(TESTING) swift test --package-path Samples/NIO $(KERNELS)
 endif
 
-check: test thread address fuzz-short ## everything that can be proven without a second machine
+check: test plain thread address fuzz-short ## everything that can be proven without a second machine
+
+plain: setup ## the tests of images with kernels in plain Swift instead of C
+	$(call say,Image kernels in plain Swift)
+	@WAYBILL_PLAIN_SWIFT=1 swift build --build-tests --scratch-path .build-plain $(KERNELS)
+	@$(TESTING) WAYBILL_PLAIN_SWIFT=1 swift test --skip-build --disable-xctest --scratch-path .build-plain \
+		--filter '^WaybillJPEGTests\.'
 
 thread: setup ## all tests once under the thread sanitizer, those with threads several times
 	$(call say,Thread sanitizer)

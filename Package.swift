@@ -14,6 +14,10 @@ let swift: [SwiftSetting] =
         .strictMemorySafety(),
     ] + (isStrict ? [.treatAllWarnings(as: .error)] : [])
 
+// The image kernels in plain Swift instead of C: what tests compare the C with, as a build of its own.
+let kernels: [SwiftSetting] =
+    Context.environment["WAYBILL_PLAIN_SWIFT"] == "1" ? [.define("WAYBILL_PLAIN_SWIFT")] : []
+
 let c: [CSetting] = isStrict ? [.treatAllWarnings(as: .error)] : []
 
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
@@ -45,7 +49,7 @@ let package = Package(
 
         // Rooms: none imports another.
         .target(name: "WaybillMultipart", dependencies: ["WaybillCore", "CWaybillFiles"], swiftSettings: swift),
-        .target(name: "WaybillJPEG", dependencies: ["WaybillCore", "CWaybillJPEG"], swiftSettings: swift),
+        .target(name: "WaybillJPEG", dependencies: ["WaybillCore", "CWaybillJPEG"], swiftSettings: swift + kernels),
         .target(
             name: "WaybillCurl", dependencies: ["WaybillCore", "CWaybillCurl", httpTypes, logging],
             swiftSettings: swift),

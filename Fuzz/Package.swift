@@ -15,6 +15,9 @@ let package = Package(
             name: "FuzzForm", dependencies: [.product(name: "WaybillMultipart", package: "waybill")],
             swiftSettings: fuzzer),
         .executableTarget(
+            name: "FuzzMarkers", dependencies: [.product(name: "WaybillJPEG", package: "waybill")],
+            swiftSettings: fuzzer),
+        .executableTarget(
             name: "FuzzImage", dependencies: [.product(name: "WaybillJPEG", package: "waybill")],
             swiftSettings: fuzzer),
     ],

@@ -101,32 +101,22 @@ wb_jpeg_decoder *wb_jpeg_decoder_open(const uint8_t *bytes, size_t count, int32_
     return decoder;
 }
 
-static uint8_t rounded(int value) {
-    int unit = (value + (1 << 15)) >> 16;
-    return unit < 0 ? 0 : unit > 255 ? 255 : (uint8_t)unit;
-}
-
-// JFIF 1.02: the YCbCr of ITU-R BT.601 with full range, in 16 fractional bits.
-static void store_pixel(struct wb_jpeg_decoder *decoder, int row, unsigned x, int r, int g, int b) {
-    decoder->rows[0][row][x] = rounded(19595 * r + 38470 * g + 7471 * b);
-    decoder->rows[1][row][x] = rounded(-11059 * r - 21709 * g + 32768 * b + (128 << 16));
-    decoder->rows[2][row][x] = rounded(32768 * r - 27439 * g - 5329 * b + (128 << 16));
-}
-
 static void convert_row(struct wb_jpeg_decoder *decoder, int row) {
-    const uint8_t *from = decoder->packed;
+    uint8_t *pixels = decoder->packed;
     unsigned width = decoder->info.output_width;
-    if (decoder->info.out_color_space == JCS_RGB) {
-        for (unsigned x = 0; x < width; x++, from += 3) store_pixel(decoder, row, x, from[0], from[1], from[2]);
-        return;
+    if (decoder->info.out_color_space == JCS_CMYK) {
+        // Photoshop stores ink upside down and says so with an Adobe segment; others store it as it is.
+        int flip = decoder->info.saw_Adobe_marker ? 0 : 255;
+        const uint8_t *from = pixels;
+        uint8_t *to = pixels;
+        for (unsigned x = 0; x < width; x++, from += 4, to += 3) {
+            // What the inks leave of white paper: (255 - C)(255 - K) / 255, rounded.
+            int black = from[3] ^ flip;
+            for (int ink = 0; ink < 3; ink++) to[ink] = (uint8_t)(((from[ink] ^ flip) * black * 2 + 255) / 510);
+        }
     }
-    // Photoshop stores ink upside down and says so with an Adobe segment; others store it as it is.
-    int flip = decoder->info.saw_Adobe_marker ? 0 : 255;
-    for (unsigned x = 0; x < width; x++, from += 4) {
-        int black = from[3] ^ flip;
-        store_pixel(decoder, row, x, (from[0] ^ flip) * black / 255, (from[1] ^ flip) * black / 255,
-                    (from[2] ^ flip) * black / 255);
-    }
+    wb_jpeg_split_pixels(pixels, (int32_t)width, 3, decoder->rows[0][row], decoder->rows[1][row],
+                         decoder->rows[2][row]);
 }
 
 // Inside the guard.
@@ -186,6 +176,8 @@ int32_t wb_jpeg_decoder_row_count(const wb_jpeg_decoder *decoder, int32_t plane)
 const uint8_t *wb_jpeg_decoder_row(const wb_jpeg_decoder *decoder, int32_t plane, int32_t row) {
     return decoder->rows[plane][row];
 }
+
+int32_t wb_jpeg_decoder_stray_bytes(const wb_jpeg_decoder *decoder) { return decoder->guard.trouble.stray_bytes; }
 
 void wb_jpeg_decoder_close(wb_jpeg_decoder *decoder) {
     jpeg_destroy_decompress(&decoder->info);

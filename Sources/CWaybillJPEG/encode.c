@@ -34,31 +34,21 @@ void wb_script_apply(j_compress_ptr info, int script, jpeg_scan_info *room) {
     info->num_scans = count;
 }
 
-static void fill(j_compress_ptr info, jvirt_barray_ptr array, const wb_jpeg_component *component) {
-    const int16_t *levels = component->levels;
-    for (int down = 0; down < component->blocks_down; down++) {
-        JBLOCKARRAY rows = info->mem->access_virt_barray((j_common_ptr)info, array, down, 1, TRUE);
-        for (int across = 0; across < component->blocks_across; across++, levels += 64) {
-            JCOEFPTR block = rows[0][across];
-            for (int k = 0; k < 64; k++) block[natural_of_zigzag[k]] = levels[k];
-        }
-    }
-}
-
 static size_t rounded_up(int count, int unit) { return (size_t)((count + unit - 1) / unit) * unit; }
 
-struct writer {
+struct wb_jpeg_writer {
     struct jpeg_compress_struct info;
     struct wb_guard guard;
     struct wb_watch watch;
     jvirt_barray_ptr arrays[MAX_COMPONENTS];
+    int blocks_across[MAX_COMPONENTS], blocks_down[MAX_COMPONENTS];
     jpeg_scan_info scans[10];
     struct wb_sink sink;
 };
 
 // Inside the guard.
-static void write_all(struct writer *writer, int32_t width, int32_t height, const wb_jpeg_component *components,
-                      int32_t component_count, const uint16_t *table, int32_t script) {
+static void begin(wb_jpeg_writer *writer, int32_t width, int32_t height, const wb_jpeg_component *components,
+                  int32_t component_count, const uint16_t *table, int32_t script) {
     j_compress_ptr info = &writer->info;
     wb_sink_install(info, &writer->sink);
     info->image_width = width;
@@ -75,6 +65,8 @@ static void write_all(struct writer *writer, int32_t width, int32_t height, cons
         component->quant_tbl_no = 0;
         component->h_samp_factor = components[index].horizontal;
         component->v_samp_factor = components[index].vertical;
+        writer->blocks_across[index] = components[index].blocks_across;
+        writer->blocks_down[index] = components[index].blocks_down;
         writer->arrays[index] = info->mem->request_virt_barray(
             (j_common_ptr)info, JPOOL_IMAGE, TRUE,
             rounded_up(components[index].blocks_across, components[index].horizontal),
@@ -83,32 +75,77 @@ static void write_all(struct writer *writer, int32_t width, int32_t height, cons
     info->optimize_coding = TRUE;
     wb_script_apply(info, script, writer->scans);
     jpeg_write_coefficients(info, writer->arrays);
-    for (int index = 0; index < component_count; index++) fill(info, writer->arrays[index], &components[index]);
-    jpeg_finish_compress(info);
+}
+
+wb_jpeg_writer *wb_jpeg_writer_open(int32_t width, int32_t height, const wb_jpeg_component *components,
+                                    int32_t component_count, const uint16_t *table, int32_t script,
+                                    const wb_jpeg_flag *flag, wb_jpeg_trouble *trouble) {
+    memset(trouble, 0, sizeof *trouble);
+    wb_jpeg_writer *writer = calloc(1, sizeof *writer);
+    if (!writer) {
+        trouble->outcome = wb_jpeg_memory_exceeded;
+        return NULL;
+    }
+    writer->info.err = wb_guard_prepare(&writer->guard);
+    if (setjmp(writer->guard.jump)) {
+        *trouble = writer->guard.trouble;
+        wb_jpeg_writer_close(writer);
+        return NULL;
+    }
+    jpeg_create_compress(&writer->info);
+    wb_watch_install((j_common_ptr)&writer->info, &writer->watch, flag, 0);
+    begin(writer, width, height, components, component_count, table, script);
+    return writer;
+}
+
+int32_t wb_jpeg_writer_put(wb_jpeg_writer *writer, int32_t component, int32_t row, const int16_t *levels,
+                           wb_jpeg_trouble *trouble) {
+    j_common_ptr common = (j_common_ptr)&writer->info;
+    if (setjmp(writer->guard.jump) == 0 && row < writer->blocks_down[component]) {
+        JBLOCKARRAY rows =
+            writer->info.mem->access_virt_barray(common, writer->arrays[component], (JDIMENSION)row, 1, TRUE);
+        for (int across = 0; across < writer->blocks_across[component]; across++, levels += 64) {
+            JCOEFPTR block = rows[0][across];
+            for (int k = 0; k < 64; k++) block[natural_of_zigzag[k]] = levels[k];
+        }
+    }
+    *trouble = writer->guard.trouble;
+    return trouble->outcome;
+}
+
+int32_t wb_jpeg_writer_finish(wb_jpeg_writer *writer, wb_jpeg_bytes *bytes, wb_jpeg_trouble *trouble) {
+    memset(bytes, 0, sizeof *bytes);
+    if (setjmp(writer->guard.jump) == 0) jpeg_finish_compress(&writer->info);
+    *trouble = writer->guard.trouble;
+    if (trouble->outcome == wb_jpeg_fine) {
+        bytes->start = writer->sink.bytes;
+        bytes->count = writer->sink.count;
+        writer->sink.bytes = NULL;
+    }
+    return trouble->outcome;
+}
+
+void wb_jpeg_writer_close(wb_jpeg_writer *writer) {
+    jpeg_destroy_compress(&writer->info);
+    free(writer->sink.bytes);
+    free(writer);
 }
 
 int32_t wb_jpeg_write(int32_t width, int32_t height, const wb_jpeg_component *components, int32_t component_count,
                       const uint16_t *table, int32_t script, const wb_jpeg_flag *flag, wb_jpeg_bytes *bytes,
                       wb_jpeg_trouble *trouble) {
     memset(bytes, 0, sizeof *bytes);
-    memset(trouble, 0, sizeof *trouble);
-    struct writer *writer = calloc(1, sizeof *writer);
-    if (!writer) return trouble->outcome = wb_jpeg_memory_exceeded;
-    writer->info.err = wb_guard_prepare(&writer->guard);
-    if (setjmp(writer->guard.jump) == 0) {
-        jpeg_create_compress(&writer->info);
-        wb_watch_install((j_common_ptr)&writer->info, &writer->watch, flag, 0);
-        write_all(writer, width, height, components, component_count, table, script);
+    wb_jpeg_writer *writer =
+        wb_jpeg_writer_open(width, height, components, component_count, table, script, flag, trouble);
+    if (!writer) return trouble->outcome;
+    for (int index = 0; index < component_count; index++) {
+        const wb_jpeg_component *component = &components[index];
+        for (int row = 0; row < component->blocks_down && component->levels; row++) {
+            const int16_t *levels = component->levels + (size_t)row * component->blocks_across * 64;
+            if (wb_jpeg_writer_put(writer, index, row, levels, trouble) != wb_jpeg_fine) break;
+        }
     }
-    *trouble = writer->guard.trouble;
-    jpeg_destroy_compress(&writer->info);
-    if (trouble->outcome == wb_jpeg_fine) {
-        bytes->start = writer->sink.bytes;
-        bytes->count = writer->sink.count;
-    } else {
-        free(writer->sink.bytes);
-    }
-    int32_t outcome = trouble->outcome;
-    free(writer);
-    return outcome;
+    if (trouble->outcome == wb_jpeg_fine) wb_jpeg_writer_finish(writer, bytes, trouble);
+    wb_jpeg_writer_close(writer);
+    return trouble->outcome;
 }

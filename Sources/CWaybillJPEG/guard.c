@@ -44,12 +44,25 @@ static void error_exit(j_common_ptr info) {
     longjmp(guard->jump, 1);
 }
 
+enum { most_stray_bytes = 64 };
+
+// Some cameras and webcams leave a few bytes between the picture data and the next marker. In front of a restart
+// marker, or in bulk, they are the picture's own, left over because data before them was damaged.
+static int is_padding(struct wb_guard *guard) {
+    int count = guard->base.msg_parm.i[0], marker = guard->base.msg_parm.i[1];
+    if (marker >= 0xD0 && marker <= 0xD7) return 0;
+    if (guard->trouble.stray_bytes + count > most_stray_bytes) return 0;
+    guard->trouble.stray_bytes += count;
+    return 1;
+}
+
 static void emit_message(j_common_ptr info, int level) {
     if (level >= 0) return;
     struct wb_guard *guard = (struct wb_guard *)info->err;
     int code = guard->base.msg_code;
-    // These two speak of header values that do not change a pixel.
-    if (code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM) return;
+    // These speak of header values that do not change a pixel.
+    if (code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM || code == JWRN_NOT_SEQUENTIAL) return;
+    if (code == JWRN_EXTRANEOUS_DATA && is_padding(guard)) return;
     if (code == JWRN_JPEG_EOF) guard->trouble.is_cut_short = 1;
     if (guard->trouble.damage_warnings++ == 0) {
         guard->trouble.code = code;

@@ -1,11 +1,12 @@
 #include "CWaybillJPEG.h"
+#include "wide.h"
 
 #include <math.h>
 #include <string.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "zero coefficients are skipped four at a time");
 
-static inline void quantise_block(const int16_t *coefficients, const float *reciprocals, float rounding,
+WB_BODY void quantise_block(const int16_t *coefficients, const float *reciprocals, float rounding,
                                   int16_t *restrict levels) {
     for (int k = 0; k < 64; k++) {
         int32_t value = coefficients[k];
@@ -20,12 +21,12 @@ static inline void quantise_block(const int16_t *coefficients, const float *reci
     levels[0] = (int16_t)(dc < 0 ? -level : level);
 }
 
-static inline int bits_of(int32_t value) {
+WB_BODY int bits_of(int32_t value) {
     uint32_t size = (uint32_t)(value < 0 ? -value : value);
     return size == 0 ? 0 : 32 - __builtin_clz(size);
 }
 
-static inline uint64_t count_block(const int16_t *levels, int32_t *last_dc, uint32_t *dc, uint32_t *ac) {
+WB_BODY uint64_t count_block(const int16_t *levels, int32_t *last_dc, uint32_t *dc, uint32_t *ac) {
     int size = bits_of(levels[0] - *last_dc);
     *last_dc = levels[0];
     dc[size]++;
@@ -51,19 +52,27 @@ static inline uint64_t count_block(const int16_t *levels, int32_t *last_dc, uint
     return extra;
 }
 
-void wb_jpeg_quantise(const int16_t *coefficients, size_t blocks, const float *reciprocals, float rounding,
+WB_BODY void wb_jpeg_quantise_body(const int16_t *coefficients, size_t blocks, const float *reciprocals, float rounding,
                       int16_t *levels) {
     for (size_t block = 0; block < blocks; block++)
         quantise_block(coefficients + block * 64, reciprocals, rounding, levels + block * 64);
 }
 
-uint64_t wb_jpeg_count(const int16_t *levels, size_t blocks, int32_t *last_dc, uint32_t *dc, uint32_t *ac) {
+WB_TWICE(void, wb_jpeg_quantise,
+         (const int16_t *coefficients, size_t blocks, const float *reciprocals, float rounding, int16_t *levels),
+         (coefficients, blocks, reciprocals, rounding, levels))
+
+WB_BODY uint64_t wb_jpeg_count_body(const int16_t *levels, size_t blocks, int32_t *last_dc, uint32_t *dc, uint32_t *ac) {
     uint64_t extra = 0;
     for (size_t block = 0; block < blocks; block++) extra += count_block(levels + block * 64, last_dc, dc, ac);
     return extra;
 }
 
-uint64_t wb_jpeg_count_quantised(const int16_t *coefficients, size_t blocks, const float *reciprocals, float rounding,
+WB_TWICE(uint64_t, wb_jpeg_count,
+         (const int16_t *levels, size_t blocks, int32_t *last_dc, uint32_t *dc, uint32_t *ac),
+         (levels, blocks, last_dc, dc, ac))
+
+WB_BODY uint64_t wb_jpeg_count_quantised_body(const int16_t *coefficients, size_t blocks, const float *reciprocals, float rounding,
                                  int32_t *last_dc, uint32_t *dc, uint32_t *ac) {
     uint64_t extra = 0;
     int16_t levels[64];
@@ -73,6 +82,11 @@ uint64_t wb_jpeg_count_quantised(const int16_t *coefficients, size_t blocks, con
     }
     return extra;
 }
+
+WB_TWICE(uint64_t, wb_jpeg_count_quantised,
+         (const int16_t *coefficients, size_t blocks, const float *reciprocals, float rounding, int32_t *last_dc,
+          uint32_t *dc, uint32_t *ac),
+         (coefficients, blocks, reciprocals, rounding, last_dc, dc, ac))
 
 struct step {
     int position; // in zigzag order
@@ -88,7 +102,7 @@ struct weights {
 };
 
 // The cost of keeping step `index` with magnitude `level`, over every step that may precede it.
-static inline void try_level(struct step *steps, int index, int32_t level, float distortion, const float *bits) {
+WB_BODY void try_level(struct step *steps, int index, int32_t level, float distortion, const float *bits) {
     struct step *step = &steps[index];
     int size = bits_of(level);
     for (int before = index - 1; before >= -1; before--) {
@@ -107,7 +121,7 @@ static inline void try_level(struct step *steps, int index, int32_t level, float
     }
 }
 
-static void trellis_block(const int16_t *coefficients, const struct weights *weights, float strength,
+WB_BODY void trellis_block(const int16_t *coefficients, const struct weights *weights, float strength,
                           const float *bits, int16_t *levels) {
     struct step steps[64];
     int count = 0;
@@ -148,7 +162,7 @@ static void trellis_block(const int16_t *coefficients, const struct weights *wei
     }
 }
 
-void wb_jpeg_trellis(const int16_t *coefficients, const float *norms, size_t blocks, const uint16_t *table,
+WB_BODY void wb_jpeg_trellis_body(const int16_t *coefficients, const float *norms, size_t blocks, const uint16_t *table,
                      const float *bits, float strength, int16_t *levels) {
     struct weights weights;
     for (int k = 0; k < 64; k++) {
@@ -163,3 +177,8 @@ void wb_jpeg_trellis(const int16_t *coefficients, const float *norms, size_t blo
         trellis_block(coefficients, &weights, strength / knee * masking, bits, levels);
     }
 }
+
+WB_TWICE(void, wb_jpeg_trellis,
+         (const int16_t *coefficients, const float *norms, size_t blocks, const uint16_t *table, const float *bits,
+          float strength, int16_t *levels),
+         (coefficients, norms, blocks, table, bits, strength, levels))

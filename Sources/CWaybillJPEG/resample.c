@@ -1,9 +1,10 @@
 // Rows in, rows out. The loops are written so that the compiler vectorises them for any instruction set.
 #include "CWaybillJPEG.h"
+#include "wide.h"
 
 #include <string.h>
 
-void wb_jpeg_vertical_u8(const uint8_t *const *rows, const int16_t *weights, int32_t taps, int32_t width,
+WB_BODY void wb_jpeg_vertical_u8_body(const uint8_t *const *rows, const int16_t *weights, int32_t taps, int32_t width,
                          int32_t *restrict sums, float *restrict out) {
     memset(sums, 0, sizeof *sums * width);
     int32_t tap = 0;
@@ -22,7 +23,12 @@ void wb_jpeg_vertical_u8(const uint8_t *const *rows, const int16_t *weights, int
     for (int32_t x = 0; x < width; x++) out[x] = (float)sums[x] * (1.0f / 16384);
 }
 
-void wb_jpeg_vertical_u16(const uint16_t *const *rows, const float *weights, int32_t taps, int32_t width,
+WB_TWICE(void, wb_jpeg_vertical_u8,
+         (const uint8_t *const *rows, const int16_t *weights, int32_t taps, int32_t width, int32_t *restrict sums,
+          float *restrict out),
+         (rows, weights, taps, width, sums, out))
+
+WB_BODY void wb_jpeg_vertical_u16_body(const uint16_t *const *rows, const float *weights, int32_t taps, int32_t width,
                           float *restrict out) {
     memset(out, 0, sizeof *out * width);
     int32_t tap = 0;
@@ -39,23 +45,46 @@ void wb_jpeg_vertical_u16(const uint16_t *const *rows, const float *weights, int
     }
 }
 
+WB_TWICE(void, wb_jpeg_vertical_u16,
+         (const uint16_t *const *rows, const float *weights, int32_t taps, int32_t width, float *restrict out),
+         (rows, weights, taps, width, out))
+
 typedef float quad __attribute__((vector_size(16)));
 
-void wb_jpeg_horizontal(const float *row, const int32_t *starts, const float *weights, int32_t taps, int32_t width,
+static inline __attribute__((always_inline)) quad weigh(const float *from, const float *weights, int32_t taps) {
+    quad sum = {0, 0, 0, 0};
+    for (int32_t tap = 0; tap < taps; tap += 4) {
+        quad samples, factors;
+        memcpy(&samples, from + tap, sizeof samples);
+        memcpy(&factors, weights + tap, sizeof factors);
+        sum += samples * factors;
+    }
+    return sum;
+}
+
+WB_BODY void wb_jpeg_horizontal_body(const float *row, const int32_t *starts, const float *weights, int32_t taps, int32_t width,
                         float *restrict out) {
-    for (int32_t x = 0; x < width; x++) {
-        const float *from = row + starts[x];
-        quad sum = {0, 0, 0, 0};
-        for (int32_t tap = 0; tap < taps; tap += 4) {
-            quad samples, factors;
-            memcpy(&samples, from + tap, sizeof samples);
-            memcpy(&factors, weights + tap, sizeof factors);
-            sum += samples * factors;
-        }
+    int32_t x = 0;
+    // Four at once: their sums don't wait for each other, and are added up together.
+    for (; x + 4 <= width; x += 4, weights += 4 * taps) {
+        quad a = weigh(row + starts[x], weights, taps), b = weigh(row + starts[x + 1], weights + taps, taps);
+        quad c = weigh(row + starts[x + 2], weights + 2 * taps, taps);
+        quad d = weigh(row + starts[x + 3], weights + 3 * taps, taps);
+        quad ab = __builtin_shufflevector(a, b, 0, 4, 1, 5) + __builtin_shufflevector(a, b, 2, 6, 3, 7);
+        quad cd = __builtin_shufflevector(c, d, 0, 4, 1, 5) + __builtin_shufflevector(c, d, 2, 6, 3, 7);
+        quad sums = __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+        memcpy(out + x, &sums, sizeof sums);
+    }
+    for (; x < width; x++, weights += taps) {
+        quad sum = weigh(row + starts[x], weights, taps);
         out[x] = (sum[0] + sum[2]) + (sum[1] + sum[3]);
-        weights += taps;
     }
 }
+
+WB_TWICE(void, wb_jpeg_horizontal,
+         (const float *row, const int32_t *starts, const float *weights, int32_t taps, int32_t width,
+          float *restrict out),
+         (row, starts, weights, taps, width, out))
 
 void wb_jpeg_widen_u8(const uint8_t *row, int32_t width, float *restrict out) {
     for (int32_t x = 0; x < width; x++) out[x] = row[x];
@@ -77,7 +106,7 @@ void wb_jpeg_root(float *row, int32_t width) {
     for (int32_t x = 0; x < width; x++) row[x] = __builtin_elementwise_sqrt(row[x] > 0 ? row[x] : 0);
 }
 
-void wb_jpeg_store_u8(const float *row, int32_t width, uint8_t *restrict out) {
+WB_BODY void wb_jpeg_store_u8_body(const float *row, int32_t width, uint8_t *restrict out) {
     for (int32_t x = 0; x < width; x++) {
         float value = row[x] + 0.5f;
         value = value < 0 ? 0 : value;
@@ -85,7 +114,11 @@ void wb_jpeg_store_u8(const float *row, int32_t width, uint8_t *restrict out) {
     }
 }
 
-void wb_jpeg_store_u16(const float *row, int32_t width, uint16_t *restrict out) {
+WB_TWICE(void, wb_jpeg_store_u8,
+         (const float *row, int32_t width, uint8_t *restrict out),
+         (row, width, out))
+
+WB_BODY void wb_jpeg_store_u16_body(const float *row, int32_t width, uint16_t *restrict out) {
     for (int32_t x = 0; x < width; x++) {
         float value = row[x] * 256 + 0.5f;
         value = value < 0 ? 0 : value;
@@ -93,13 +126,21 @@ void wb_jpeg_store_u16(const float *row, int32_t width, uint16_t *restrict out) 
     }
 }
 
-void wb_jpeg_pad(const float *row, int32_t width, int32_t padded, float *restrict out) {
+WB_TWICE(void, wb_jpeg_store_u16,
+         (const float *row, int32_t width, uint16_t *restrict out),
+         (row, width, out))
+
+WB_BODY void wb_jpeg_pad_body(const float *row, int32_t width, int32_t padded, float *restrict out) {
     for (int32_t x = 0; x < width; x++) {
         float value = row[x] < 0 ? 0 : row[x];
         out[x] = value > 255 ? 255 : value;
     }
     for (int32_t x = width; x < padded; x++) out[x] = out[width - 1];
 }
+
+WB_TWICE(void, wb_jpeg_pad,
+         (const float *row, int32_t width, int32_t padded, float *restrict out),
+         (row, width, padded, out))
 
 struct turn {
     int transposes, mirrors_x, mirrors_y;
@@ -140,7 +181,7 @@ void wb_jpeg_orient(const void *source, int32_t width, int32_t height, int32_t s
     }
 }
 
-void wb_jpeg_halve_u8(const uint8_t *source, int32_t width, int32_t height, uint8_t *restrict out) {
+WB_BODY void wb_jpeg_halve_u8_body(const uint8_t *source, int32_t width, int32_t height, uint8_t *restrict out) {
     const int32_t across = width / 2, down = height / 2;
     for (int32_t y = 0; y < down; y++) {
         const uint8_t *upper = source + (size_t)2 * y * width, *lower = upper + width;
@@ -149,6 +190,10 @@ void wb_jpeg_halve_u8(const uint8_t *source, int32_t width, int32_t height, uint
         out += across;
     }
 }
+
+WB_TWICE(void, wb_jpeg_halve_u8,
+         (const uint8_t *source, int32_t width, int32_t height, uint8_t *restrict out),
+         (source, width, height, out))
 
 int32_t wb_jpeg_spread_u8(const uint8_t *samples, size_t count) {
     uint8_t largest = 0;

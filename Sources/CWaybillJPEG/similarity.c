@@ -1,10 +1,11 @@
 // Gradient magnitude similarity deviation after Xue, Zhang, Mou and Bovik (IEEE Trans. Image Processing 23, 2014):
 // Prewitt gradients over 3, constant 170; the caller makes the scales.
 #include "CWaybillJPEG.h"
+#include "wide.h"
 
 #include <math.h>
 
-static inline void gradients(const uint8_t *up, const uint8_t *mid, const uint8_t *down, int32_t width,
+WB_BODY void gradients(const uint8_t *up, const uint8_t *mid, const uint8_t *down, int32_t width,
                              float *restrict squares) {
     for (int32_t x = 0; x < width - 2; x++) {
         int32_t across = (up[x + 2] + mid[x + 2] + down[x + 2]) - (up[x] + mid[x] + down[x]);
@@ -15,7 +16,7 @@ static inline void gradients(const uint8_t *up, const uint8_t *mid, const uint8_
 
 enum { strip = 1024 };
 
-double wb_jpeg_gradient_deviation(const uint8_t *one, const uint8_t *other, int32_t width, int32_t height) {
+WB_BODY double wb_jpeg_gradient_deviation_body(const uint8_t *one, const uint8_t *other, int32_t width, int32_t height) {
     if (width < 3 || height < 3) return 0;
     float first[strip], second[strip];
     double sum = 0, squares = 0;
@@ -53,3 +54,7 @@ double wb_jpeg_gradient_deviation(const uint8_t *one, const uint8_t *other, int3
     double variance = squares / count - mean * mean;
     return variance > 0 ? sqrt(variance) : 0;
 }
+
+WB_TWICE(double, wb_jpeg_gradient_deviation,
+         (const uint8_t *one, const uint8_t *other, int32_t width, int32_t height),
+         (one, other, width, height))

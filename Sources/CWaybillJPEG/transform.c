@@ -1,6 +1,7 @@
 // The 8 x 8 DCT in single precision by the factorisation of Arai, Agui and Nakajima (Trans. IEICE E-71, 1988): five
 // multiplications a line, and a scale per frequency that the quantiser's conversion absorbs.
 #include "CWaybillJPEG.h"
+#include "wide.h"
 
 #include <string.h>
 
@@ -20,7 +21,7 @@ static const float difference = 0.541196100f; // cos(2 pi / 16) - cos(6 pi / 16)
 static const float sum_2_6 = 1.306562965f;    // cos(2 pi / 16) + cos(6 pi / 16)
 
 // Eight columns at once; element k of column i is in[k * stride + i].
-static inline void forward_columns(const float *in, int stride, float bias, float *restrict out) {
+WB_BODY void forward_columns(const float *in, int stride, float bias, float *restrict out) {
     for (int i = 0; i < 8; i++) {
         float a0 = in[i], a1 = in[stride + i], a2 = in[2 * stride + i], a3 = in[3 * stride + i];
         float a4 = in[4 * stride + i], a5 = in[5 * stride + i], a6 = in[6 * stride + i], a7 = in[7 * stride + i];
@@ -43,12 +44,12 @@ static inline void forward_columns(const float *in, int stride, float bias, floa
     }
 }
 
-static inline void transpose(const float *restrict in, float *restrict out) {
+WB_BODY void transpose(const float *restrict in, float *restrict out) {
     for (int v = 0; v < 8; v++)
         for (int u = 0; u < 8; u++) out[u * 8 + v] = in[v * 8 + u];
 }
 
-void wb_jpeg_forward(const float *rows, int32_t stride, int32_t blocks, int16_t *restrict coefficients,
+WB_BODY void wb_jpeg_forward_body(const float *rows, int32_t stride, int32_t blocks, int16_t *restrict coefficients,
                      float *restrict norms) {
     float factors[64]; // of the transposed block
     for (int v = 0; v < 8; v++)
@@ -82,7 +83,11 @@ void wb_jpeg_forward(const float *rows, int32_t stride, int32_t blocks, int16_t 
     }
 }
 
-static inline void inverse_columns(const float *restrict in, float *restrict out) {
+WB_TWICE(void, wb_jpeg_forward,
+         (const float *rows, int32_t stride, int32_t blocks, int16_t *restrict coefficients, float *restrict norms),
+         (rows, stride, blocks, coefficients, norms))
+
+WB_BODY void inverse_columns(const float *restrict in, float *restrict out) {
     for (int i = 0; i < 8; i++) {
         float e0 = in[i] + in[32 + i], e1 = in[i] - in[32 + i];
         float e3 = in[16 + i] + in[48 + i], e2 = (in[16 + i] - in[48 + i]) * (2 * half_root) - e3;
@@ -105,7 +110,7 @@ static inline void inverse_columns(const float *restrict in, float *restrict out
     }
 }
 
-void wb_jpeg_inverse(const int16_t *levels, const uint16_t *table, int32_t blocks, uint8_t *rows, int32_t stride) {
+WB_BODY void wb_jpeg_inverse_body(const int16_t *levels, const uint16_t *table, int32_t blocks, uint8_t *rows, int32_t stride) {
     float factors[64];
     for (int k = 0; k < 64; k++) {
         int natural = natural_of_zigzag[k];
@@ -132,3 +137,7 @@ void wb_jpeg_inverse(const int16_t *levels, const uint16_t *table, int32_t block
         }
     }
 }
+
+WB_TWICE(void, wb_jpeg_inverse,
+         (const int16_t *levels, const uint16_t *table, int32_t blocks, uint8_t *rows, int32_t stride),
+         (levels, table, blocks, rows, stride))

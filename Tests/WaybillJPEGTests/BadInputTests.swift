@@ -115,6 +115,37 @@ import WaybillCore
         #expect(failure(bytes, JPEGOptions(quality: 50)) == .corrupt)
     }
 
+    @Test(arguments: [1, 17, 64])
+    func `a few stray bytes before the end are read over and reported`(count: Int) throws {
+        let stray = (0..<count).map { UInt8($0 * 7 % 251) }
+        let bytes = Array(Scene.photoFile.dropLast(2)) + stray + [0xFF, 0xD9]
+        for options in [JPEGOptions(), JPEGOptions(quality: 50, mode: .fast), .maxBytes(.bytes(5_000), mode: .draft)] {
+            let result = try recompress(bytes, options)
+            // libjpeg takes up to 8 of them for picture data before it notices.
+            #expect((max(0, count - 8)...count).contains(result.report.strayBytes))
+            #expect(result.bytes == (try recompress(Scene.photoFile, options).bytes))
+        }
+    }
+
+    @Test func `stray bytes in bulk are taken for damage`() {
+        let bulk = Array(Scene.photoFile.dropLast(2)) + Array(repeating: 0x11, count: 80) + [0xFF, 0xD9]
+        #expect(failure(bulk, JPEGOptions(quality: 50)) == .corrupt)
+    }
+
+    @Test(arguments: [0, 1, 1_000_000])
+    func `whatever lies behind the end is left behind`(count: Int) throws {
+        let result = try recompress(Scene.photoFile + Array(repeating: 0, count: count), JPEGOptions(quality: 50))
+        #expect(result.report.stripped == (count == 0 ? [] : ["trailing data"]))
+        #expect(result.bytes == (try recompress(Scene.photoFile, JPEGOptions(quality: 50)).bytes))
+    }
+
+    @Test func `the fewest bytes that were reached stand in the error`() throws {
+        let error = #expect(throws: JPEGError.self) { try recompress(Scene.photoFile, .maxBytes(.bytes(150))) }
+        let smallest = try #require(error?.smallestBytes)
+        #expect(smallest > 150)
+        #expect(error?.message.contains("\(smallest)") == true)
+    }
+
     @Test func `options out of range are refused`() {
         #expect(failure(Scene.photoFile, JPEGOptions(quality: 0)) == .invalidOptions)
         #expect(failure(Scene.photoFile, JPEGOptions(quality: 101)) == .invalidOptions)

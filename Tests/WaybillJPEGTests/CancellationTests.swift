@@ -47,7 +47,11 @@ import WaybillCore
             { _ = try FrequencyImage(seen.picture, width: 120, height: 90, isLinear: false, flag: flag) },
             { _ = try LevelImage(image, factor: 1, quantiser: quantiser, flag: flag) },
             { _ = try JPEGWriter.write(levels, image, script: .split, flag: flag) },
-            { _ = try JPEGWriter.transcode(Scene.photoFile, orientation: 1, script: .split, flag: flag) },
+            {
+                var strayBytes = 0
+                _ = try JPEGWriter.transcode(
+                    Scene.photoFile, orientation: 1, script: .split, flag: flag, strayBytes: &strayBytes)
+            },
         ]
         for stage in stages {
             let error = #expect(throws: JPEGError.self) { try stage() }

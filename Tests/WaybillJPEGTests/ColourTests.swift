@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import WaybillCore
@@ -88,6 +89,73 @@ import WaybillCore
         let options = JPEGOptions.maxBytes(.bytes(5_000), mode: .fast)
         // The same coefficients, so the same bytes.
         #expect(try recompress(progressive, options).bytes == recompress(Scene.photoFile, options).bytes)
+    }
+
+    /// Quarters of 48 x 40 pixels by cjpeg -arithmetic, sequential and progressive.
+    static let arithmetic = [
+        """
+        /9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAMCAgMCAgMDAwMEAwMEBQgFBQQEBQoHBwYIDAoMDAsKCwsNDhIQDQ4RDgsLEBYQERMU
+        FRUVDA8XGBYUGBIUFRT/2wBDAQMEBAUEBQkFBQkUDQsNFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQU
+        FBQUFBQUFBT/yQARCAAoADADASIAAhEBAxEB/8wACgAQEAUBEBEF/9oADAMBAAIRAxEAPwD/AMkd0UQL2bSXzSPC3DEJjp5dqMoT
+        mGNxOehLmT/ARhENv1cfWR6nc58KZrsvmG2C7gycHyJZZGT98kSJ7imsmy80YWsQ+U6q8v6KlkvQ4e3FG0axAaFPMGkt7M+pJfB7
+        rOKs+flgYJz29uvOF3PSJoJrDWBizvr21b1ozsi9d2YAD8ABj32rRiueAeUrigdIAm2iJIySg5PcgTwNZUCwGd+0ZM9VfjJ8j/m1
+        Sc18iftwcxGW1S40Ip1OfeTROOrU/9k=
+        """,
+        """
+        /9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAMCAgMCAgMDAwMEAwMEBQgFBQQEBQoHBwYIDAoMDAsKCwsNDhIQDQ4RDgsLEBYQERMU
+        FRUVDA8XGBYUGBIUFRT/2wBDAQMEBAUEBQkFBQkUDQsNFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQU
+        FBQUFBQUFBT/ygARCAAoADADASIAAhEBAxEB/8wABgAQARD/2gAMAwEAAhADEAAAAf8AkaFPSmOHPEgIA0tOIj3FeuOqOWUnptZq
+        Rk2Tslc3oaaMWw4bxXHEYkn5OBH6hv/MAAQQBf/aAAgBAQABBQLA2qHRn33mwKEj/8wABBEF/9oACAEDAQE/Ae7FoRny9LU9v/ho
+        172eWjoiRn/+CIx86vCeW7gc1WXvxS+5NNVptB8AKv/MAAQRBf/aAAgBAgEBPwHuKasMFFF8XF/RMVUodNolKxhiDaYe+gpmxCjo
+        ebMe7F2RvKu8/8wABBAF/9oACAEBAAY/AsCTlkd7DD8bp/O4gpfYtRsKwP/MAAQQBf/aAAgBAQABPyGwNhDhYsvUFmbYA//aAAwD
+        AQACAAMAAAAQ940jrOfz4P/MAAQRBf/aAAgBAwEBPxDUWfQJqLf708Nu4SuDKZdZI/3zBS7/zAAEEQX/2gAIAQIBAT8QpuQ6jQ7E
+        PHMtqto01/H+OzcJQP/MAAQQBf/aAAgBAQABPxCqlELQ7SIwV3QT/9k=
+        """,
+    ]
+
+    @Test(arguments: arithmetic, JPEGOptions.Mode.allCases)
+    func `arithmetic coding is read, never written`(text: String, mode: JPEGOptions.Mode) throws {
+        let bytes = Array(try #require(Data(base64Encoded: text, options: .ignoreUnknownCharacters)))
+        #expect(try JPEGHeader(parsing: bytes).isArithmetic)
+        let seen = try Seen(bytes)
+        let scene = Scene.quarters(48, 40)
+        for (x, y) in [(12, 10), (36, 10), (12, 30), (36, 30)] {
+            for (value, wanted) in zip(seen.yCbCr(x, y), scene(x, y).yCbCr) { #expect(abs(value - Double(wanted)) < 3) }
+        }
+        // So few bytes that Huffman tables weigh: what comes out is coarse, but never larger than what came in.
+        for options in [JPEGOptions(mode: mode), JPEGOptions(quality: 60, mode: mode)] {
+            let result = try recompress(bytes, options)
+            #expect(result.bytes.count <= bytes.count)
+            #expect(try !JPEGHeader(parsing: result.bytes).isArithmetic || result.report.isPassedThrough)
+        }
+    }
+
+    @Test(arguments: [0, 2] as [UInt8])
+    func `inks are within two levels of the formula in the documentation`(transform: UInt8) throws {
+        let inks: [(Int, Int) -> Int] = [
+            { x, _ in 30 + x * 3 }, { _, y in 240 - y * 4 }, { x, y in 60 + x + y }, { x, y in 255 - (x + y) },
+        ]
+        // YCCK stores the first three as YCbCr of their complements, which for inks stored upside down are inks again.
+        func stored(_ x: Int, _ y: Int) -> [Int] {
+            let values = inks.map { $0(x, y) }
+            guard transform == 2 else { return values }
+            let colour = Colour(red: 255 - values[0], green: 255 - values[1], blue: 255 - values[2])
+            return colour.yCbCr + [values[3]]
+        }
+        let file = self.stored(
+            segments: [TinyJPEG.adobe(transform: transform)], (0..<4).map { ink in { x, y in stored(x, y)[ink] } })
+        let seen = try Seen(try recompress(file, JPEGOptions(quality: 100)).bytes)
+        var sums = [0.0, 0.0, 0.0]
+        for y in 0..<Self.height {
+            for x in 0..<Self.width {
+                // Adobe stores what an ink leaves, so R = (255 - C)(255 - K) / 255 is a product of what is stored.
+                let left = inks.map { Double($0(x, y)) }
+                for (index, value) in seen.rgb(x, y).enumerated() {
+                    sums[index] += abs(value - left[index] * left[3] / 255)
+                }
+            }
+        }
+        #expect(sums.allSatisfy { $0 / Double(Self.width * Self.height) < 2 })
     }
 
     private func stored(segments: [[UInt8]], _ samples: [(Int, Int) -> Int]) -> [UInt8] {

@@ -7,7 +7,7 @@ import WaybillJPEG
 /// The kept inputs of the image fuzzer, replayed without one. The first byte of a file is the fuzzer's choice of what is
 /// asked for; see `Fuzz/Sources/FuzzImage`.
 struct FuzzCorpusTests {
-    @Test(arguments: try corpus())
+    @Test(arguments: try corpus("image"))
     func `a kept picture fits its limit or is refused`(name: String, input: [UInt8]) async throws {
         let limit = 4_000
         let options = JPEGOptions(maxBytes: .bytes(Int64(limit)), maxPixels: 10_000, mode: .draft)
@@ -19,8 +19,18 @@ struct FuzzCorpusTests {
         }
     }
 
-    private static func corpus() throws -> [(String, [UInt8])] {
-        let folder = ProjectRoot.file("Fuzz/Corpus/image")
+    @Test(arguments: try corpus("markers"))
+    func `a kept header is read or refused`(name: String, input: [UInt8]) {
+        do throws(JPEGError) {
+            let header = try JPEGHeader(parsing: input)
+            #expect((0...input.count).contains(header.scanOffset) && (1...8).contains(header.orientation), "\(name)")
+        } catch {
+            #expect(!error.message.isEmpty, "\(name)")
+        }
+    }
+
+    private static func corpus(_ kind: String) throws -> [(String, [UInt8])] {
+        let folder = ProjectRoot.file("Fuzz/Corpus/\(kind)")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
         precondition(!names.isEmpty, "\(folder) is empty")
         return try names.map { ($0, try readFile("\(folder)/\($0)")) }

@@ -5,23 +5,26 @@ import WaybillCore
 @testable import WaybillJPEG
 
 @Suite struct OrientationTests {
-    /// How a picture comes out upright: without loss, at a quality, or under a limit.
-    enum Way: CaseIterable { case kept, quality, limit }
+    /// How a picture comes out upright: without loss, at a quality, under a limit, under one for documents.
+    enum Way: CaseIterable { case kept, quality, limit, document }
 
-    @Test(arguments: 1...8, Way.allCases)
-    func `every orientation comes out upright`(orientation: Int, way: Way) throws {
+    static let ways = Way.allCases.flatMap { way in JPEGOptions.Mode.allCases.map { (way, $0) } }
+
+    @Test(arguments: 1...8, ways)
+    func `every orientation comes out upright in every mode`(orientation: Int, way: (Way, JPEGOptions.Mode)) throws {
         // Whole MCUs, so that keeping coefficients is exact in all eight.
         let (width, height) = (96, 64)
         let scene = Scene.quarters(width, height)
         let file = Self.stored(width, height, orientation, scene)
         let options =
-            switch way {
-            case .kept: JPEGOptions()
-            case .quality: JPEGOptions(quality: 92)
-            case .limit: JPEGOptions(maxBytes: .bytes(1_000), maxPixels: 6_000, mode: .fast)
+            switch way.0 {
+            case .kept: JPEGOptions(mode: way.1)
+            case .quality: JPEGOptions(quality: 92, mode: way.1)
+            case .limit: JPEGOptions(maxBytes: .bytes(1_000), maxPixels: 6_000, mode: way.1)
+            case .document: JPEGOptions(maxBytes: .bytes(1_000), maxSide: 95, mode: way.1, isDocument: true)
             }
         let result = try recompress(file, options)
-        #expect(result.report.isPassedThrough == (way == .kept))
+        #expect(result.report.isPassedThrough == (way.0 == .kept))
         #expect(result.report.orientation == orientation)
         #expect(result.report.originalWidth == width && result.report.originalHeight == height)
         try Self.expectQuarters(result)

@@ -5,6 +5,7 @@ import Testing
 @testable import WaybillJPEG
 
 @Suite struct QuantiserTests {
+    // Made each time: the leak check does not see through an enum's payload that a global keeps to the end.
     private static var picture: Picture {
         Picture(
             luma: ResamplingTests.plane(45, 30, isFine: true),

@@ -81,8 +81,9 @@ struct Seen {
 
     init(_ bytes: [UInt8]) throws {
         header = try JPEGHeader(parsing: bytes)
-        let loader = PictureLoader(bytes: bytes, header: header, isLinear: false, flag: StopFlag())
-        picture = try loader.load(width: header.width, height: header.height, eighths: 8)
+        let source = PictureSource(file: bytes, header)
+        let loader = PictureLoader(source: source, isLinear: false, flag: StopFlag())
+        picture = try loader.load(source.upright, eighths: 8)
     }
 
     /// Y, Cb, Cr at a pixel, in units.
@@ -125,7 +126,7 @@ extension Plane {
 
 /// The work itself on the test's own thread.
 func recompress(_ bytes: [UInt8], _ options: JPEGOptions, flag: StopFlag = StopFlag()) throws(JPEGError) -> JPEGResult {
-    try Recompression(input: bytes, options: options, flag: flag).run()
+    try Recompression(input: .bytes(bytes), options: options, flag: flag).run()
 }
 
 /// The code of the error that the work ends with.

@@ -37,6 +37,7 @@ typedef struct {
     int32_t code;
     int32_t damage_warnings; // warnings that say the picture may be damaged
     int32_t is_cut_short;    // the data ended before the picture did
+    int32_t stray_bytes;     // bytes between segments that belong to nothing, up to 64; no damage
     char message[200];       // the error, or else the first warning
 } wb_jpeg_trouble;
 
@@ -59,7 +60,28 @@ wb_jpeg_plane_shape wb_jpeg_decoder_shape(const wb_jpeg_decoder *decoder, int32_
 int32_t wb_jpeg_decoder_read(wb_jpeg_decoder *decoder, wb_jpeg_trouble *trouble);
 int32_t wb_jpeg_decoder_row_count(const wb_jpeg_decoder *decoder, int32_t plane);
 const uint8_t *wb_jpeg_decoder_row(const wb_jpeg_decoder *decoder, int32_t plane, int32_t row);
+int32_t wb_jpeg_decoder_stray_bytes(const wb_jpeg_decoder *decoder);
 void wb_jpeg_decoder_close(wb_jpeg_decoder *decoder);
+
+// MARK: Pixels that come without a file.
+
+// Splits a row of pixels into Y, Cb, Cr (or Y alone, from grey): 1 (grey), 3 (RGB) or 4 (RGBA) bytes a pixel. What lies
+// under transparent pixels shows white.
+void wb_jpeg_split_pixels(const uint8_t *pixels, int32_t width, int32_t channels, uint8_t *luma,
+                          uint8_t *_Nullable blue, uint8_t *_Nullable red);
+
+// MARK: Colours of another gamut.
+
+typedef struct {
+    const float *linear;     // three tables of 2,049: light for a value in eighths of a unit
+    const float *encoded;    // 16,385: the value (0 to 255) in sRGB for light in 16,384ths
+    float matrix[9];         // light of the profile's primaries to light of sRGB's, row by row
+} wb_jpeg_gamut;
+
+// Converts YCbCr to YCbCr of another gamut, in place. Each sample of `blue` and `red` belongs to 2 x 2 of luma; `lower`
+// is missing below an odd last row.
+void wb_jpeg_convert_gamut(float *upper, float *_Nullable lower, int32_t width, float *blue, float *red,
+                           const wb_jpeg_gamut *gamut);
 
 // MARK: Writing.
 
@@ -79,7 +101,7 @@ enum {
 };
 
 typedef struct {
-    const int16_t *levels; // quantised, 64 a block, zigzag order, block rows top to bottom
+    const int16_t *_Nullable levels; // quantised, 64 a block, zigzag order, block rows top to bottom
     int32_t blocks_across, blocks_down;
     int32_t horizontal, vertical; // sampling factors
 } wb_jpeg_component;
@@ -89,6 +111,17 @@ typedef struct {
 int32_t wb_jpeg_write(int32_t width, int32_t height, const wb_jpeg_component *components, int32_t component_count,
                       const uint16_t *table, int32_t script, const wb_jpeg_flag *flag, wb_jpeg_bytes *bytes,
                       wb_jpeg_trouble *trouble);
+
+// The same a row of blocks at a time, in any order; the `levels` of the components are not looked at. Rows that were not
+// put are zero. Closing gives everything back, finished or not.
+typedef struct wb_jpeg_writer wb_jpeg_writer;
+wb_jpeg_writer *_Nullable wb_jpeg_writer_open(int32_t width, int32_t height, const wb_jpeg_component *components,
+                                              int32_t component_count, const uint16_t *table, int32_t script,
+                                              const wb_jpeg_flag *flag, wb_jpeg_trouble *trouble);
+int32_t wb_jpeg_writer_put(wb_jpeg_writer *writer, int32_t component, int32_t row, const int16_t *levels,
+                           wb_jpeg_trouble *trouble);
+int32_t wb_jpeg_writer_finish(wb_jpeg_writer *writer, wb_jpeg_bytes *bytes, wb_jpeg_trouble *trouble);
+void wb_jpeg_writer_close(wb_jpeg_writer *writer);
 
 // Re-writes a grey or YCbCr file with the same coefficients: progressive, no metadata, turned as the Exif orientation
 // (1 to 8) says. The caller has checked that turning is exact (mirrored sides are whole MCUs).

@@ -17,12 +17,15 @@ public struct JPEGError: Error, Sendable {
     public var message: String
     /// The error underneath, when there is one.
     public var cause: (any Error)?
+    /// With ``Code/cannotReachLimit``, the fewest bytes that were reached.
+    public var smallestBytes: Int?
 
     /// Describes a failure.
-    public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
+    public init(_ code: Code, _ message: String, cause: (any Error)? = nil, smallestBytes: Int? = nil) {
         self.code = code
         self.message = message
         self.cause = cause
+        self.smallestBytes = smallestBytes
     }
 
     /// Whether the caller cancelled.
@@ -56,6 +59,12 @@ extension JPEGError.Code {
     public static let cannotReachLimit = Self("cannotReachLimit")
     /// An option is out of range.
     public static let invalidOptions = Self("invalidOptions")
+    /// There are too few bytes for the pixels that were announced.
+    public static let invalidPixels = Self("invalidPixels")
+    /// There is a file of that name already, and it was not said that it may be replaced.
+    public static let fileExists = Self("fileExists")
+    /// The file can't be made or written.
+    public static let fileNotWritable = Self("fileNotWritable")
     /// There is no file of that name.
     public static let fileNotFound = Self("fileNotFound")
     /// The path leads to a directory, a device or a pipe.

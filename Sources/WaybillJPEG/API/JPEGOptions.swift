@@ -8,9 +8,9 @@ public import WaybillCore
 /// ```
 ///
 /// With ``maxBytes`` the size in pixels and the coarseness are chosen together, so that the bytes buy the most. With
-/// ``quality`` alone the pixels stay as they are, up to ``maxPixels``. With both, quality is a ceiling. With neither,
-/// the picture is re-written without loss; where that can't be done, or it must shrink for ``maxPixels``, quality 90 is
-/// used.
+/// ``quality`` alone the pixels stay as they are, up to ``maxPixels`` and ``maxSide``. With both, quality is a ceiling.
+/// With neither, the picture is re-written without loss; where that can't be done, or it must shrink for ``maxPixels`` or
+/// ``maxSide``, quality 90 is used.
 public struct JPEGOptions: Sendable, Hashable {
     /// How much work goes into the last bit of quality.
     public enum Mode: Sendable, Hashable, CaseIterable {
@@ -22,28 +22,44 @@ public struct JPEGOptions: Sendable, Hashable {
         case best
     }
 
+    /// What happens with a picture that can't be decoded or made to fit.
+    public enum FailurePolicy: Sendable, Hashable, CaseIterable {
+        /// It is an error.
+        case fail
+        /// A JPEG file that is within the limits as it is goes out as it is, still without metadata; the report tells
+        /// why. Its pixels are not turned, so an orientation stays as the only Exif entry, and its colours are not
+        /// converted. What is no whole JPEG file, and what is over a limit, is an error all the same.
+        case sendOriginal
+    }
+
     /// The most bytes the picture may have. Never exceeded, not by one. `nil`: no limit.
     public var maxBytes: ByteCount?
     /// 1 (coarse) to 100 (fine), on libjpeg's scale; with ``maxBytes``, the finest that is used. `nil`: as fine as fits.
     public var quality: Int?
     /// The most pixels, width times height. Pictures are never enlarged. `nil`: as many as there are.
     public var maxPixels: Int?
+    /// The most pixels of the longer side. Pictures are never enlarged. `nil`: as many as there are.
+    public var maxSide: Int?
     /// How much work goes into it. `best` unless set.
     public var mode: Mode
     /// Whether fine text matters more than smooth areas: light is added as a lens would when the picture shrinks, and
     /// more pixels are kept. `false` unless set.
     public var isDocument: Bool
+    /// What happens with a picture that can't be decoded or made to fit. `fail` unless set.
+    public var onFailure: FailurePolicy
 
     /// Makes options; whatever is left out is not bounded.
     public init(
-        maxBytes: ByteCount? = nil, quality: Int? = nil, maxPixels: Int? = nil, mode: Mode = .best,
-        isDocument: Bool = false
+        maxBytes: ByteCount? = nil, quality: Int? = nil, maxPixels: Int? = nil, maxSide: Int? = nil,
+        mode: Mode = .best, isDocument: Bool = false, onFailure: FailurePolicy = .fail
     ) {
         self.maxBytes = maxBytes
         self.quality = quality
         self.maxPixels = maxPixels
+        self.maxSide = maxSide
         self.mode = mode
         self.isDocument = isDocument
+        self.onFailure = onFailure
     }
 
     /// The best picture in so many bytes.
@@ -67,6 +83,9 @@ public struct JPEGOptions: Sendable, Hashable {
         }
         if let maxPixels, maxPixels < 1 {
             throw JPEGError(.invalidOptions, "A limit of \(maxPixels) pixels holds no picture.")
+        }
+        if let maxSide, maxSide < 1 {
+            throw JPEGError(.invalidOptions, "A side of at most \(maxSide) pixels holds no picture.")
         }
     }
 }

@@ -27,32 +27,36 @@ public struct JPEGReport: Sendable, Hashable {
     public var originalWidth: Int
     /// Pixels down that came in, upright.
     public var originalHeight: Int
-    /// Pixels across that go out.
+    /// Pixels across that go out, upright.
     public var width: Int
-    /// Pixels down that go out.
+    /// Pixels down that go out, upright.
     public var height: Int
-    /// The Exif orientation that came in, 1 to 8. What goes out is upright and says nothing.
+    /// The Exif orientation that came in, 1 to 8. What goes out is upright and says nothing, unless the original was
+    /// kept (``failure``).
     public var orientation: Int
     /// The coarseness: every entry of the quantisation table is the base table's times this. 1 is about quality 50 and
     /// less is finer. `nil` when the picture was not quantised anew.
     public var quantiserFactor: Double?
     /// CPU time of the work, without waiting.
     public var cpuTime: Duration
-    /// Segments that came in and don't go out: `Exif`, `XMP`, `ICC profile`, `comment`, …, each once.
+    /// What came in and doesn't go out: `Exif`, `XMP`, `ICC profile`, `comment`, …, each once, and `trailing data` for
+    /// what lay behind the picture, such as previews and films.
     public var stripped: [String]
-    /// The name of an embedded colour profile that is not sRGB, such as `Display P3`. Colours are not converted in this
-    /// version, so such a picture looks paler afterwards.
+    /// The name of an embedded colour profile whose colours were converted to sRGB, such as `Display P3`.
+    public var convertedProfile: String?
+    /// The name of an embedded colour profile that was neither sRGB nor converted: one made of tables, of grey or of
+    /// inks, or one that is damaged. The picture may look a little different without it.
     public var droppedProfile: String?
+    /// Bytes between segments that belonged to nothing, as some cameras leave them; up to 64 are read over.
+    public var strayBytes: Int
     /// Whether the coefficients are the input's own: nothing was lost but metadata.
     public var isPassedThrough: Bool
+    /// Why the original went out after all (``JPEGOptions/FailurePolicy/sendOriginal``); `nil` otherwise.
+    public var failure: JPEGError.Code?
 
     /// Width that goes out over width that came in; at most 1.
     public var scale: Double { Double(width) / Double(originalWidth) }
 
     /// The ``quantiserFactor`` on libjpeg's scale of 1 to 100, rounded.
-    public var quality: Int? {
-        guard let factor = quantiserFactor else { return nil }
-        let quality = factor > 1 ? 50 / factor : 100 - 50 * factor
-        return max(1, min(100, Int(quality.rounded())))
-    }
+    public var quality: Int? { quantiserFactor.map(QuantiserTable.quality(factor:)) }
 }

@@ -1,7 +1,7 @@
 import CWaybillJPEG
 
 /// libjpeg's decoder, owned: opened on bytes that stay in place, pulled row group by row group.
-@safe struct Decoder: ~Copyable {
+@safe final class Decoder: RowSource {
     private let raw: OpaquePointer
 
     /// Opens a file; `eighths` is 8 for full size, 4 for half.
@@ -25,6 +25,9 @@ import CWaybillJPEG
     var shapes: [wb_jpeg_plane_shape] {
         unsafe (0..<wb_jpeg_decoder_plane_count(raw)).map { unsafe wb_jpeg_decoder_shape(raw, $0) }
     }
+
+    /// Bytes between segments that belonged to nothing, so far.
+    var strayBytes: Int { unsafe Int(wb_jpeg_decoder_stray_bytes(raw)) }
 
     /// Decodes the next rows; `false` when all rows were given and the file turned out whole.
     func read() throws(JPEGError) -> Bool {

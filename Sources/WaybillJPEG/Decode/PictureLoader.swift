@@ -1,53 +1,65 @@
 import CWaybillJPEG
 
-/// Decodes a file straight into a picture of another size: rows go from libjpeg into the resamplers, so a large
-/// original is never in memory as a whole.
+/// Decodes a picture straight to another size: rows go from the source into the resamplers, so a large original is never
+/// in memory as a whole.
 struct PictureLoader {
-    let bytes: [UInt8]
-    let header: JPEGHeader
+    let source: PictureSource
     let isLinear: Bool
     let flag: StopFlag
 
-    /// Decodes to `width` x `height` in the file's own orientation, and gives the picture upright. libjpeg decodes at
-    /// `eighths` of the full size: 8, or 4 for speed.
-    func load(width: Int, height: Int, eighths: Int) throws(JPEGError) -> Picture {
+    /// Above so many pixels planes keep whole units: what becomes of them is smaller still, or quantised coarser, and
+    /// nothing measurable is lost for half the memory.
+    static let largestFine = 2.5e6
+
+    /// Decodes to an upright size. libjpeg decodes at `eighths` of the full size: 8, or 4 for speed.
+    func load(_ size: PictureSize, eighths: Int) throws(JPEGError) -> Picture {
+        let stored = size.turned(source.orientation)
+        let isLarge = size.pixels > Self.largestFine
         var planes: [Plane] = []
-        do {
-            try unsafe bytes.withUnsafeBufferPointer { buffer throws(JPEGError) in
-                let decoder = try unsafe Decoder(buffer, eighths: eighths, flag: flag)
-                let lines = decoder.shapes.enumerated().map { line($0.offset, $0.element, width, height) }
-                planes = lines.map(\.plane)
-                while try decoder.read() {
-                    for (index, line) in lines.enumerated() {
-                        unsafe decoder.forEachRow(of: index) { row in
-                            unsafe line.resampler.push(row) { unsafe line.plane.store($0, at: $1) }
-                        }
+        try unsafe stream(stored, eighths: eighths) { resamplers in
+            planes = resamplers.map {
+                Plane(width: $0.outputWidth, height: $0.outputHeight, isFine: !$0.isIdentity && !isLarge)
+            }
+        } emit: { index, row, number in
+            unsafe planes[index].store(row, at: number)
+        }
+        for index in planes.indices { planes[index] = planes[index].turned(source.orientation) }
+        var picture = Picture(luma: planes[0], chroma: Array(planes.dropFirst()))
+        if let conversion = source.conversion { picture = conversion.convert(picture) }
+        if !picture.chroma.contains(where: { !$0.isNeutral }) { picture.chroma = [] }
+        return picture
+    }
+
+    /// Decodes to a size in the stored orientation and gives the rows of each plane in order, as soon as they are
+    /// finished; those of different planes take turns. `begin` learns the planes before the first row.
+    func stream(
+        _ size: PictureSize, eighths: Int, begin: ([PlaneResampler]) throws(JPEGError) -> Void,
+        emit: (_ plane: Int, _ row: UnsafePointer<Float>, _ number: Int) -> Void
+    ) throws(JPEGError) {
+        try source.withRows(eighths: eighths, flag: flag) { rows throws(JPEGError) in
+            let lines = rows.shapes.enumerated().map { line($0.offset, $0.element, size) }
+            try begin(lines)
+            while try rows.read() {
+                for (index, line) in lines.enumerated() {
+                    unsafe rows.forEachRow(of: index) { row in
+                        unsafe line.push(row) { unsafe emit(index, $0, $1) }
                     }
                 }
             }
         }
-        for index in planes.indices { planes[index] = planes[index].turned(header.orientation) }
-        let chroma = planes.dropFirst().contains { !$0.isNeutral } ? Array(planes.dropFirst()) : []
-        return Picture(luma: planes[0], chroma: chroma)
     }
 
-    private func line(
-        _ index: Int, _ shape: wb_jpeg_plane_shape, _ width: Int, _ height: Int
-    ) -> (resampler: PlaneResampler, plane: Plane) {
+    private func line(_ index: Int, _ shape: wb_jpeg_plane_shape, _ size: PictureSize) -> PlaneResampler {
         // Chroma samples of 4:2:0 lie in the middle of 2 x 2 pixels.
         let pitch = index == 0 ? 1 : 2
         let horizontal = plan(
-            Int(shape.width), shape.pitch_x, full: header.width, to: width, pitch,
-            isMirrored: [2, 3, 7, 8].contains(header.orientation), tapsMultipleOf: 4)
+            Int(shape.width), shape.pitch_x, full: source.stored.width, to: size.width, pitch,
+            isMirrored: [2, 3, 7, 8].contains(source.orientation), tapsMultipleOf: 4)
         let vertical = plan(
-            Int(shape.height), shape.pitch_y, full: header.height, to: height, pitch,
-            isMirrored: [3, 4, 6, 7].contains(header.orientation), tapsMultipleOf: 1)
-        let isUntouched = horizontal.isIdentity && vertical.isIdentity
-        return (
-            PlaneResampler(
-                horizontal: horizontal, vertical: vertical, depth: .bytes, isLinear: isLinear && index == 0),
-            Plane(width: horizontal.outputCount, height: vertical.outputCount, isFine: !isUntouched)
-        )
+            Int(shape.height), shape.pitch_y, full: source.stored.height, to: size.height, pitch,
+            isMirrored: [3, 4, 6, 7].contains(source.orientation), tapsMultipleOf: 1)
+        return PlaneResampler(
+            horizontal: horizontal, vertical: vertical, depth: .bytes, isLinear: isLinear && index == 0)
     }
 
     /// Places the new samples of one axis, `pitch` pixels of the new picture apart, over the decoded ones, which are

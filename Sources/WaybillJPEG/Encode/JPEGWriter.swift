@@ -4,7 +4,7 @@ import CWaybillJPEG
 enum ScanScript: CaseIterable {
     case split, plain, wide, library
 
-    fileprivate var raw: Int32 {
+    var raw: Int32 {
         switch self {
         case .split: Int32(wb_jpeg_script_split)
         case .plain: Int32(wb_jpeg_script_plain)
@@ -36,27 +36,36 @@ enum JPEGWriter {
     }
 
     /// The same coefficients in a smaller file: progressive, without metadata, turned upright.
-    static func transcode(_ input: [UInt8], orientation: Int, script: ScanScript, flag: StopFlag) throws(JPEGError)
-        -> [UInt8]
-    {
+    static func transcode(
+        _ input: [UInt8], orientation: Int, script: ScanScript, flag: StopFlag, strayBytes: inout Int
+    ) throws(JPEGError) -> [UInt8] {
         var trouble = wb_jpeg_trouble()
         var bytes = unsafe wb_jpeg_bytes()
         _ = unsafe wb_jpeg_transcode(
             input, input.count, Int32(orientation), script.raw, JPEGBounds.scans, JPEGBounds.decoderMemory, flag.raw,
             &bytes, &trouble)
+        strayBytes = Int(trouble.stray_bytes)
         return try unsafe take(bytes, trouble)
     }
 
-    private static func take(_ bytes: wb_jpeg_bytes, _ trouble: wb_jpeg_trouble) throws(JPEGError) -> [UInt8] {
+    /// Takes what C wrote, or says what went wrong.
+    static func take(_ bytes: wb_jpeg_bytes, _ trouble: wb_jpeg_trouble) throws(JPEGError) -> [UInt8] {
         defer { unsafe wb_jpeg_bytes_free(bytes) }
         guard Int(trouble.outcome) == wb_jpeg_fine else {
-            // A writer that runs out of memory has no decoder's bound to blame.
-            if Int(trouble.outcome) == wb_jpeg_memory_exceeded, trouble.code == 0 {
-                throw JPEGError(.outOfMemory, "There is not enough memory to write the picture.")
-            }
-            throw JPEGError(trouble)
+            throw JPEGError(writing: trouble)
         }
         if let damage = JPEGError(damageIn: trouble) { throw damage }
         return unsafe Array(UnsafeBufferPointer(start: bytes.start, count: bytes.count))
+    }
+}
+
+extension JPEGError {
+    /// Translates what the C side reports while it writes: running out of memory there has no decoder's bound to blame.
+    init(writing trouble: wb_jpeg_trouble) {
+        if Int(trouble.outcome) == wb_jpeg_memory_exceeded, trouble.code == 0 {
+            self.init(.outOfMemory, "There is not enough memory to write the picture.")
+        } else {
+            self.init(trouble)
+        }
     }
 }

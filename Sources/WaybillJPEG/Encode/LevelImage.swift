@@ -13,7 +13,20 @@ struct Quantiser {
     var rounding: Float { usesTrellis ? 0.5 : Float(max(0.25, min(0.5, 0.40 + 0.05 * fidelity))) }
 
     /// The weight of distortion against bits.
-    fileprivate var strength: Float { Float(exp2(14 + fidelity)) }
+    private var strength: Float { Float(exp2(14 + fidelity)) }
+
+    /// Quantises blocks; `bits` is the length of each AC symbol.
+    func quantise(
+        _ coefficients: UnsafePointer<Int16>, _ norms: UnsafePointer<Float>, blocks: Int, _ table: QuantiserTable,
+        _ bits: [Float], to levels: UnsafeMutablePointer<Int16>
+    ) {
+        if usesTrellis {
+            unsafe Kernels.trellis(
+                coefficients, norms, blocks: blocks, table.zigzag, bits, strength: strength, levels: levels)
+        } else {
+            unsafe wb_jpeg_quantise(coefficients, blocks, table.reciprocals, rounding, levels)
+        }
+    }
 }
 
 /// A picture's quantised levels with the table that belongs to them. The two never part: the levels of one table
@@ -27,11 +40,14 @@ struct LevelImage {
     let plainEstimate: Double
     let estimate: Double
 
-    init(_ image: FrequencyImage, factor: Double, quantiser: Quantiser, flag: StopFlag) throws(JPEGError) {
+    /// Quantises a picture. With `replacing`, in the memory of an earlier attempt on the same picture, which is spoilt.
+    init(
+        _ image: FrequencyImage, factor: Double, quantiser: Quantiser, flag: StopFlag, replacing old: LevelImage? = nil
+    ) throws(JPEGError) {
         width = image.width
         height = image.height
         table = QuantiserTable(factor: factor)
-        levels = image.components.map { Samples(count: $0.blocks * 64) }
+        levels = old?.levels ?? image.components.map { Samples(count: $0.blocks * 64) }
         let counts = SymbolCounts(image, table, rounding: quantiser.rounding)
         plainEstimate = counts.bytes()
         let bits = counts.symbolBits
@@ -48,16 +64,9 @@ struct LevelImage {
         for row in 0..<component.blocksDown {
             try flag.check()
             let first = row * component.blocksAcross
-            let source = unsafe component.coefficients.start + first * 64
-            let target = unsafe levels.start + first * 64
-            if quantiser.usesTrellis {
-                unsafe wb_jpeg_trellis(
-                    source, component.norms.start + first, component.blocksAcross, table.zigzag, bits,
-                    quantiser.strength, target)
-            } else {
-                unsafe wb_jpeg_quantise(
-                    source, component.blocksAcross, table.reciprocals, quantiser.rounding, target)
-            }
+            unsafe quantiser.quantise(
+                component.coefficients.start + first * 64, component.norms.start + first,
+                blocks: component.blocksAcross, table, bits, to: levels.start + first * 64)
         }
     }
 }

@@ -36,6 +36,12 @@ struct QuantiserTable {
         return max(finest, factor)
     }
 
+    /// The quality from 1 to 100 that comes nearest to a factor.
+    static func quality(factor: Double) -> Int {
+        let quality = factor > 1 ? 50 / factor : 100 - 50 * factor
+        return max(1, min(100, Int(quality.rounded())))
+    }
+
     private static let upperTriangle: [[Double]] = [
         [16, 16, 16, 18, 25, 37, 56, 85],
         [17, 20, 27, 34, 40, 53, 75],

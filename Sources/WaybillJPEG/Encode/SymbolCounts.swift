@@ -27,6 +27,21 @@ struct SymbolCounts {
         }
     }
 
+    /// Counts nothing yet.
+    init(componentCount: Int) { classes = componentCount > 1 ? 2 : 1 }
+
+    /// Adds blocks as they would be quantised; `last` is the DC level before them.
+    mutating func add(
+        _ coefficients: UnsafePointer<Int16>, blocks: Int, tableClass: Int, _ table: QuantiserTable, rounding: Float,
+        last: inout Int32
+    ) {
+        extraBits += unsafe wb_jpeg_count_quantised(
+            coefficients, blocks, table.reciprocals, rounding, &last, &dc[tableClass], &ac[tableClass])
+    }
+
+    /// The bits that follow the symbols: less than the file will have.
+    var leastBytes: Double { Double(extraBits) / 8 }
+
     /// Counts levels as they are.
     init(_ image: FrequencyImage, levels: [Samples<Int16>]) {
         classes = image.components.count > 1 ? 2 : 1

@@ -5,7 +5,7 @@ struct HeaderParser {
     private var header: JPEGHeader?
     private var segments: [JPEGHeader.Segment] = []
     private var orientation: Int?
-    private var profile: ICCProfile?
+    private var profileSegments: [ArraySlice<UInt8>] = []
     private var adobeTransform: Int?
     private var isJFIF = false
 
@@ -108,7 +108,7 @@ struct HeaderParser {
         switch name {
         case "JFIF": isJFIF = true
         case "Exif": orientation = orientation ?? ExifOrientation.find(in: body.dropFirst(6))
-        case "ICC profile": profile = profile ?? ICCProfile(firstSegment: body.dropFirst(14))
+        case "ICC profile": profileSegments.append(body.dropFirst(12))
         case "Adobe" where body.count >= 12: adobeTransform = Int(body[body.startIndex + 11])
         default: break
         }
@@ -123,10 +123,16 @@ struct HeaderParser {
         header.scanOffset = start + length
         header.segments = segments
         header.orientation = orientation ?? 1
-        header.profileName = profile?.name
+        header.profile = profile
         header.adobeTransform = adobeTransform
         header.isJFIF = isJFIF
         return header
+    }
+
+    /// A profile that doesn't come whole counts as one without a name.
+    private var profile: ICCProfile? {
+        guard !profileSegments.isEmpty else { return nil }
+        return ICCProfile(ICCProfile.assemble(profileSegments) ?? [])
     }
 
     private mutating func byte() throws(JPEGError) -> UInt8 {

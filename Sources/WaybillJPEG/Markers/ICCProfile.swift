@@ -1,52 +1,115 @@
-/// The name of an embedded colour profile (ICC.1:2010, 7.2 and 9.2.41).
-struct ICCProfile {
+/// An embedded colour profile, as far as it matters here (ICC.1:2010): its name and, if it is made of primaries and
+/// tone curves, these.
+///
+/// Every read is checked against the profile's end, and nothing is allocated for a length that the profile announces.
+struct ICCProfile: Sendable, Hashable {
+    /// The description in printable ASCII, for it may reach a terminal; empty when there is none.
     let name: String
+    /// The primaries and curves, when the profile describes RGB by nothing else.
+    let matrix: MatrixProfile?
 
-    /// Reads the profile's first segment. The others are not needed: the description lies early in all profiles that
-    /// cameras write, and a profile with a late one is called nameless.
-    init(firstSegment profile: ArraySlice<UInt8>) {
-        name = Self.description(in: profile) ?? ""
+    /// Whether it is sRGB: by its numbers, or where it has none that we read, by its name.
+    var isSRGB: Bool { matrix?.isSRGB ?? name.lowercased().contains("srgb") }
+
+    /// More is not read; the profiles of cameras and screens have 500 to 4,000 bytes.
+    static let mostBytes = 1 << 20
+
+    init(_ profile: ArraySlice<UInt8>) {
+        let reader = ICCReader(profile)
+        name = Self.description(in: reader) ?? ""
+        matrix = Self.matrix(in: reader)
     }
 
-    private static func description(in profile: ArraySlice<UInt8>) -> String? {
-        guard let count = long(profile, 128), count <= 100 else { return nil }
-        for index in 0..<count {
-            let entry = 132 + 12 * index
-            guard let signature = long(profile, entry) else { return nil }
-            guard signature == 0x6465_7363 else { continue }  // 'desc'
-            guard let offset = long(profile, entry + 4), let type = long(profile, offset) else { return nil }
-            return type == 0x6D6C_7563 ? localised(profile, offset) : plain(profile, offset)
+    /// Puts a profile together that came in several segments (ICC.1:2010, B.4): number and count, then a piece.
+    ///
+    /// - Returns: `nil` when pieces are missing, come twice, or are too much.
+    static func assemble(_ segments: [ArraySlice<UInt8>]) -> ArraySlice<UInt8>? {
+        guard let first = segments.first, first.count >= 2 else { return nil }
+        let count = Int(first[first.startIndex + 1])
+        if count == 1, segments.count == 1 { return first.dropFirst(2) }
+        guard count == segments.count, segments.reduce(0, { $0 + $1.count }) <= mostBytes else { return nil }
+        var pieces = [ArraySlice<UInt8>?](repeating: nil, count: count)
+        for segment in segments {
+            guard segment.count >= 2, Int(segment[segment.startIndex + 1]) == count else { return nil }
+            let number = Int(segment[segment.startIndex])
+            guard (1...count).contains(number), pieces[number - 1] == nil else { return nil }
+            pieces[number - 1] = segment.dropFirst(2)
         }
-        return nil
+        return pieces.compactMap(\.self).reduce(into: []) { $0 += $1 }
     }
 
-    /// `desc` of version 2: a length and ASCII.
-    private static func plain(_ profile: ArraySlice<UInt8>, _ offset: Int) -> String? {
-        guard let length = long(profile, offset + 8) else { return nil }
-        return text(profile, offset + 12, min(length, 200), step: 1)
+    private static func description(in reader: ICCReader) -> String? {
+        guard let offset = reader.tag("desc"), let type = reader.long(offset) else { return nil }
+        if type == ICCReader.code("mluc") {
+            // Version 4: records that point at UTF-16; the first one will do.
+            guard let length = reader.long(offset + 20), let start = reader.long(offset + 24) else { return nil }
+            return reader.text(offset + start, min(length, 400), step: 2)
+        }
+        guard let length = reader.long(offset + 8) else { return nil }
+        return reader.text(offset + 12, min(length, 200), step: 1)
     }
 
-    /// `mluc` of version 4: records that point at UTF-16; the first one will do.
-    private static func localised(_ profile: ArraySlice<UInt8>, _ offset: Int) -> String? {
-        guard let length = long(profile, offset + 20), let start = long(profile, offset + 24) else { return nil }
-        return text(profile, offset + start, min(length, 400), step: 2)
+    private static func matrix(in reader: ICCReader) -> MatrixProfile? {
+        guard reader.long(16) == ICCReader.code("RGB "), reader.long(20) == ICCReader.code("XYZ "),
+            reader.long(36) == ICCReader.code("acsp"),
+            // Tables by preference: the primaries beside them are a rougher answer to the same question.
+            reader.tag("A2B0") == nil
+        else { return nil }
+        var columns: [[Double]] = []
+        var curves: [ToneCurve] = []
+        for channel in ["r", "g", "b"] {
+            guard let place = reader.tag("\(channel)XYZ"), reader.long(place) == ICCReader.code("XYZ "),
+                let x = reader.fixed(place + 8), let y = reader.fixed(place + 12), let z = reader.fixed(place + 16),
+                let curve = reader.tag("\(channel)TRC").flatMap({ ToneCurve(reader, at: $0) })
+            else { return nil }
+            columns.append([x, y, z])
+            curves.append(curve)
+        }
+        let rows = (0..<3).map { row in columns.map { $0[row] } }
+        return MatrixProfile(rows: rows, curves: curves)
+    }
+}
+
+/// Reads numbers of a profile, none behind its end.
+struct ICCReader {
+    private let bytes: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
+
+    func long(_ offset: Int) -> Int? {
+        guard let high = short(offset), let low = short(offset + 2) else { return nil }
+        return high << 16 | low
     }
 
-    /// Printable ASCII only: the name may reach a terminal.
-    private static func text(_ profile: ArraySlice<UInt8>, _ offset: Int, _ length: Int, step: Int) -> String? {
-        guard offset + length <= profile.count else { return nil }
+    func short(_ offset: Int) -> Int? {
+        guard offset >= 0, offset + 2 <= bytes.count else { return nil }
+        let at = bytes.startIndex + offset
+        return Int(bytes[at]) << 8 | Int(bytes[at + 1])
+    }
+
+    /// An `s15Fixed16Number`.
+    func fixed(_ offset: Int) -> Double? {
+        long(offset).map { Double(Int32(truncatingIfNeeded: $0)) / 65_536 }
+    }
+
+    /// Where a tag's element begins (7.3).
+    func tag(_ name: String) -> Int? {
+        guard let count = long(128), count <= 100 else { return nil }
+        let entry = (0..<count).lazy.map { 132 + 12 * $0 }.first { long($0) == Self.code(name) }
+        return entry.flatMap { long($0 + 4) }
+    }
+
+    func text(_ offset: Int, _ length: Int, step: Int) -> String? {
+        guard offset + length <= bytes.count else { return nil }
         var text = ""
         for index in stride(from: offset + step - 1, to: offset + length, by: step) {
-            let byte = profile[profile.startIndex + index]
+            let byte = bytes[bytes.startIndex + index]
             if byte == 0 { break }
             text.append((0x20...0x7E).contains(byte) ? Character(Unicode.Scalar(byte)) : "?")
         }
         return text
     }
 
-    private static func long(_ profile: ArraySlice<UInt8>, _ offset: Int) -> Int? {
-        guard offset >= 0, offset + 4 <= profile.count else { return nil }
-        let at = profile.startIndex + offset
-        return Int(profile[at]) << 24 | Int(profile[at + 1]) << 16 | Int(profile[at + 2]) << 8 | Int(profile[at + 3])
-    }
+    /// A four-letter signature as the number it is stored as.
+    static func code(_ name: String) -> Int { name.utf8.reduce(0) { $0 << 8 | Int($1) } }
 }

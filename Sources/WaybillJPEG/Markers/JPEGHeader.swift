@@ -71,8 +71,7 @@ public struct JPEGHeader: Sendable, Hashable {
     public var components: [Component]
     /// The Exif orientation of the picture, 1 (upright) to 8; 1 when there is none or it makes no sense.
     public var orientation: Int
-    /// The description of an embedded ICC profile, such as `Display P3`; empty when it has none; `nil` without profile.
-    public var profileName: String?
+    var profile: ICCProfile?
     /// The transform of an Adobe segment: 0 none, 1 YCbCr, 2 YCCK. `nil` without the segment.
     public var adobeTransform: Int?
     /// Whether there is a JFIF segment.
@@ -104,6 +103,9 @@ public struct JPEGHeader: Sendable, Hashable {
         segments = []
         scanOffset = 0
     }
+
+    /// The description of an embedded ICC profile, such as `Display P3`; empty when it has none; `nil` without profile.
+    public var profileName: String? { profile?.name }
 
     /// Width and height when upright.
     public var uprightSize: (width: Int, height: Int) {

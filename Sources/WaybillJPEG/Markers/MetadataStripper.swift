@@ -1,29 +1,42 @@
+import Glibc
+
 /// Copies a JPEG file without its metadata, byte for byte otherwise.
 ///
 /// Application segments and comments go wherever they stand, also between scans; whatever follows the end of the
-/// picture (previews, gain maps, films) goes too. What remains begins with a plain JFIF segment, which also tells
-/// decoders that three components are YCbCr.
+/// picture (previews, gain maps, films) goes too. What remains begins with the one segment that tells decoders what the
+/// components mean, and where the picture isn't upright, with an Exif segment of 36 bytes that says so and nothing else.
 enum MetadataStripper {
     static let jfif: [UInt8] = [
         0xFF, 0xE0, 0, 16, 0x4A, 0x46, 0x49, 0x46, 0, 1, 1, 0, 0, 1, 0, 1, 0, 0,
     ]
 
     /// - Returns: `nil` when the walk meets what it does not know. A caller then makes the file anew.
-    static func strip(_ bytes: [UInt8]) -> [UInt8]? {
-        var output: [UInt8] = [0xFF, 0xD8] + jfif
+    static func strip(_ bytes: [UInt8], _ header: JPEGHeader) -> [UInt8]? {
+        var output: [UInt8] = [0xFF, 0xD8] + meaning(of: header) + orientation(header.orientation)
+        let end = walk(bytes) { marker, range in
+            if !isMetadata(marker) { output += bytes[range] }
+        }
+        return end == nil ? nil : output + [0xFF, 0xD9]
+    }
+
+    static func isMetadata(_ marker: UInt8) -> Bool { (0xE0...0xEF).contains(marker) || marker == 0xFE }
+
+    /// Visits every segment with its marker; that of SOS goes on to the end of its data.
+    ///
+    /// - Returns: Where the file ends by its own account, or `nil` when the walk meets what it does not know.
+    static func walk(_ bytes: [UInt8], _ visit: (UInt8, Range<Int>) -> Void) -> Int? {
         var position = 2
         while position + 1 < bytes.count {
             guard bytes[position] == 0xFF else { return nil }
             let marker = bytes[position + 1]
             switch marker {
             case 0xFF: position += 1
-            case 0xD9: return output + [0xFF, 0xD9]
+            case 0xD9: return position + 2
             case 0x00, 0x01, 0xD0...0xD8: return nil
             default:
                 guard let end = segmentEnd(bytes, position) else { return nil }
-                let isMetadata = (0xE0...0xEF).contains(marker) || marker == 0xFE
                 let next = marker == 0xDA ? scanEnd(bytes, end) : end
-                if !isMetadata { output += bytes[position..<next] }
+                visit(marker, position..<next)
                 position = next
             }
         }
@@ -39,14 +52,32 @@ enum MetadataStripper {
 
     /// The first marker behind entropy-coded data that is neither a stuffed zero nor a restart.
     private static func scanEnd(_ bytes: [UInt8], _ start: Int) -> Int {
-        var position = start
-        while position + 1 < bytes.count {
-            if bytes[position] == 0xFF {
-                let next = bytes[position + 1]
+        unsafe bytes.withUnsafeBufferPointer { buffer in
+            guard let base = buffer.baseAddress else { return bytes.count }
+            var position = start
+            while position + 1 < buffer.count,
+                let found = unsafe memchr(base + position, 0xFF, buffer.count - position - 1)
+            {
+                position = unsafe UnsafeRawPointer(found) - UnsafeRawPointer(base)
+                let next = unsafe buffer[position + 1]
                 if next != 0, !(0xD0...0xD7).contains(next), next != 0xFF { return position }
+                position += 1
             }
-            position += 1
+            return buffer.count
         }
-        return bytes.count
+    }
+
+    /// JFIF says YCbCr; what RGB and ink files mean stands in an Adobe segment.
+    private static func meaning(of header: JPEGHeader) -> [UInt8] {
+        if header.colorModel == .grey || header.colorModel == .yCbCr { return jfif }
+        guard let transform = header.adobeTransform else { return [] }
+        return [0xFF, 0xEE, 0, 14] + Array("Adobe".utf8) + [0, 100, 0, 0, 0, 0, UInt8(clamping: transform)]
+    }
+
+    /// A TIFF directory with a single entry (Exif 2.32, 4.6.4 A).
+    private static func orientation(_ value: Int) -> [UInt8] {
+        guard value != 1 else { return [] }
+        return [0xFF, 0xE1, 0, 34] + Array("Exif\0\0MM".utf8) + [0, 42, 0, 0, 0, 8, 0, 1]
+            + [0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, UInt8(value), 0, 0] + [0, 0, 0, 0]
     }
 }

@@ -33,6 +33,14 @@ struct Plane {
         }
     }
 
+    /// Reads a row in units from 0 to 255.
+    func read(_ index: Int, into row: UnsafeMutablePointer<Float>) {
+        switch storage {
+        case .bytes(let samples): unsafe wb_jpeg_widen_u8(samples.start + index * width, Int32(width), row)
+        case .words(let samples): unsafe wb_jpeg_widen_u16(samples.start + index * width, Int32(width), row)
+        }
+    }
+
     /// The plane turned as an Exif orientation says.
     func turned(_ orientation: Int) -> Plane {
         guard orientation != 1 else { return self }
@@ -63,7 +71,7 @@ struct Plane {
 /// A decoded picture, upright: luma and, unless it is grey, two planes of half its width and height.
 struct Picture {
     let luma: Plane
-    let chroma: [Plane]
+    var chroma: [Plane]
 
     var width: Int { luma.width }
     var height: Int { luma.height }

@@ -37,6 +37,11 @@ import CWaybillJPEG
         output = Samples(count: horizontal.outputCount)
     }
 
+    var outputWidth: Int { horizontal.outputCount }
+    var outputHeight: Int { vertical.outputCount }
+    /// Whether rows come out as they go in.
+    var isIdentity: Bool { horizontal.isIdentity && vertical.isIdentity }
+
     /// Takes the next row; `emit` gets each row that it completes.
     func push(_ row: UnsafeRawPointer, emit: (UnsafePointer<Float>, Int) -> Void) {
         let slot = unsafe UnsafeMutableRawPointer(ring.start + pushed % vertical.taps * rowBytes)
@@ -64,8 +69,8 @@ import CWaybillJPEG
             if isLinear { unsafe wb_jpeg_root(wide.start, Int32(width)) }
             return unsafe UnsafePointer(wide.start)
         }
-        unsafe wb_jpeg_horizontal(
-            wide.start, horizontal.starts, horizontal.weights, Int32(horizontal.taps), Int32(width), output.start)
+        unsafe Kernels.horizontal(
+            wide.start, horizontal.starts, horizontal.weights, taps: horizontal.taps, width: width, out: output.start)
         if isLinear { unsafe wb_jpeg_root(output.start, Int32(width)) }
         return unsafe UnsafePointer(output.start)
     }
@@ -81,14 +86,14 @@ import CWaybillJPEG
             unsafe UnsafePointer(ring.start + index % vertical.taps * rowBytes)
         }
         unsafe fixedWeights.withUnsafeBufferPointer { weights in
-            unsafe wb_jpeg_vertical_u8(
-                rows, weights.baseAddress! + emitted * vertical.taps, Int32(vertical.taps), width, sums.start,
-                wide.start)
+            unsafe Kernels.vertical(
+                rows, weights.baseAddress! + emitted * vertical.taps, width: Int(width), sums: sums.start,
+                out: wide.start)
         }
     }
 
     private func sumWords() {
-        let width = Int32(horizontal.inputCount)
+        let width = horizontal.inputCount
         let first = Int(vertical.starts[emitted])
         let rows = unsafe (first..<first + vertical.taps).map { index in
             let row = unsafe UnsafeRawPointer(ring.start + index % vertical.taps * rowBytes)
@@ -98,7 +103,7 @@ import CWaybillJPEG
         let scale: Float = isLinear ? 1 : 1.0 / 256
         let base = emitted * vertical.taps
         let weights = vertical.weights[base..<base + vertical.taps].map { $0 * scale }
-        unsafe wb_jpeg_vertical_u16(rows, weights, Int32(vertical.taps), width, wide.start)
+        unsafe Kernels.vertical(rows, weights, width: width, out: wide.start)
     }
 }
 

@@ -65,7 +65,8 @@ struct FillSearch {
         let levels =
             isFirst
             ? prepared.levels
-            : try LevelImage(prepared.image, factor: factor, quantiser: quantiser, flag: flag)
+            : try LevelImage(
+                prepared.image, factor: factor, quantiser: quantiser, flag: flag, replacing: prepared.levels)
         var written: [UInt8] = []
         // The script that is smallest once is smallest nearby too.
         for candidate in script.map({ [$0] }) ?? rules.scripts {

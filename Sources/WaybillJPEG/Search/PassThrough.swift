@@ -1,6 +1,7 @@
 /// Keeps the coefficients of a picture that fits: the file is re-written without metadata, smaller and upright, and
 /// not one pixel changes.
 struct PassThrough {
+    let source: PictureSource
     let input: [UInt8]
     let header: JPEGHeader
     let mode: JPEGOptions.Mode
@@ -26,12 +27,16 @@ struct PassThrough {
         let scripts: [ScanScript] = mode == .best && input.count <= 1_000_000 ? ScanScript.allCases : [.split]
         var smallest: [UInt8]?
         for script in scripts {
-            let bytes = try JPEGWriter.transcode(input, orientation: header.orientation, script: script, flag: flag)
+            var strayBytes = 0
+            let bytes = try JPEGWriter.transcode(
+                input, orientation: header.orientation, script: script, flag: flag, strayBytes: &strayBytes)
+            source.note(strayBytes: strayBytes)
             if bytes.count < smallest?.count ?? .max { smallest = bytes }
         }
         if let smallest, smallest.count <= input.count { return smallest }
         // An odd file that was coded better than we can: cut its metadata out and leave the rest.
-        guard header.orientation == 1, let stripped = MetadataStripper.strip(input), stripped.count <= input.count
+        guard header.orientation == 1, let stripped = MetadataStripper.strip(input, header),
+            stripped.count <= input.count
         else {
             return nil
         }

@@ -15,6 +15,20 @@ struct PictureSize: Equatable {
             height: max(1, Int((Double(height) * scale).rounded())))
     }
 
+    /// Width and height as they are after turning by an Exif orientation, or before.
+    func turned(_ orientation: Int) -> PictureSize {
+        orientation >= 5 ? PictureSize(width: height, height: width) : self
+    }
+
+    /// The largest size of this shape whose longer side has at most so many pixels.
+    func capped(atSide cap: Int?) -> PictureSize {
+        guard let cap, longSide > cap else { return self }
+        let scale = Double(cap) / Double(longSide)
+        return PictureSize(
+            width: max(1, min(cap, Int((Double(width) * scale).rounded()))),
+            height: max(1, min(cap, Int((Double(height) * scale).rounded()))))
+    }
+
     /// The largest size of this shape with at most so many pixels.
     func capped(atPixels cap: Int?) -> PictureSize {
         guard let cap, pixels > Double(cap) else { return self }

@@ -30,7 +30,8 @@ struct Prepared {
             let next = rules.clamped(factor * exp(log(aim / predicted) / slope))
             guard abs(predicted / aim - 1) > 0.02, abs(next / factor - 1) > 1e-3 else { break }
             factor = next
-            levels = try LevelImage(image, factor: factor, quantiser: rules.quantiser, flag: flag)
+            levels = try LevelImage(
+                image, factor: factor, quantiser: rules.quantiser, flag: flag, replacing: levels)
             slope = Self.slope(image, around: factor, rounding: rounding)
         }
         self.image = image

@@ -27,31 +27,48 @@ struct SimilarityJudge {
     private let reference: [Level]
     private let weights: [Double]
     private let sizeBias: Double
-    private let pixelUnit: Double
+    private let pixelUnit = 1e6
 
-    /// Makes a judge that compares every encoding with this picture.
+    static let finestSide = 2_048
+
+    /// Makes a judge that compares every encoding with this picture, in a search under these rules.
     init(_ picture: Picture, rules: SearchRules) {
-        weights = rules.comparesFinely ? [0.1, 0.1, 1] : [0.3, 1]
-        sizeBias = rules.sizeBias
-        pixelUnit = 1e6
-        let side = rules.comparesFinely ? 2_048 : 1_024
-        let size = PictureSize(width: picture.width, height: picture.height)
-        let scale = min(1, Double(side) / Double(size.longSide))
-        let finest = Level(
-            width: max(1, Int((Double(size.width) * scale).rounded())),
-            height: max(1, Int((Double(size.height) * scale).rounded())))
+        self.init(picture, isFine: rules.comparesFinely, sizeBias: rules.sizeBias)
+    }
+
+    /// Makes a judge that looks at 2048, 1024 and 512 pixels, or only at the last two.
+    init(_ picture: Picture, isFine: Bool, sizeBias: Double) {
+        weights = isFine ? [0.1, 0.1, 1] : [0.3, 1]
+        self.sizeBias = sizeBias
+        let side = isFine ? Self.finestSide : Self.finestSide / 2
+        let size = PictureSize(width: picture.width, height: picture.height).capped(atSide: side)
+        reference = Self.pyramid(Self.level(of: picture, size), count: weights.count)
+    }
+
+    /// A picture's luma at the size of the comparison.
+    func level(of picture: Picture) -> Level {
+        Self.level(of: picture, PictureSize(width: reference[0].width, height: reference[0].height))
+    }
+
+    private static func level(of picture: Picture, _ size: PictureSize) -> Level {
+        let level = Level(width: size.width, height: size.height)
         unsafe picture.luma.resample(
-            width: finest.width, height: finest.height, stepAcross: Double(size.width) / Double(finest.width),
-            stepDown: Double(size.height) / Double(finest.height), isLinear: false
+            width: size.width, height: size.height, stepAcross: Double(picture.width) / Double(size.width),
+            stepDown: Double(picture.height) / Double(size.height), isLinear: false
         ) { row, index in
-            unsafe wb_jpeg_store_u8(row, Int32(finest.width), finest.samples.start + index * finest.width)
+            unsafe wb_jpeg_store_u8(row, Int32(size.width), level.samples.start + index * size.width)
         }
-        reference = Self.pyramid(finest, count: weights.count)
+        return level
     }
 
     /// How far an encoding is from the picture: less is better.
     func distance(of levels: LevelImage, _ source: FrequencyImage) -> Double {
-        let candidate = Self.pyramid(decoded(levels, source.components[0]), count: weights.count)
+        distance(to: decoded(levels, source.components[0])) * (1 - sizeBias * log(source.pixels / pixelUnit))
+    }
+
+    /// How far a picture at the size of the comparison is from the original.
+    func distance(to level: Level) -> Double {
+        let candidate = Self.pyramid(level, count: weights.count)
         var sum = 0.0
         for ((weight, one), other) in zip(zip(weights, reference), candidate) {
             sum +=
@@ -59,7 +76,7 @@ struct SimilarityJudge {
                 * wb_jpeg_gradient_deviation(
                     one.samples.start, other.samples.start, Int32(one.width), Int32(one.height))
         }
-        return sum * (1 - sizeBias * log(source.pixels / pixelUnit))
+        return sum
     }
 
     private static func pyramid(_ finest: Level, count: Int) -> [Level] {

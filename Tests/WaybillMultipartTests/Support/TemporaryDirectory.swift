@@ -78,30 +78,19 @@ func openDescriptors(on path: String) -> Int { openDescriptors(onAnyOf: [path]) 
 
 /// How many descriptors of this process are open on some paths.
 func openDescriptors(onAnyOf paths: Set<String>) -> Int {
-    var count = 0
-    guard let directory = unsafe opendir("/proc/self/fd") else { return -1 }
-    defer { unsafe closedir(directory) }
-    while let entry = unsafe readdir(directory) {
-        let path = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { name in
-            unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { target in
-                let length = unsafe readlinkat(
-                    dirfd(directory), name.bindMemory(to: CChar.self).baseAddress!, target.baseAddress!, 512)
-                let bytes = unsafe UnsafeRawBufferPointer(target).prefix(max(0, length))
-                return unsafe String(decoding: bytes, as: UTF8.self)
-            }
-        }
+    openPaths().count { path in
         let deleted = " (deleted)"
-        if paths.contains(path) || path.hasSuffix(deleted) && paths.contains(String(path.dropLast(deleted.count))) {
-            count += 1
-        }
+        return paths.contains(path) || path.hasSuffix(deleted) && paths.contains(String(path.dropLast(deleted.count)))
     }
-    return count
 }
 
 /// How many descriptors of this process are open on files in a folder, files without a name included.
-func openDescriptors(under folder: String) -> Int {
-    var count = 0
-    guard let directory = unsafe opendir("/proc/self/fd") else { return -1 }
+func openDescriptors(under folder: String) -> Int { openPaths().count { $0.hasPrefix(folder + "/") } }
+
+/// What every descriptor of this process is open on (proc(5)).
+private func openPaths() -> [String] {
+    var paths: [String] = []
+    guard let directory = unsafe opendir("/proc/self/fd") else { fatalError("/proc is not there") }
     defer { unsafe closedir(directory) }
     while let entry = unsafe readdir(directory) {
         let path = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { name in
@@ -112,9 +101,9 @@ func openDescriptors(under folder: String) -> Int {
                 return unsafe String(decoding: bytes, as: UTF8.self)
             }
         }
-        if path.hasPrefix(folder + "/") { count += 1 }
+        paths.append(path)
     }
-    return count
+    return paths
 }
 
 /// What the system says of an open file.

@@ -1,0 +1,86 @@
+/// A picture as plain pixels, top row first: what a camera library or a PNG decoder gives.
+///
+/// ```swift
+/// let frame = JPEGPixels(width: 640, height: 480, format: .rgb, bytes: frameBytes)
+/// let card = try await JPEGRecompressor(.maxBytes(.kibibytes(100))).recompress(.pixels(frame))
+/// ```
+///
+/// Values are taken as sRGB. Transparent pixels show white paper behind them; alpha is straight, not premultiplied.
+public struct JPEGPixels: Sendable {
+    /// What the bytes of a pixel are.
+    public enum Format: Sendable, Hashable, CaseIterable {
+        /// One byte: black is 0.
+        case grey
+        /// Red, green, blue.
+        case rgb
+        /// Red, green, blue, alpha.
+        case rgba
+
+        /// Bytes of a pixel.
+        public var bytesPerPixel: Int {
+            switch self {
+            case .grey: 1
+            case .rgb: 3
+            case .rgba: 4
+            }
+        }
+    }
+
+    /// Pixels across.
+    public var width: Int
+    /// Pixels down.
+    public var height: Int
+    /// What the bytes of a pixel are.
+    public var format: Format
+    /// The rows, one behind the other.
+    public var bytes: [UInt8]
+    /// Bytes from one row to the next.
+    public var bytesPerRow: Int
+
+    /// Describes pixels. Unless set, rows follow each other without a gap.
+    ///
+    /// Sizes are judged when the picture is recompressed: ``JPEGError/Code/invalidPixels`` tells of too few bytes.
+    public init(width: Int, height: Int, format: Format, bytes: [UInt8], bytesPerRow: Int? = nil) {
+        self.width = width
+        self.height = height
+        self.format = format
+        self.bytes = bytes
+        self.bytesPerRow = bytesPerRow ?? width.multipliedReportingOverflow(by: format.bytesPerPixel).partialValue
+    }
+
+    func check() throws(JPEGError) {
+        guard width > 0, height > 0 else {
+            throw JPEGError(.noPixels, "The picture is \(width) x \(height); both sides must be at least 1.")
+        }
+        guard width <= JPEGBounds.side, height <= JPEGBounds.side, width * height <= JPEGBounds.pixels else {
+            throw JPEGError(
+                .tooManyPixels,
+                "The picture has \(width) x \(height) pixels; at most \(JPEGBounds.pixels / 1_000_000) megapixels and "
+                    + "\(JPEGBounds.side) a side are taken.")
+        }
+        let row = width * format.bytesPerPixel
+        let (gaps, overflow) = bytesPerRow.multipliedReportingOverflow(by: height - 1)
+        guard bytesPerRow >= row, !overflow, bytes.count - row >= gaps else {
+            throw JPEGError(
+                .invalidPixels,
+                "\(bytes.count) bytes are too few for \(height) rows of \(row) bytes, \(bytesPerRow) apart.")
+        }
+    }
+}
+
+extension JPEGPixels: CustomStringConvertible, CustomReflectable {
+    /// Size and format, never the pixels.
+    public var description: String { "\(width) x \(height) pixels, \(format)" }
+    /// Size and format only, so that `dump` prints no pixels either.
+    public var customMirror: Mirror { Mirror(self, children: ["width": width, "height": height, "format": format]) }
+}
+
+/// Where a picture comes from.
+public enum JPEGInput: Sendable {
+    /// A JPEG file in memory, at most 40 MB.
+    case bytes([UInt8])
+    /// The path of a regular file of at most 40 MB that holds a JPEG; links are followed, the file is only read.
+    case file(String)
+    /// Plain pixels.
+    case pixels(JPEGPixels)
+}

@@ -1,0 +1,109 @@
+import CWaybillJPEG
+
+/// Encodes a large picture at a given factor while it is being decoded, so that neither its samples nor its coefficients
+/// are ever in memory as a whole: only libjpeg's levels are, which the progressive writer goes over again and again.
+///
+/// Blocks are quantised a band of rows at a time. The trellis takes the prices of symbols from all that has been counted
+/// so far, which after the first band is as good as knowing the whole.
+@safe final class StreamedEncoder {
+    private let table: QuantiserTable
+    private let quantiser: Quantiser
+    private let limit: Int
+    private let raw: OpaquePointer
+    private var counts: SymbolCounts
+    private var planes: [Band] = []
+    private var trouble = wb_jpeg_trouble()
+    /// Whether the file would be larger than the limit for certain; nothing more is done then.
+    private var isTooBig = false
+
+    /// Rows of blocks that are quantised together.
+    private static let bandRows = 16
+
+    private struct Band {
+        let across: Int
+        let down: Int
+        let tableClass: Int
+        let coefficients: Samples<Int16>
+        let levels: Samples<Int16>
+        let norms: Samples<Float>
+        var last: Int32 = 0
+    }
+
+    /// Begins a file; `componentCount` is 1 for grey, 3 for Y, Cb, Cr with half the sides.
+    init(
+        _ size: PictureSize, componentCount: Int, factor: Double, quantiser: Quantiser, limit: Int, flag: StopFlag
+    ) throws(JPEGError) {
+        table = QuantiserTable(factor: factor)
+        self.quantiser = quantiser
+        self.limit = limit
+        counts = SymbolCounts(componentCount: componentCount)
+        planes = (0..<componentCount).map { index in
+            let pitch = index == 0 ? 8 : 16
+            let (across, down) = ((size.width + pitch - 1) / pitch, (size.height + pitch - 1) / pitch)
+            let blocks = across * min(down, Self.bandRows)
+            return Band(
+                across: across, down: down, tableClass: index == 0 ? 0 : 1, coefficients: Samples(count: blocks * 64),
+                levels: Samples(count: across * 64), norms: Samples(count: blocks))
+        }
+        let components = unsafe planes.map { plane in
+            let sampling: Int32 = plane.tableClass == 0 && componentCount > 1 ? 2 : 1
+            return unsafe wb_jpeg_component(
+                levels: nil, blocks_across: Int32(plane.across), blocks_down: Int32(plane.down), horizontal: sampling,
+                vertical: sampling)
+        }
+        var trouble = wb_jpeg_trouble()
+        guard
+            let raw = unsafe wb_jpeg_writer_open(
+                Int32(size.width), Int32(size.height), components, Int32(componentCount), table.natural,
+                ScanScript.split.raw, flag.raw, &trouble)
+        else { throw JPEGError(writing: trouble) }
+        unsafe self.raw = raw
+    }
+
+    deinit { unsafe wb_jpeg_writer_close(raw) }
+
+    /// Takes the rows of one plane, in order; planes may take turns.
+    func rows(of index: Int, width: Int, height: Int) -> BlockRow {
+        unsafe BlockRow(width: width, height: height) { [unowned self] rows, stride, row in
+            unsafe take(index, rows, stride, row)
+        }
+    }
+
+    private func take(_ index: Int, _ rows: UnsafePointer<Float>, _ stride: Int, _ row: Int) {
+        guard trouble.outcome == wb_jpeg_fine, !isTooBig else { return }
+        let plane = planes[index]
+        let slot = row % Self.bandRows
+        let first = slot * plane.across
+        unsafe wb_jpeg_forward(
+            rows, Int32(stride), Int32(plane.across), plane.coefficients.start + first * 64, plane.norms.start + first)
+        if slot == Self.bandRows - 1 || row == plane.down - 1 { finishBand(index, from: row - slot, through: row) }
+    }
+
+    private func finishBand(_ index: Int, from first: Int, through last: Int) {
+        let plane = planes[index]
+        unsafe counts.add(
+            plane.coefficients.start, blocks: (last - first + 1) * plane.across, tableClass: plane.tableClass, table,
+            rounding: quantiser.rounding, last: &planes[index].last)
+        // What the trellis saves is never half.
+        isTooBig = counts.leastBytes * 0.5 > Double(limit)
+        let bits = counts.symbolBits[plane.tableClass]
+        for row in first...last {
+            let start = (row - first) * plane.across
+            unsafe quantiser.quantise(
+                plane.coefficients.start + start * 64, plane.norms.start + start, blocks: plane.across, table, bits,
+                to: plane.levels.start)
+            unsafe wb_jpeg_writer_put(raw, Int32(index), Int32(row), plane.levels.start, &trouble)
+        }
+    }
+
+    /// Writes the file.
+    ///
+    /// - Returns: `nil` when it is larger than the limit.
+    func finish() throws(JPEGError) -> [UInt8]? {
+        guard !isTooBig else { return nil }
+        var bytes = unsafe wb_jpeg_bytes()
+        if trouble.outcome == wb_jpeg_fine { unsafe wb_jpeg_writer_finish(raw, &bytes, &trouble) }
+        let file = try unsafe JPEGWriter.take(bytes, trouble)
+        return file.count <= limit ? file : nil
+    }
+}

@@ -1,0 +1,140 @@
+/// Decides how a picture is made to fit: by keeping its coefficients, at a quality, or by a search.
+struct Encoding {
+    typealias Outcome = Recompression.Outcome
+
+    let source: PictureSource
+    let options: JPEGOptions
+    let flag: StopFlag
+    /// Larger pictures are encoded as they are decoded: by one scan script, for the sake of memory.
+    var streamedPixels = 3e6
+
+    /// The quality where none was asked for and coefficients can't be kept.
+    private static let usualQuality = 90
+
+    func make() throws(JPEGError) -> Outcome {
+        let full = source.upright
+        let largest = options.largest(of: full)
+        if options.quality == nil, largest == full, let kept = try keep(limit: options.limit) {
+            return Outcome(bytes: kept, size: full)
+        }
+        if let quality = options.quality ?? (options.maxBytes == nil ? Self.usualQuality : nil),
+            let made = try encode(largest, quality: quality, limit: min(options.limit, source.byteCount))
+        {
+            // At a fine quality the input's own coefficients may be fewer bytes, and they are exact.
+            guard largest == full, made.bytes.count > source.byteCount / 2, let kept = try keep(limit: made.bytes.count)
+            else { return made }
+            return Outcome(bytes: kept, size: full)
+        }
+        if options.quality != nil, largest == full, let kept = try keep(limit: options.limit) {
+            return Outcome(bytes: kept, size: full)
+        }
+        return try search(largest)
+    }
+
+    /// The input's own coefficients, when there is hope that they fit.
+    private func keep(limit: Int) throws(JPEGError) -> [UInt8]? {
+        // Colours that must be converted can't keep their coefficients.
+        guard case .file(let bytes, let header) = source.content, source.conversion == nil else { return nil }
+        let metadata = header.segments.reduce(0) { $0 + $1.byteCount }
+        // Better scans and Huffman tables save up to a fifth.
+        guard Double(bytes.count - metadata) * 0.8 <= Double(limit) else { return nil }
+        let kept = try PassThrough(source: source, input: bytes, header: header, mode: options.mode, flag: flag).run()
+        guard let kept, kept.count <= limit else { return nil }
+        return kept
+    }
+
+    /// The picture at a quality, or `nil` when that takes more than the limit.
+    private func encode(_ size: PictureSize, quality: Int, limit: Int) throws(JPEGError) -> Outcome? {
+        let rules = SearchRules(limit: limit, options: options)
+        let factor = QuantiserTable.factor(quality: quality)
+        if size.pixels > streamedPixels {
+            return try stream(size, factor: factor, rules).map { Outcome(bytes: $0, size: size, factor: factor) }
+        }
+        let picture = try load(size, eighths: 8)
+        let image = try FrequencyImage(
+            picture, width: size.width, height: size.height, isLinear: options.isDocument, flag: flag)
+        // An estimate that is far over saves the trellis and the writing.
+        let counts = SymbolCounts(image, QuantiserTable(factor: factor), rounding: rules.quantiser.rounding)
+        guard counts.bytes() * 0.6 < Double(limit) else { return nil }
+        let levels = try LevelImage(image, factor: factor, quantiser: rules.quantiser, flag: flag)
+        var smallest: [UInt8]?
+        for script in rules.scripts {
+            let bytes = try JPEGWriter.write(levels, image, script: script, flag: flag)
+            if bytes.count < smallest?.count ?? .max { smallest = bytes }
+        }
+        guard let smallest, smallest.count <= limit else { return nil }
+        return Outcome(bytes: smallest, size: size, factor: factor)
+    }
+
+    private func stream(_ size: PictureSize, factor: Double, _ rules: SearchRules) throws(JPEGError) -> [UInt8]? {
+        var encoder: StreamedEncoder?
+        var lines: [BlockRow] = []
+        func begin(_ shapes: [(width: Int, height: Int)]) throws(JPEGError) {
+            let made = try StreamedEncoder(
+                size, componentCount: shapes.count, factor: factor, quantiser: rules.quantiser, limit: rules.limit,
+                flag: flag)
+            lines = shapes.enumerated().map {
+                made.rows(of: $0.offset, width: $0.element.width, height: $0.element.height)
+            }
+            encoder = made
+        }
+        if source.orientation == 1, source.conversion == nil {
+            let loader = PictureLoader(source: source, isLinear: options.isDocument, flag: flag)
+            try unsafe loader.stream(size, eighths: 8) { resamplers throws(JPEGError) in
+                try begin(resamplers.map { ($0.outputWidth, $0.outputHeight) })
+            } emit: { plane, row, number in
+                unsafe lines[plane].take(row, at: number)
+            }
+        } else {
+            // Turning needs the whole picture.
+            let picture = try load(size, eighths: 8)
+            let planes = [picture.luma] + picture.chroma
+            try begin(planes.map { ($0.width, $0.height) })
+            let row = Samples<Float>(count: size.width)
+            for (plane, line) in zip(planes, lines) {
+                for number in 0..<plane.height {
+                    unsafe plane.read(number, into: row.start)
+                    unsafe line.take(row.start, at: number)
+                }
+                try flag.check()
+            }
+        }
+        return try encoder?.finish()
+    }
+
+    private func search(_ largest: PictureSize) throws(JPEGError) -> Outcome {
+        do {
+            // What already fits never grows.
+            return try search(largest, within: min(options.limit, source.byteCount))
+        } catch {
+            guard error.code == .cannotReachLimit, source.byteCount < options.limit else { throw error }
+            return try search(largest, within: options.limit)
+        }
+    }
+
+    private func search(_ largest: PictureSize, within limit: Int) throws(JPEGError) -> Outcome {
+        let rules = SearchRules(limit: limit, options: options)
+        let eighths = decodingEighths(rules)
+        var kept =
+            largest.pixels > 1.2 * rules.intermediatePixels
+            ? largest.shrunk(toPixels: rules.intermediatePixels) : largest
+        if eighths == 4 { kept = kept.shrunk(toPixels: source.stored.pixels / 4) }
+        let search = LimitSearch(
+            rules: rules, largest: largest, isLinear: options.isDocument, flag: flag
+        ) { [self, kept] () throws(JPEGError) in try load(kept, eighths: eighths) }
+        let encoded = try search.run()
+        return Outcome(bytes: encoded.bytes, size: encoded.size, factor: encoded.factor)
+    }
+
+    /// 4 where half the size is plenty for what is made of it: libjpeg then decodes in two thirds of the time.
+    private func decodingEighths(_ rules: SearchRules) -> Int {
+        guard case .file = source.content else { return 8 }
+        let pixels = source.stored.pixels
+        if options.mode == .draft { return pixels >= 7.5e6 && pixels / 4 >= 1.5 * rules.trialPixels ? 4 : 8 }
+        return pixels > 16.5e6 && pixels / 4 >= rules.intermediatePixels ? 4 : 8
+    }
+
+    private func load(_ size: PictureSize, eighths: Int) throws(JPEGError) -> Picture {
+        try PictureLoader(source: source, isLinear: options.isDocument, flag: flag).load(size, eighths: eighths)
+    }
+}

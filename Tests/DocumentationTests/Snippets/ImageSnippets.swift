@@ -1,0 +1,21 @@
+import Waybill
+
+private func oneCard() async throws {
+    // snippet: image under a limit
+    let recompressor = JPEGRecompressor(.maxBytes(.kibibytes(100)))
+    let card = try await recompressor.recompress(file: "front.jpg")
+    print(card.report.width, card.report.height, card.bytes.count)  // never more than 102,400 bytes
+    // end
+}
+
+private func otherWays(frame: [UInt8]) async throws {
+    // snippet: image options
+    let page = JPEGOptions(maxBytes: .kibibytes(200), maxSide: 3_000, isDocument: true, onFailure: .sendOriginal)
+    let report = try await JPEGRecompressor(page).recompress(.file("page.jpg"), to: "page-small.jpg")
+    if let reason = report.failure { print("the original went out:", reason) }
+
+    let pixels = JPEGPixels(width: 640, height: 480, format: .rgb, bytes: frame)
+    let still = try await JPEGRecompressor(.quality(80, mode: .fast)).recompress(.pixels(pixels))
+    // end
+    print(still)
+}

@@ -1,0 +1,67 @@
+import TestSupport
+import Testing
+import WaybillCore
+
+@testable import WaybillJPEG
+
+/// Encoding while decoding, which large pictures at a quality go through, here on small ones.
+@Suite struct StreamedEncoderTests {
+    @Test(arguments: [(240, 180), (33, 300), (1, 1), (257, 129)])
+    func `without trellis a streamed file is the same byte for byte`(width: Int, height: Int) throws {
+        let file = Scene.file(width, height, Scene.photo(width, height))
+        let options = JPEGOptions(quality: 60, mode: .draft)
+        #expect(try Self.encoded(file, options, isStreamed: true) == Self.encoded(file, options, isStreamed: false))
+    }
+
+    @Test func `with trellis a streamed file is as small and as close`() throws {
+        let scene = Scene.photo(240, 320)
+        let file = Scene.file(240, 320, scene)
+        for quality in [30, 75, 92] {
+            let options = JPEGOptions(quality: quality, mode: .fast)
+            let streamed = try Self.encoded(file, options, isStreamed: true)
+            let whole = try Self.encoded(file, options, isStreamed: false)
+            #expect(abs(Double(streamed.count) / Double(whole.count) - 1) < 0.02)
+            let (one, other) = (try Seen(streamed).lumaDistance(to: scene), try Seen(whole).lumaDistance(to: scene))
+            #expect(abs(one / other - 1) < 0.03)
+        }
+    }
+
+    @Test(arguments: 1...8, [false, true])
+    func `every orientation and gamut comes out upright and in its colours`(orientation: Int, isWide: Bool) throws {
+        let (width, height) = (75, 51)
+        let stored = OrientationTests.stored(width, height, orientation, Scene.quarters(width, height))
+        let file = isWide ? Array(stored[..<2]) + GamutTests.displayP3.profile + stored[2...] : stored
+        let options = JPEGOptions(quality: 92, mode: .fast)
+        let streamed = try Seen(try Self.encoded(file, options, isStreamed: true))
+        let whole = try Seen(try Self.encoded(file, options, isStreamed: false))
+        #expect(streamed.header.width == width && streamed.header.height == height)
+        for (x, y) in [(5, 5), (60, 8), (9, 44), (70, 48)] {
+            for (one, other) in zip(streamed.yCbCr(x, y), whole.yCbCr(x, y)) { #expect(abs(one - other) < 6) }
+        }
+    }
+
+    @Test func `a file over the limit is given up, and the limit holds`() throws {
+        for limit in [500, 2_000, 6_000, 12_000] {
+            let options = JPEGOptions(maxBytes: .bytes(Int64(limit)), quality: 80, mode: .fast)
+            let bytes = try Self.encoded(Scene.photoFile, options, isStreamed: true)
+            #expect(bytes.count <= limit)
+        }
+    }
+
+    @Test func `a raised flag stops it`() throws {
+        let flag = StopFlag()
+        let encoder = try StreamedEncoder(
+            PictureSize(width: 64, height: 64), componentCount: 1, factor: 1, quantiser: Quantiser(usesTrellis: true),
+            limit: 100_000, flag: flag)
+        flag.raise()
+        let error = #expect(throws: JPEGError.self) { try encoder.finish() }
+        #expect(error?.code == .cancelled)
+    }
+
+    private static func encoded(_ file: [UInt8], _ options: JPEGOptions, isStreamed: Bool) throws -> [UInt8] {
+        let source = PictureSource(file: file, try JPEGHeader(parsing: file))
+        return try Encoding(
+            source: source, options: options, flag: StopFlag(), streamedPixels: isStreamed ? 0 : .infinity
+        ).make().bytes
+    }
+}
