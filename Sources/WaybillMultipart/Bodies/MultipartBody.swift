@@ -60,7 +60,7 @@ public struct MultipartBody: UploadBody {
     /// request.body = .stream(buffers, length: .known(length))                     // AsyncHTTPClient
     /// ```
     ///
-    /// Less than one byte counts as one. Memory: one chunk.
+    /// Less than one byte counts as one, and a size beyond the body's gives all of it at once. Memory: one chunk.
     public func chunks(ofSize size: Int) -> BodyChunks { BodyChunks(body: self, size: max(1, size)) }
 
     /// Writes the bytes to a new file that only its owner may read (mode 0600).

@@ -85,7 +85,7 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
             try builder.append(ready, content: content, at: place)
             try limits?.check(totalBytes: builder.knownLength)
         }
-        let body = builder.finish()
+        let body = try builder.finish()
         try limits?.check(totalBytes: body.segments.knownLength)
         return body
     }
@@ -135,17 +135,25 @@ extension MultipartForm {
             switch part.content {
             case .preparing: break
             case .stream(let stream):
+                try stream.checkLength(at: place)
                 let length = stream.length ?? 0
                 try limits.check(partBytes: length, at: place)
-                total += length
+                try Self.add(length, to: &total)
             default:
                 let (ready, content) = try await resolver.resolve(part, at: place)
                 let header = try PartHeader(
                     ready, contentType: ready.contentType, boundary: boundary, compatibility: compatibility, at: place)
-                total += Int64(header.bytes.count + FormText.lineBreak.count) + (content.count ?? 0)
+                try Self.add(Int64(header.bytes.count + FormText.lineBreak.count), to: &total)
+                try Self.add(content.count ?? 0, to: &total)
             }
             try limits.check(totalBytes: total)
         }
+    }
+
+    private static func add(_ count: Int64, to total: inout Int64) throws(BodyError) {
+        let (sum, isTooLarge) = total.addingReportingOverflow(count)
+        guard !isTooLarge else { throw FormLimits.beyondNumbers }
+        total = sum
     }
 }
 

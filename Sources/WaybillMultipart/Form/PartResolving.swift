@@ -69,9 +69,7 @@ struct PartResolver {
     }
 
     private func ready(_ stream: PartStream, at place: PartPlace) async throws(BodyError) -> ReadyContent {
-        if let length = stream.length, length < 0 {
-            throw BodyError(.unknownLength, "a stream can't have \(length) bytes.", at: place)
-        }
+        try stream.checkLength(at: place)
         let directory = form.temporaryDirectory
         switch (stream.length, form.unknownLength.choice) {
         case (nil, .fail):
