@@ -71,7 +71,7 @@ public struct MultipartBody: UploadBody {
         try await BodyFileWriter(path: path).write(chunks)
     }
 
-    /// What is going to be sent, for people: every header line as it is, and instead of each content its size.
+    /// What is going to be sent, for people: the header lines, and instead of each content its size.
     ///
     /// ```text
     /// ------Waybill6f0c…
@@ -82,7 +82,7 @@ public struct MultipartBody: UploadBody {
     /// ------Waybill6f0c…--
     /// ```
     ///
-    /// Contents are never shown, so no secret is. Control characters in names are made visible. Nothing is read.
+    /// Contents are never shown, and headers that you added only if they are known to carry no credential. Control characters in names are made visible. Nothing is read.
     public func preview() -> String { BodyPreview(self).text }
 }
 

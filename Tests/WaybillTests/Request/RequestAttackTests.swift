@@ -27,36 +27,6 @@ import WaybillMultipart
         }
     }
 
-    @Test(arguments: [
-        Authentication.basic(user: "clerk", password: .secret("s3cret")),
-        .digest(user: "clerk", password: .secret("s3cret")), .bearer(.secret("s3cret")),
-    ])
-    func `a curl command does not hide that there are credentials`(authentication: Authentication) {
-        var request = UploadRequest(.post, "https://h.example/", content: .form([.text("a", "1")]))
-        request.options = UploadOptions()
-        request.options?.authentication = authentication
-        let command = request.curlCommand
-        #expect(!command.contains("s3cret"))
-        #expect(command.contains("redacted") || command.hasPrefix("#"), "\(command)")
-    }
-
-    @Test func `a credential in a header of a part is redacted like one of the request`() {
-        let form: MultipartForm = [.text("a", "1").header("Authorization", "Bearer s3cret")]
-        #expect(!form.curlCommand(to: "https://h.example/").contains("s3cret"))
-    }
-
-    @Test(arguments: ["https://h.example/a{b,c}", "https://h.example/a[1-3]"])
-    func `a curl command sends one request, whatever is in the URL`(url: String) {
-        let command = ([.text("a", "1")] as MultipartForm).curlCommand(to: url)
-        #expect(command.contains(" -g") || command.contains("--globoff"), "\(command)")
-    }
-
-    @Test func `an empty header field is in the curl command as curl wants it`() {
-        var request = UploadRequest(.post, "https://h.example/", content: .form([.text("a", "1")]))
-        request.headers[.accept] = ""
-        #expect(request.curlCommand.contains("'Accept;'"), "\(request.curlCommand)")
-    }
-
     @Test func `a digest of the transport beside a user in the URL is refused like one of the options`() {
         var request = UploadRequest(.post, "https://u:p@h.example/", content: .form([.text("a", "1")]))
         request.options = UploadOptions()
