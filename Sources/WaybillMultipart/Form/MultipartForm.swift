@@ -35,7 +35,8 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
     public enum PartOrder: Sendable, Hashable {
         /// As they stand in ``MultipartForm/parts``.
         case asGiven
-        /// Those with a file name behind all others, each group in its own order. Amazon S3 and Aliyun OSS ignore
+        /// Those with a file name behind all others, each group in its own order; a name that a part gets when it is made
+        /// counts, too. Amazon S3 and Aliyun OSS ignore
         /// fields that follow the file; servers that stream want to know the fields first.
         case filesLast
     }
@@ -77,12 +78,18 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
         try limits?.check(partCount: parts.count)
         try checkGrammar(boundary)
         let resolver = PartResolver(form: self)
+        var made: [Int: (part: MultipartPart, content: ReadyContent)] = [:]
+        if order == .filesLast {
+            // Whether these are files shows only when they are made.
+            for index in parts.indices where parts[index].mayBecomeFile {
+                made[index] = try await resolver.resolve(index)
+            }
+        }
         var builder = BodyBuilder(boundary: boundary, compatibility: compatibility)
-        for index in order.indices(of: parts) {
-            guard !Task.isCancelled else { throw BodyError.taskCancelled }
-            let place = PartPlace(index: index, name: parts[index].name)
-            let (ready, content) = try await resolver.resolve(parts[index], at: place)
-            try builder.append(ready, content: content, at: place)
+        for index in order.indices(of: parts, isFile: { (made[$0]?.part ?? parts[$0]).fileName != nil }) {
+            let (ready, content) =
+                if let early = made.removeValue(forKey: index) { early } else { try await resolver.resolve(index) }
+            try builder.append(ready, content: content, at: PartPlace(index: index, name: parts[index].name))
             try limits?.check(totalBytes: builder.knownLength)
         }
         let body = try builder.finish()
@@ -102,11 +109,15 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
 }
 
 extension MultipartForm.PartOrder {
-    func indices(of parts: [MultipartPart]) -> [Int] {
+    func indices(of parts: [MultipartPart]) -> [Int] { indices(of: parts) { parts[$0].fileName != nil } }
+
+    func indices(of parts: [MultipartPart], isFile: (Int) -> Bool) -> [Int] {
         let all = Array(parts.indices)
         switch self {
         case .asGiven: return all
-        case .filesLast: return all.filter { parts[$0].fileName == nil } + all.filter { parts[$0].fileName != nil }
+        case .filesLast:
+            let areFiles = all.map(isFile)
+            return all.filter { !areFiles[$0] } + all.filter { areFiles[$0] }
         }
     }
 }
