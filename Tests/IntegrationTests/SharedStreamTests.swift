@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 import Waybill
 
-/// Streams that are used by more than one at a time.
-@Suite(.timeLimit(.minutes(1))) struct StreamAttackTests {
+/// Streams that more than one upload reads, or that are let go while they are read.
+@Suite(.timeLimit(.minutes(1))) struct SharedStreamTests {
     @Test func `two uploads of one stream at once: nobody gets half of it for whole`() async throws {
         let server = try LoopbackServer(otherwise: .respond(200))
         for _ in 0..<30 {
