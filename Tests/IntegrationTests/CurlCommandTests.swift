@@ -48,7 +48,7 @@ import Waybill
         let form: MultipartForm = [
             .text(hostile, hostile), .file(hostile, path: path, fileName: hostile, contentType: "image/png"), typed,
             named,
-            .text("named", "v").header("X-Extra", "1; \"two\""),
+            .text("named", "v").header("Content-Description", "1; \"two\""),
         ]
         try await compare(form)
     }
@@ -65,6 +65,19 @@ import Waybill
         var form: MultipartForm = [.text("a\"b\\c", "1"), .text("plain", "2")]
         form.compatibility = .backslashEscapes
         try await compare(form)
+    }
+
+    @Test func `braces in a URL, an empty header and a file called - are what they are here`() async throws {
+        _ = try folder.write("-", [1, 2, 3])
+        var request = UploadRequest(.post, server.url("/a{b,c}[1-3]"), content: .form([.file("f", path: "-")]))
+        request.headers[.acceptLanguage] = ""
+        let run = try await ChildProcess.run(
+            "sh", ["-c", request.curlCommand + " -sS"], directory: folder.path)
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        let received = try #require(server.requests.first)
+        #expect(server.requests.count == 1 && received.path == "/a{b,c}[1-3]")
+        #expect(String(decoding: received.body, as: UTF8.self).contains("filename=\"-\""))
+        #expect(received.value(of: "Accept-Language") == "")
     }
 
     @Test func `files last and repeated names keep their order`() async throws {

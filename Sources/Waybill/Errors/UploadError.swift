@@ -1,5 +1,6 @@
 import HTTPTypes
 public import WaybillCore
+import WaybillMultipart
 
 /// Why an upload did not succeed, and what may be believed about the server's side.
 ///
@@ -95,7 +96,6 @@ extension UploadError {
 extension UploadError: CustomStringConvertible, CustomDebugStringConvertible {
     /// One line: code, message, phase, attempt, outcome.
     public var description: String {
-        let place = part.map { " in part \"\(Redaction.escaped($0))\"" } ?? ""
         return "\(code)\(place): \(message) [\(phase), attempt \(attempt), \(Self.name(of: outcome))]"
     }
 
@@ -107,6 +107,14 @@ extension UploadError: CustomStringConvertible, CustomDebugStringConvertible {
         lines += redirects.map { "  redirect: \($0)" }
         if let cause { lines.append("  cause: \(Redaction.escaped("\(cause)"))") }
         return lines.joined(separator: "\n")
+    }
+
+    /// ` in part "FILE"`, or nothing where no part is to blame or the message begins with its number and name.
+    package var place: String {
+        guard let part else { return "" }
+        let message = Redaction.escaped(message)
+        if message.hasPrefix("part "), message.contains(Redaction.escaped("(\(quoted(part))):")) { return "" }
+        return " in part \"\(Redaction.escaped(part))\""
     }
 
     static func name(of outcome: UploadOutcome) -> String {

@@ -14,13 +14,14 @@ extension UploadRequest {
     ///
     /// A shell can run it as it stands if nothing in it is redacted and all files are files. What curl can't be told is said
     /// in lines of comment above it: a picture that is made small first, bytes that only the program has. User, password and
-    /// query of the URL, values of header fields that may carry a credential, and texts marked secret are shown as
-    /// `<redacted>`; other texts are shown.
+    /// query of the URL, ``UploadOptions/authentication``, values of header fields that may carry a credential (of parts,
+    /// too), and texts marked secret are shown as `<redacted>`; other texts are shown. Of what only the session knows, its
+    /// options for example, nothing is in it.
     ///
     /// The words are quoted for bash, ksh and zsh, and for any POSIX shell if no control characters are in them.
     public var curlCommand: String {
         var remarks: [String] = []
-        var lines = headers.map { "-H \(ShellWord.quoted("\($0.name): \(Redaction.value(of: $0))"))" }
+        var lines = headers.map(Self.line) + credentials
         var impliesPost = true
         switch content.kind {
         case .empty: impliesPost = false
@@ -33,7 +34,8 @@ extension UploadRequest {
             remarks += arguments.remarks
             lines += arguments.lines
         case .file(let path, let type):
-            lines += typeField(type) + ["--data-binary \(ShellWord.quoted("@\(path)"))"]
+            // A lone - is standard input to curl.
+            lines += typeField(type) + ["--data-binary \(ShellWord.quoted("@\(path == "-" ? "./-" : path)"))"]
         case .body(let body):
             remarks.append("the content is a \(content): put a file in its place")
             lines += typeField(body.contentType) + ["--data-binary '@<body>'"]
@@ -41,10 +43,30 @@ extension UploadRequest {
             remarks.append("what is to be sent is not named by a file URL")
             impliesPost = false
         }
-        var start = "curl \(ShellWord.quoted(Redaction.url(url)))"
+        let shown = Redaction.url(url)
+        // Braces and brackets would be a list of URLs to curl.
+        let asItStands = shown.unicodeScalars.contains { "{}[]".unicodeScalars.contains($0) } ? "-g " : ""
+        var start = "curl \(asItStands)\(ShellWord.quoted(shown))"
         if method != (impliesPost ? .post : .get) { start += " -X \(ShellWord.quoted(method.rawValue))" }
         let words = [start] + lines
         return remarks.map { "# \(Redaction.escaped($0))\n" }.joined() + words.joined(separator: " \\\n  ")
+    }
+
+    private static func line(_ field: HTTPField) -> String {
+        // A field without a value is one without a colon to curl; "Name:" would take the field away.
+        let text = field.value.utf8.isEmpty ? "\(field.name);" : "\(field.name): \(Redaction.value(of: field))"
+        return "-H \(ShellWord.quoted(text))"
+    }
+
+    /// The options of curl for the credentials that are not in a header field.
+    private var credentials: [String] {
+        guard let options else { return [] }
+        let user = "-u \(ShellWord.quoted(Secret.placeholder))"
+        if options.authentication?.digest != nil || options.transfer.digest != nil { return ["--digest \(user)"] }
+        guard let authentication = options.authentication else { return [] }
+        // What is refused before it is sent has no scheme; curl is told of it all the same.
+        let scheme = (try? authentication.fieldValue())?.prefix { $0 != " " }
+        return scheme == "Basic" ? [user] : ["-H \(ShellWord.quoted("Authorization: \(Secret.placeholder)"))"]
     }
 
     private func typeField(_ type: String?) -> [String] {

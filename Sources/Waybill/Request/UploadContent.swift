@@ -48,8 +48,9 @@ public struct UploadContent: Sendable {
 
     /// A sequence of chunks, sent as they come and read no faster than they are sent.
     ///
-    /// It can be read once, so the upload is never retried, unless a copy is kept to do so. The length is the exact number of bytes, or `nil` when
-    /// nobody knows: the body is then sent chunked (RFC 9112 section 7.1), which some servers refuse with 411.
+    /// It can be read once, so the upload is not retried unless `replay` keeps a copy. The length is the exact number of
+    /// bytes, or `nil` when nobody knows: the body is then sent chunked (RFC 9112 section 7.1), which some servers refuse
+    /// with 411. (A form reads such a stream to its end first, see `UnknownLength`.)
     public static func stream<Chunks: AsyncSequence & Sendable>(
         _ chunks: Chunks, length: Int64? = nil, contentType: String? = nil, replay: StreamReplay = .never
     ) -> UploadContent where Chunks.Element: Sequence<UInt8> {
@@ -57,6 +58,12 @@ public struct UploadContent: Sendable {
     }
 
     /// A body of your own, or a `MultipartBody` that was prepared earlier.
+    ///
+    /// Contents go out with `PUT` unless a method is named, this one too; a form that is given as a form is a `POST`.
+    ///
+    /// ```swift
+    /// try await session.upload(.body(form.prepared()), to: url, method: .post)
+    /// ```
     public static func body(_ body: any UploadBody) -> UploadContent { UploadContent(kind: .body(body)) }
 }
 

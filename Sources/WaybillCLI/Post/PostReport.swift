@@ -56,9 +56,7 @@ extension PostReport {
     /// What went wrong, what may be believed of the server's side, and what to do.
     var failureLines: [String] {
         guard case .failure(let error) = result else { return [] }
-        // Errors of the form name the part themselves, those of pictures don't.
-        let place = error.message.hasPrefix("part ") ? "" : error.part.map { " in part \"\($0)\"" } ?? ""
-        var lines = ["\(error.code)\(place): \(error.message)"]
+        var lines = ["\(error.code)\(error.place): \(error.message)"]
         if error.attempts.count > 1 {
             lines.append("gave up after \(error.attempts.count) attempts in \(SummaryText.seconds(time))")
         }

@@ -36,13 +36,19 @@ struct BodyBuilder {
         layout.append(BodyPart(name: part.name, fileName: part.fileName, range: start..<list.knownLength))
         if list.length != nil { placedCount = layout.count }
         list.append(FormText.lineBreak)
+        try checkLength()
     }
 
     /// Adds the check of all files and the closing line. The line always ends in CRLF: some servers wait for it.
-    consuming func finish() -> MultipartBody {
+    consuming func finish() throws(BodyError) -> MultipartBody {
         list.appendVerification()
         list.append(Array("--\(boundary)--\r\n".utf8))
+        try checkLength()
         return MultipartBody(
             boundary: boundary, segments: list.finished(), layout: layout, placedCount: placedCount)
+    }
+
+    private func checkLength() throws(BodyError) {
+        if list.isTooLong { throw FormLimits.beyondNumbers }
     }
 }

@@ -68,7 +68,9 @@ final class ChunkSource {
             var chunk: [UInt8] = []
             while true {
                 guard !Task.isCancelled else { throw BodyError.taskCancelled }
-                let (answer, bytes) = try Self.read(reader, atMost: (size ?? Self.largestChunk) - chunk.count)
+                // A size may be larger than any memory: room is made for what comes, not for what was asked for.
+                let room = min(Self.largestChunk, (size ?? Self.largestChunk) - chunk.count)
+                let (answer, bytes) = try Self.read(reader, atMost: room)
                 switch answer {
                 case .bytes:
                     if chunk.isEmpty { chunk = bytes } else { chunk += bytes }

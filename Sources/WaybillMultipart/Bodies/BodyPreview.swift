@@ -18,15 +18,26 @@ struct BodyPreview {
             case .verification: break
             }
         }
-        text = Self.visible(String(decoding: lines, as: UTF8.self))
+        text = Self.visible(String(decoding: lines, as: UTF8.self), delimiter: "--\(body.boundary)")
     }
 
-    private static func visible(_ text: String) -> String {
+    private static func visible(_ text: String, delimiter: String) -> String {
         // CRLF is one Character, so lines are cut by scalars.
         text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             let line = line.last == "\r" ? line.dropLast() : line
-            return String(quoted(String(line), limit: .max).dropFirst().dropLast())
+            return String(quoted(redacted(String(line), delimiter), limit: .max).dropFirst().dropLast())
         }.joined(separator: "\n")
+    }
+
+    /// A header line without what may be a credential; other lines as they are.
+    private static func redacted(_ line: String, _ delimiter: String) -> String {
+        guard !line.utf8.starts(with: delimiter.utf8), let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+            return line
+        }
+        let header = MultipartHeader(
+            name: String(line[..<colon]),
+            value: String(line.utf8[colon...].dropFirst(2)) ?? Secret.placeholder)
+        return header.description
     }
 
     /// Goes through the bytes of a body and knows which of them are contents.

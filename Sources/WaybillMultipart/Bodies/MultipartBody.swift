@@ -60,7 +60,7 @@ public struct MultipartBody: UploadBody {
     /// request.body = .stream(buffers, length: .known(length))                     // AsyncHTTPClient
     /// ```
     ///
-    /// Less than one byte counts as one. Memory: one chunk.
+    /// Less than one byte counts as one, and a size beyond the body's gives all of it at once. Memory: one chunk.
     public func chunks(ofSize size: Int) -> BodyChunks { BodyChunks(body: self, size: max(1, size)) }
 
     /// Writes the bytes to a new file that only its owner may read (mode 0600).
@@ -71,7 +71,7 @@ public struct MultipartBody: UploadBody {
         try await BodyFileWriter(path: path).write(chunks)
     }
 
-    /// What is going to be sent, for people: every header line as it is, and instead of each content its size.
+    /// What is going to be sent, for people: the header lines, and instead of each content its size.
     ///
     /// ```text
     /// ------Waybill6f0c…
@@ -82,7 +82,7 @@ public struct MultipartBody: UploadBody {
     /// ------Waybill6f0c…--
     /// ```
     ///
-    /// Contents are never shown, so no secret is. Control characters in names are made visible. Nothing is read.
+    /// Contents are never shown, and headers that you added only if they are known to carry no credential. Control characters in names are made visible. Nothing is read.
     public func preview() -> String { BodyPreview(self).text }
 }
 

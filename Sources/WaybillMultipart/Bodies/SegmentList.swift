@@ -16,8 +16,10 @@ struct SegmentList: Sendable {
     private(set) var segments: [Segment] = []
     private(set) var sources: [SourceFile] = []
     private(set) var streams: [StreamSource] = []
-    /// The bytes of all segments whose number of bytes is known.
+    /// The bytes of all segments whose number of bytes is known; the largest number there is if there are more.
     private(set) var knownLength: Int64 = 0
+    /// Whether there are more bytes than a number can say. Such a list must not be read.
+    private(set) var isTooLong = false
     private var isLengthKnown = true
     // Small neighbours are joined, so that a reader copies headers, fields and line breaks in one piece.
     private var joined: [UInt8] = []
@@ -26,7 +28,7 @@ struct SegmentList: Sendable {
     var length: Int64? { isLengthKnown ? knownLength : nil }
 
     mutating func append(_ bytes: [UInt8]) {
-        knownLength += Int64(bytes.count)
+        count(Int64(bytes.count))
         if bytes.count <= Self.joinedAtMost {
             if joined.count >= Self.longestJoint { flush() }
             joined += bytes
@@ -37,14 +39,14 @@ struct SegmentList: Sendable {
     }
 
     mutating func append(_ slice: FileSlice) {
-        knownLength += slice.count
+        count(slice.count)
         flush()
         segments.append(.file(slice))
         if slice.source.held == nil { sources.append(slice.source) }
     }
 
     mutating func append(_ stream: StreamSource) {
-        if let length = stream.length { knownLength += length } else { isLengthKnown = false }
+        if let length = stream.length { count(length) } else { isLengthKnown = false }
         flush()
         segments.append(.stream(streams.count))
         streams.append(stream)
@@ -61,6 +63,11 @@ struct SegmentList: Sendable {
         return self
     }
 
+    private mutating func count(_ bytes: Int64) {
+        isTooLong = isTooLong || knownLength > .max - bytes
+        knownLength.addSaturating(bytes)
+    }
+
     private mutating func flush() {
         guard !joined.isEmpty else { return }
         segments.append(.bytes(joined))
@@ -70,6 +77,14 @@ struct SegmentList: Sendable {
     private static let joinedAtMost = 4_096
     // A million fields are not one array that doubles and doubles.
     private static let longestJoint = 1 << 20
+}
+
+extension Int64 {
+    /// Adds a number of bytes, and stops at the largest number there is.
+    mutating func addSaturating(_ count: Int64) {
+        let (sum, isTooLarge) = addingReportingOverflow(count)
+        self = isTooLarge ? .max : sum
+    }
 }
 
 extension SegmentList: CustomReflectable {

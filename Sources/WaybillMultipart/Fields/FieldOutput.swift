@@ -23,15 +23,15 @@ final class FieldOutput {
     ) throws {
         guard depth <= Self.deepest else { throw Self.tooDeep(path) }
         switch value {
-        case let date as Date where !isDeferred: try put(text(of: date), named: name, at: path, isSecret)
+        case let date as Date where !isDeferred: try put(text(of: date, at: path), named: name, at: path, isSecret)
         case let data as Data: try put(data, named: name, at: path, isSecret)
         case let url as URL: try put(url.absoluteString, named: name, at: path, isSecret)
-        case let number as Decimal: try put(number.description, named: name, at: path, isSecret)
+        case let number as Decimal: try put(text(of: number, at: path), named: name, at: path, isSecret)
         case let entries as any TextKeyed:
             for (key, value) in entries.sortedEntries {
                 try encode(
                     value, named: member(key, of: name, isData: true), at: path + [FieldKey(key)], depth: depth + 1,
-                    isSecret: isSecret)
+                    isSecret: isSecret || settings?.secrets.contains(key) == true)
             }
         default: try value.encode(to: FieldEncoder(self, named: name, at: path, depth: depth, isSecret: isSecret))
         }
@@ -92,17 +92,41 @@ final class FieldOutput {
         return false
     }
 
-    private func text(of date: Date) -> String {
-        switch settings?.dates {
+    private func text(of number: Decimal, at path: [any CodingKey]) throws -> String {
+        guard !number.isNaN || settings == nil else {
+            throw BodyError(.encodingFailed, "\(Self.description(of: path)) is \(number), which is no number.")
+        }
+        return number.description
+    }
+
+    private func text(of date: Date, at path: [any CodingKey]) throws -> String {
+        guard let settings else { return "" }
+        switch settings.dates {
         case .secondsSince1970:
             let seconds = date.timeIntervalSince1970
+            guard seconds.isFinite else { throw Self.noMoment(date, path) }
             return Int64(exactly: seconds).map(String.init) ?? String(seconds)
         case .millisecondsSince1970:
-            return Int64(exactly: (date.timeIntervalSince1970 * 1_000).rounded()).map(String.init) ?? ""
+            guard let count = Int64(exactly: (date.timeIntervalSince1970 * 1_000).rounded()) else {
+                throw Self.noMoment(date, path)
+            }
+            return String(count)
         case .custom(let write): return write(date)
-        case .iso8601, .deferredToDate, nil: return date.formatted(.iso8601)
+        case .iso8601, .deferredToDate:
+            guard Self.yearsOfFourDigits.contains(date.timeIntervalSince1970) else { throw Self.noMoment(date, path) }
+            return date.formatted(.iso8601)
         }
     }
+
+    private static func noMoment(_ date: Date, _ path: [any CodingKey]) -> BodyError {
+        BodyError(
+            .encodingFailed,
+            "\(description(of: path)) is a date \(date.timeIntervalSince1970) seconds after 1970, which can't be written "
+                + "this way.")
+    }
+
+    // The years 1 (where Date.distantPast lies) to 9999: what ISO 8601 has without an agreement between both sides.
+    private static let yearsOfFourDigits = -62_135_769_600.0..<253_402_300_800.0
 
     private func put(_ data: Data, named name: String, at path: [any CodingKey], _ isSecret: Bool) throws {
         switch settings?.data {
@@ -144,4 +168,13 @@ struct FieldKey: CodingKey {
 
     init?(stringValue: String) { self.init(stringValue) }
     init?(intValue: Int) { self.init(index: intValue) }
+}
+
+extension BodyError {
+    /// Why a value can't be encoded. The value itself, which may be a secret, is left out.
+    static func reason(of error: any Error) -> String {
+        guard case .invalidValue(_, let context)? = error as? EncodingError else { return "\(error)" }
+        let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+        return "\(path.utf8.isEmpty ? "" : "\(quoted(path)): ")\(context.debugDescription)"
+    }
 }

@@ -22,9 +22,9 @@ public struct FormFieldEncoder: Sendable {
     public var bools: BoolStrategy
     /// How `Data` is written.
     public var data: DataStrategy
-    /// What becomes of `nil`, where a type encodes it; most leave it out.
+    /// What becomes of `nil`.
     public var nils: NilStrategy
-    /// Members whose texts are sent but never printed, by the name of their key.
+    /// Members and entries of dictionaries whose texts are sent but never printed, by their key before it is renamed.
     public var secrets: Set<String>
 
     /// How the keys of a type become names.
@@ -106,8 +106,8 @@ public struct FormFieldEncoder: Sendable {
 
     /// The fields of a value.
     ///
-    /// - Throws: ``BodyError/Code/encodingFailed`` for a value without names (a single number, a list), for a number that
-    ///   is none, and for whatever the value itself throws, which is the cause. ``BodyError/Code/nestedTooDeep`` for one
+    /// - Throws: ``BodyError/Code/encodingFailed`` for a value without names (a single number, a list), for a number or a
+    ///   date that is none, and for whatever the value itself throws, which is the cause. ``BodyError/Code/nestedTooDeep`` for one
     ///   nested deeper than 64 levels, mostly because it contains itself.
     public func parts(of value: some Encodable) throws(BodyError) -> [MultipartPart] {
         let output = FieldOutput(self)
@@ -116,7 +116,8 @@ public struct FormFieldEncoder: Sendable {
         } catch let error as BodyError {
             throw error
         } catch {
-            throw BodyError(.encodingFailed, "The value can't be encoded as fields: \(error)", cause: error)
+            throw BodyError(
+                .encodingFailed, "The value can't be encoded as fields: \(BodyError.reason(of: error))", cause: error)
         }
         return output.parts
     }

@@ -46,9 +46,9 @@ struct CurlArguments {
             value(part, bytes, at: place)
         case .file(let path, nil):
             guard !path.utf8.contains(0) else { return remarks.append("\(place) is missing: its path holds a NUL") }
-            line(part, "@\(Self.inQuotes(path))")
+            line(part, "@\(Self.inQuotes(Self.path(path)))")
         case .file(let path, let range?):
-            line(part, "@\(Self.inQuotes(path))")
+            line(part, "@\(Self.inQuotes(Self.path(path)))")
             remarks.append(
                 "\(place) is bytes \(range.lowerBound)..<\(range.upperBound) of its file; curl sends all of it")
         case .bytes(let bytes): stand(part, "\(bytes.count) bytes from memory", at: place)
@@ -99,7 +99,7 @@ struct CurlArguments {
         var word = "\(Self.name(of: part))=\(content)"
         if let type = part.contentType { word += ";type=\(type)" }
         if let fileName = part.fileName { word += ";filename=\(Self.inQuotes(fileName))" }
-        for header in part.headers { word += ";headers=\(Self.inQuotes("\(header.name): \(header.value)"))" }
+        for header in part.headers { word += ";headers=\(Self.inQuotes("\(header)"))" }
         lines.append("-F \(ShellWord.quoted(word))")
     }
 
@@ -107,6 +107,9 @@ struct CurlArguments {
     private static func name(of part: MultipartPart) -> String {
         String(decoding: FormText.withNormalLineBreaks(part.name), as: UTF8.self)
     }
+
+    // A lone - is standard input to curl.
+    private static func path(_ path: String) -> String { path == "-" ? "./-" : path }
 
     /// In double quotes curl reads everything as it stands, but for `\"` and `\\`.
     private static func inQuotes(_ text: String) -> String {

@@ -35,6 +35,13 @@ public struct FormLimits: Sendable, Hashable {
         self.allowedTypes = allowedTypes
     }
 
+    /// The error for a form whose length no `Content-Length` of 63 bits can say.
+    static var beyondNumbers: BodyError {
+        BodyError(
+            .formTooLarge,
+            "The form has more than \(Int64.max) bytes, which no length can say. Check the lengths of its streams.")
+    }
+
     func check(partCount: Int) throws(BodyError) {
         guard let maxParts, partCount > maxParts else { return }
         throw BodyError(.tooManyParts, "The form has \(partCount) parts; \(maxParts) are allowed.")

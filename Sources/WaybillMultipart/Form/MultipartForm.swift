@@ -35,7 +35,8 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
     public enum PartOrder: Sendable, Hashable {
         /// As they stand in ``MultipartForm/parts``.
         case asGiven
-        /// Those with a file name behind all others, each group in its own order. Amazon S3 and Aliyun OSS ignore
+        /// Those with a file name behind all others, each group in its own order; a name that a part gets when it is made
+        /// counts, too. Amazon S3 and Aliyun OSS ignore
         /// fields that follow the file; servers that stream want to know the fields first.
         case filesLast
     }
@@ -77,15 +78,21 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
         try limits?.check(partCount: parts.count)
         try checkGrammar(boundary)
         let resolver = PartResolver(form: self)
+        var made: [Int: (part: MultipartPart, content: ReadyContent)] = [:]
+        if order == .filesLast {
+            // Whether these are files shows only when they are made.
+            for index in parts.indices where parts[index].mayBecomeFile {
+                made[index] = try await resolver.resolve(index)
+            }
+        }
         var builder = BodyBuilder(boundary: boundary, compatibility: compatibility)
-        for index in order.indices(of: parts) {
-            guard !Task.isCancelled else { throw BodyError.taskCancelled }
-            let place = PartPlace(index: index, name: parts[index].name)
-            let (ready, content) = try await resolver.resolve(parts[index], at: place)
-            try builder.append(ready, content: content, at: place)
+        for index in order.indices(of: parts, isFile: { (made[$0]?.part ?? parts[$0]).fileName != nil }) {
+            let (ready, content) =
+                if let early = made.removeValue(forKey: index) { early } else { try await resolver.resolve(index) }
+            try builder.append(ready, content: content, at: PartPlace(index: index, name: parts[index].name))
             try limits?.check(totalBytes: builder.knownLength)
         }
-        let body = builder.finish()
+        let body = try builder.finish()
         try limits?.check(totalBytes: body.segments.knownLength)
         return body
     }
@@ -102,11 +109,15 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
 }
 
 extension MultipartForm.PartOrder {
-    func indices(of parts: [MultipartPart]) -> [Int] {
+    func indices(of parts: [MultipartPart]) -> [Int] { indices(of: parts) { parts[$0].fileName != nil } }
+
+    func indices(of parts: [MultipartPart], isFile: (Int) -> Bool) -> [Int] {
         let all = Array(parts.indices)
         switch self {
         case .asGiven: return all
-        case .filesLast: return all.filter { parts[$0].fileName == nil } + all.filter { parts[$0].fileName != nil }
+        case .filesLast:
+            let areFiles = all.map(isFile)
+            return all.filter { !areFiles[$0] } + all.filter { areFiles[$0] }
         }
     }
 }
@@ -135,17 +146,25 @@ extension MultipartForm {
             switch part.content {
             case .preparing: break
             case .stream(let stream):
+                try stream.checkLength(at: place)
                 let length = stream.length ?? 0
                 try limits.check(partBytes: length, at: place)
-                total += length
+                try Self.add(length, to: &total)
             default:
                 let (ready, content) = try await resolver.resolve(part, at: place)
                 let header = try PartHeader(
                     ready, contentType: ready.contentType, boundary: boundary, compatibility: compatibility, at: place)
-                total += Int64(header.bytes.count + FormText.lineBreak.count) + (content.count ?? 0)
+                try Self.add(Int64(header.bytes.count + FormText.lineBreak.count), to: &total)
+                try Self.add(content.count ?? 0, to: &total)
             }
             try limits.check(totalBytes: total)
         }
+    }
+
+    private static func add(_ count: Int64, to total: inout Int64) throws(BodyError) {
+        let (sum, isTooLarge) = total.addingReportingOverflow(count)
+        guard !isTooLarge else { throw FormLimits.beyondNumbers }
+        total = sum
     }
 }
 

@@ -5,6 +5,11 @@ package struct PartStream: Sendable {
     let origin: StreamOrigin
     let length: Int64?
     let replay: StreamReplay
+
+    func checkLength(at place: PartPlace) throws(BodyError) {
+        guard let length, length < 0 else { return }
+        throw BodyError(.unknownLength, "a stream can't have \(length) bytes.", at: place)
+    }
 }
 
 extension MultipartPart {

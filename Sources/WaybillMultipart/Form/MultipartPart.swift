@@ -175,6 +175,13 @@ extension MultipartPart {
     }
 }
 
+extension MultipartPart {
+    /// Whether it has no file name yet and may get one when it is made.
+    var mayBecomeFile: Bool {
+        if case .preparing = content { fileName == nil } else { false }
+    }
+}
+
 extension MultipartPart: CustomStringConvertible, CustomReflectable {
     /// Names, type, and where the bytes are; never the bytes.
     public var description: String {

@@ -34,6 +34,14 @@ enum ReadyContent: Sendable {
 struct PartResolver {
     let form: MultipartForm
 
+    /// Makes the part of the form at an index.
+    func resolve(_ index: Int) async throws(BodyError) -> (part: MultipartPart, content: ReadyContent) {
+        guard !Task.isCancelled else { throw BodyError.taskCancelled }
+        let (part, content) = try await resolve(
+            form.parts[index], at: PartPlace(index: index, name: form.parts[index].name))
+        return (part, content)
+    }
+
     /// Makes the content of a part, and the part with the names and the type that fit it.
     func resolve(_ part: MultipartPart, at place: PartPlace) async throws(BodyError) -> (MultipartPart, ReadyContent) {
         var (part, content) = try await made(part, at: place)
@@ -61,7 +69,9 @@ struct PartResolver {
             } catch let error as BodyError where error.code == .nestedTooDeep {
                 throw BodyError(error.code, error.message, at: place)
             } catch {
-                throw BodyError(.encodingFailed, "its value can't be encoded as JSON.", at: place, cause: error)
+                throw BodyError(
+                    .encodingFailed, "its value can't be encoded as JSON: \(BodyError.reason(of: error))", at: place,
+                    cause: error)
             }
         case .preparing(let preparation): return try await prepared(original, by: preparation, at: place)
         case .refused(let code, let message): throw BodyError(code, message, at: place)
@@ -69,9 +79,7 @@ struct PartResolver {
     }
 
     private func ready(_ stream: PartStream, at place: PartPlace) async throws(BodyError) -> ReadyContent {
-        if let length = stream.length, length < 0 {
-            throw BodyError(.unknownLength, "a stream can't have \(length) bytes.", at: place)
-        }
+        try stream.checkLength(at: place)
         let directory = form.temporaryDirectory
         switch (stream.length, form.unknownLength.choice) {
         case (nil, .fail):

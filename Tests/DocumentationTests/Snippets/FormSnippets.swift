@@ -1,4 +1,5 @@
 // The samples of the guide to forms, compiled.
+import Foundation
 import Waybill
 
 private func shapes(token: String?, paths: [String]) throws {
@@ -17,6 +18,29 @@ private func shapes(token: String?, paths: [String]) throws {
     var form = MultipartForm()
     try form.append(fields: Order(orderNumber: 7, tags: ["a", "b"]), encoder: FormFieldEncoder(keys: .snakeCase))
     // order_number=7, tags[]=a, tags[]=b
+    // end
+    print(form)
+}
+
+private func variables(type: String, token: String, count: Int, tags: [String], path: String, side: String) {
+    // snippet: form variables
+    let fields: MultipartForm = [
+        "DOCTYPE": .text(type), "TOKEN": .secret(token), "note": "\(count) copies",
+        "tags": .list(tags.map { .text($0) }), "FILE": .file(path: path), "META": .json(["side": side]),
+    ]
+    // end
+    print(fields)
+}
+
+private func order(photo: [UInt8]) {
+    // snippet: form order
+    var form: MultipartForm = [
+        .file("file", path: "backup.tar", range: 0..<5_242_880, fileName: "backup.tar.1"),
+        .data("photo", photo, named: .now, in: TimeZone(secondsFromGMT: 8 * 3_600)!),  // 20261121143950.jpg
+        .text("key", "2026/backup.tar"),
+    ]
+    form.order = .filesLast
+    form.compatibility = .backslashEscapes
     // end
     print(form)
 }

@@ -71,7 +71,17 @@ private func stream(
     session: UploadSession, chunks: AsyncStream<[UInt8]>, byteCount: Int64, url: String
 ) async throws {
     // snippet: stream
-    let response = try await session.upload(.stream(chunks, length: byteCount), to: url)
+    let response = try await session.upload(.stream(chunks, length: byteCount, replay: .fromCopy), to: url)
+    // end
+    report(response.text)
+}
+
+private func signIn(session: UploadSession, form: MultipartForm, password: String, url: String) async throws {
+    // snippet: sign in
+    var options = UploadOptions()
+    options.authentication = .digest(user: "clerk", password: .secret(password))  // or .basic, .bearer, .refreshing
+    options.idempotency = .honoured(window: .seconds(23 * 3_600))  // the server keeps keys for a day
+    let response = try await session.upload(form, to: url, options: options)
     // end
     report(response.text)
 }

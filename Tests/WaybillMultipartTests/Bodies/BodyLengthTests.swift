@@ -1,6 +1,7 @@
 import Testing
 import WaybillCore
-import WaybillMultipart
+
+@testable import WaybillMultipart
 
 @Suite struct BodyLengthTests {
     @Test func `random forms have exactly the promised length, in every room and through the pool`() async throws {
@@ -80,5 +81,49 @@ import WaybillMultipart
         #expect(try await allBytes(of: DataBody([])) == [])
         #expect(try await allBytes(of: FileBody(path: try directory.file("empty", []))) == [])
         #expect(throws: BodyError.self) { try FileBody(path: path, contentType: "a\r\nb") }
+    }
+}
+
+/// Lengths at the end of what a number can hold. None of these streams is ever read.
+extension BodyLengthTests {
+    private func stream(_ length: Int64) -> MultipartPart {
+        .stream("s", AsyncStream<[UInt8]> { $0.finish() }, length: length, fileName: "s.bin")
+    }
+
+    /// A file as it is found on file systems that hold such: the length is all that is looked at.
+    private func file(_ size: Int64) -> ReadyContent {
+        .file(FileSlice(SourceFile(holding: FileDescriptor(owning: -1), size: size, at: nil)))
+    }
+
+    @Test(arguments: [[.max], [.max / 2 + 1, .max / 2 + 1], [.max - 120], [0, .max, .max]] as [[Int64]])
+    func `a form of more bytes than a number can say is refused, before it is sent and by check`(
+        lengths: [Int64]
+    ) async throws {
+        let form = MultipartForm(lengths.map(stream))
+        #expect(await BodyError.Code.thrown { _ = try await form.prepared() } == .formTooLarge)
+        guard lengths.count > 1 else { return }
+        let limits = FormLimits(maxParts: 10)
+        #expect(await BodyError.Code.thrown { try await form.check(against: limits) } == .formTooLarge)
+    }
+
+    @Test func `a length that a number can just say is exact`() async throws {
+        let boundary = try MultipartBoundary("golden")
+        let around = try #require(try await MultipartForm([stream(0)]).prepared(boundary: boundary).contentLength)
+        let body = try await MultipartForm([stream(.max - around)]).prepared(boundary: boundary)
+        #expect(body.contentLength == .max)
+        #expect(body.preview().contains("<\(Int64.max - around) bytes>"))
+        let code = await BodyError.Code.thrown {
+            _ = try await MultipartForm([stream(.max - around + 1)]).prepared(boundary: boundary)
+        }
+        #expect(code == .formTooLarge)
+    }
+
+    @Test func `two sparse files of nearly 2^63 bytes are refused`() throws {
+        var builder = BodyBuilder(boundary: try MultipartBoundary("golden"), compatibility: .standard)
+        try builder.append(.text("a", ""), content: file(.max - 4_096), at: PartPlace(index: 0, name: "a"))
+        let error = #expect(throws: BodyError.self) {
+            try builder.append(.text("b", ""), content: file(.max - 4_096), at: PartPlace(index: 1, name: "b"))
+        }
+        #expect(error?.code == .formTooLarge)
     }
 }

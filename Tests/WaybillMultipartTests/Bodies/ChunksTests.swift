@@ -111,4 +111,12 @@ extension ChunksTests {
         #expect(bytes == expected)
         #expect(sizes.dropLast().allSatisfy { $0 == size } && (1...size).contains(sizes.last ?? 0))
     }
+
+    @Test func `one chunk as large as can be asked for is the whole body`() async throws {
+        let body = try await body()
+        let expected = try await allBytes(of: body)
+        var chunks: [[UInt8]] = []
+        for try await chunk in body.chunks(ofSize: .max) { chunks.append(chunk) }
+        #expect(chunks == [expected])
+    }
 }

@@ -252,3 +252,66 @@ import Testing
         #expect(error?.code == .encodingFailed && error?.cause is Mine)
     }
 }
+
+/// Values at the far ends of what a type can hold.
+extension FormFieldEncoderTests {
+    @Test(arguments: [Double.infinity, -.infinity, .nan, 1e300, -1e300, 1e18])
+    func `a date that can't be written is refused, and never ends the process`(seconds: Double) async throws {
+        let value = ["d": Date(timeIntervalSince1970: seconds)]
+        for dates in [FormFieldEncoder.DateStrategy.iso8601, .millisecondsSince1970] {
+            if case .millisecondsSince1970 = dates, seconds == 1e18 { continue }
+            let error = #expect(throws: BodyError.self) { try FormFieldEncoder(dates: dates).parts(of: value) }
+            #expect(error?.code == .encodingFailed && error?.message.contains("\"d\"") == true)
+        }
+        for dates in [FormFieldEncoder.DateStrategy.secondsSince1970, .deferredToDate] where !seconds.isFinite {
+            #expect(throws: BodyError.self) { try FormFieldEncoder(dates: dates).parts(of: value) }
+        }
+        // As JSON it is the encoder's to refuse or to write.
+        _ = try? await MultipartForm([.json("j", value)]).prepared()
+    }
+
+    @Test func `the first and the last second of ISO 8601 are written`() throws {
+        for (seconds, text) in [(-62_135_769_600.0, "0001-01-01T00:00:00Z"), (253_402_300_799, "9999-12-31T23:59:59Z")]
+        {
+            #expect(try fields(["d": Date(timeIntervalSince1970: seconds)]) == ["d=\(text)"])
+        }
+        for seconds in [253_402_300_800.0, -62_135_769_601] {
+            #expect(throws: BodyError.self) { try fields(["d": Date(timeIntervalSince1970: seconds)]) }
+        }
+    }
+
+    @Test func `a decimal that is no number is refused like any other`() {
+        let error = #expect(throws: BodyError.self) { try FormFieldEncoder().parts(of: ["d": Decimal.nan]) }
+        #expect(error?.code == .encodingFailed)
+    }
+
+    @Test func `a secret in a dictionary is as secret as one in a struct`() throws {
+        struct Holder: Encodable { var map = ["token": ["t0p-s3cret"], "open": ["shown"]] }
+        let encoder = FormFieldEncoder(secrets: ["token"])
+        let map = ["token": "t0p-s3cret", "open": "shown"]
+        for parts in [try encoder.parts(of: map), try encoder.parts(of: Holder())] {
+            let printed = MultipartForm(parts).curlArguments.lines.joined() + "\(parts)"
+            #expect(!printed.contains("t0p-s3cret") && printed.contains("shown"))
+        }
+    }
+
+    @Test func `a nil that a struct leaves out by itself is written where that was asked for`() throws {
+        struct Order: Encodable {
+            var id: Int? = 1
+            var note: String?
+            var inner: Inner?
+            var flag: Bool? = true
+            var ratio: Double?
+        }
+        struct Inner: Encodable { var count: Int8? }
+        #expect(try fields(Order()) == ["id=1", "flag=true"])
+        #expect(
+            try fields(Order(), FormFieldEncoder(nils: .null)) == [
+                "id=1", "note=null", "inner=null", "flag=true", "ratio=null",
+            ])
+        #expect(
+            try fields(Order(inner: Inner()), FormFieldEncoder(style: .dots, nils: .empty)) == [
+                "id=1", "note=", "inner.count=", "flag=true", "ratio=",
+            ])
+    }
+}

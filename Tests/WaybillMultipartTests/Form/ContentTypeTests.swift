@@ -96,6 +96,14 @@ import Testing
         #expect(MultipartPart.digits(of: early, in: utc) == "19700101000000")
     }
 
+    @Test(arguments: [Double.infinity, -.infinity, .nan, 1e300, -1e300, 1e18])
+    func `a name made of a date that is no moment is a name all the same`(seconds: Double) async throws {
+        let utc = try #require(TimeZone(secondsFromGMT: 0))
+        let moment = Date(timeIntervalSince1970: seconds)
+        let name = try #require(try await sent(.data("f", [1], named: moment, in: utc))[0])
+        #expect(name.hasSuffix(".dat") && name.utf8.count >= "yyyyMMddHHmmss.dat".utf8.count, "\(name)")
+    }
+
     @Test func `every type that bytes can tell has an ending, and the ending tells a type of the same container`() {
         for type in MagicBytes.types {
             let ending = MagicBytes.ending(for: type) ?? ContentTypeTable.standardEnding(for: type)

@@ -78,6 +78,12 @@ import Testing
         #expect(try await verdict([.data("f", Array("PK\u{3}\u{4}".utf8), fileName: "a.docx")], words) == nil)
     }
 
+    @Test func `a stream of less than nothing is refused by the check, too`() async throws {
+        let form: MultipartForm = [.text("a", "1"), .stream("s", CountedStream(chunks: []), length: -1)]
+        let error = try await verdict(form, FormLimits())
+        #expect(error?.code == .unknownLength && error?.part == "s")
+    }
+
     @Test func `a check neither reads a stream nor makes an image`() async throws {
         struct Never: PartPreparing {
             func prepare() async throws -> PreparedPart {

@@ -75,6 +75,20 @@ import WaybillMultipart
         let thrown = try await error(of: .json("a", [Double.nan]))
         #expect(thrown?.code == .encodingFailed)
         #expect(thrown?.cause is EncodingError)
+        #expect(thrown?.message.lowercased().contains("nan") == true, "\(thrown?.message ?? "")")
+    }
+
+    @Test func `a reason why a value can't be encoded never shows the value`() async throws {
+        struct Login: Encodable {
+            let password = "s3cret"
+            func encode(to encoder: any Encoder) throws {
+                throw EncodingError.invalidValue(self, .init(codingPath: [], debugDescription: "no login today"))
+            }
+        }
+        let asJSON = try await error(of: .json("a", Login()))
+        #expect(asJSON?.message == "part 2 (\"a\"): its value can't be encoded as JSON: no login today")
+        let asFields = #expect(throws: BodyError.self) { try FormFieldEncoder().parts(of: Login()) }
+        #expect(asFields?.message.contains("no login today") == true && asFields?.message.contains("s3cret") == false)
     }
 
     @Test func `a failed preparation carries its cause, a cancelled one is a cancellation`() async throws {

@@ -1,4 +1,5 @@
 import Testing
+import WaybillCore
 
 @testable import WaybillMultipart
 
@@ -60,6 +61,23 @@ import Testing
         form.parts[2].contentType = "\n"
         let error = await #expect(throws: BodyError.self) { try await form.prepared() }
         #expect(error?.partIndex == 2)
+    }
+
+    private struct Rendered: PartPreparing {
+        var fileName: String?
+        func prepare() async throws -> PreparedPart { PreparedPart(content: .bytes([1]), fileName: fileName) }
+    }
+
+    @Test func `a part that becomes a file when it is made goes with the files, in its place among them`() async throws
+    {
+        var form: MultipartForm = [
+            .data("f1", [1], fileName: "1"), .preparing("f2", with: Rendered(fileName: "a.pdf")), .text("key", "k"),
+            .preparing("made", with: Rendered()), .data("f3", [2], fileName: "3"), .text("last", "l"),
+        ]
+        form.order = .filesLast
+        let body = try await form.prepared()
+        #expect(body.parts.map(\.name) == ["key", "made", "last", "f1", "f2", "f3"])
+        #expect(body.parts.map(\.fileName) == [nil, nil, nil, "1", "a.pdf", "3"])
     }
 
     @Test func `a range of a file is sent, and one beyond its end is refused`() async throws {
@@ -183,5 +201,34 @@ import Testing
 
                 """)
         #expect(try await MultipartForm().prepared(boundary: MultipartBoundary("b")).preview() == "--b--\n")
+    }
+
+    @Test func `a header that may carry a credential is redacted wherever it is printed`() async throws {
+        let form: MultipartForm = [
+            .text("a", "1").header("Authorization", "Bearer s3cret").header("Content-Language", "de: at")
+                .header("X-Empty", "")
+        ]
+        let preview = try await form.prepared(boundary: MultipartBoundary("golden")).preview()
+        #expect(
+            preview == """
+                --golden
+                Content-Disposition: form-data; name="a"
+                Authorization: <redacted>
+                Content-Language: de: at
+                X-Empty: <redacted>
+
+                <1 bytes>
+                --golden--
+
+                """)
+        var dumped = "\(form.parts[0].headers) \(String(reflecting: form.parts[0].headers))"
+        dump(form.parts[0].headers, to: &dumped)
+        #expect(!dumped.contains("s3cret") && !form.curlArguments.lines.joined().contains("s3cret"))
+    }
+
+    @Test func `a preview of 100,000 parts has all of them`() async throws {
+        let form = MultipartForm((0..<100_000).map { .text("field\($0)", "\($0)") })
+        let preview = try await form.prepared().preview()
+        #expect(preview.utf8.count > 100_000 && preview.contains("name=\"field99999\"\n\n<5 bytes>"))
     }
 }

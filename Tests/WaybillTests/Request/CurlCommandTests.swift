@@ -1,5 +1,7 @@
+import HTTPTypes
 import Testing
 import Waybill
+import WaybillCore
 
 @Suite struct CurlCommandTests {
     @Test func `a form is -F and --form-string, with every secret redacted`() {
@@ -55,5 +57,62 @@ import Waybill
         #expect(
             data.curlCommand.hasPrefix(
                 "# the content is a body of 1 bytes: put a file in its place\ncurl 'http://h/k' \\\n"))
+    }
+}
+
+/// What a command must not leave out, show or let curl take for something else.
+extension CurlCommandTests {
+    private func command(_ change: (inout UploadRequest) -> Void) -> String {
+        var request = UploadRequest(.post, "https://h.example/", content: .form([.text("a", "1")]))
+        request.options = UploadOptions()
+        change(&request)
+        return request.curlCommand
+    }
+
+    @Test(
+        arguments: [
+            (.basic(user: "clerk", password: .secret("s3cret")), "  -u '<redacted>' \\\n"),
+            (.digest(user: "clerk", password: .secret("s3cret")), "  --digest -u '<redacted>' \\\n"),
+            (.bearer(.secret("s3cret")), "  -H 'Authorization: <redacted>' \\\n"),
+            (.basic(user: "a:b", password: .secret("s3cret")), "  -H 'Authorization: <redacted>' \\\n"),
+        ] as [(Authentication, String)])
+    func `a curl command does not hide that there are credentials`(authentication: Authentication, line: String) {
+        let command = command { $0.options?.authentication = authentication }
+        #expect(command.contains(line) && !command.contains("s3cret") && !command.contains("clerk"), "\(command)")
+    }
+
+    @Test func `a digest of the transport and a refresher are credentials, too`() {
+        let credential = DigestCredential(user: "u", password: .secret("p"))
+        let digest = command { $0.options?.transfer.digest = credential }
+        #expect(digest.contains("--digest -u '<redacted>'"))
+        let refresher = BearerRefresher { BearerToken(.secret("s3cret")) }
+        let refreshing = command { $0.options?.authentication = .refreshing(refresher) }
+        #expect(refreshing.contains("-H 'Authorization: <redacted>'"))
+    }
+
+    @Test func `a credential in a header of a part is redacted like one of the request`() {
+        let form: MultipartForm = [
+            .text("a", "1").header("Authorization", "Bearer s3cret").header("Content-Language", "de")
+        ]
+        let command = form.curlCommand(to: "https://h.example/")
+        #expect(!command.contains("s3cret"))
+        #expect(command.contains("headers=\"Authorization: <redacted>\";headers=\"Content-Language: de\""))
+    }
+
+    @Test(arguments: ["https://h.example/a{b,c}", "https://h.example/a[1-3]"])
+    func `a curl command sends one request, whatever is in the URL`(url: String) {
+        let command = ([.text("a", "1")] as MultipartForm).curlCommand(to: url)
+        #expect(command.hasPrefix("curl -g '\(url)' "), "\(command)")
+    }
+
+    @Test func `an empty header field is in the curl command as curl wants it`() {
+        #expect(command { $0.headers[.accept] = "" }.contains("  -H 'Accept;' "))
+    }
+
+    @Test func `a file called - is a file for curl, too`() {
+        let form: MultipartForm = [.file("F", path: "-")]
+        #expect(form.curlCommand(to: "http://h/").contains("-F 'F=@\"./-\";"))
+        let put = UploadRequest(.put, "http://h/k", content: .file(path: "-"))
+        #expect(put.curlCommand.hasSuffix("--data-binary '@./-'"))
     }
 }

@@ -109,4 +109,11 @@ import WaybillMultipart
         let url = try #require(URL(string: "https://host.example/a?b=c"))
         #expect(UploadRequest(.post, url).url == UploadRequest(.post, "https://host.example/a?b=c").url)
     }
+
+    @Test func `a digest of the transport beside a user in the URL is refused like one of the options`() {
+        var request = UploadRequest(.post, "https://u:p@h.example/", content: .form([.text("a", "1")]))
+        request.options = UploadOptions()
+        request.options?.transfer.digest = DigestCredential(user: "clerk", password: .secret("p"))
+        #expect(throws: UploadError.self) { try RequestPlan(request, UploadSession.Configuration()) }
+    }
 }

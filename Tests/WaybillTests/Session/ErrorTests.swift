@@ -72,6 +72,20 @@ import WaybillTesting
         #expect(UploadError(preparing: CancellationError()).isCancelled)
     }
 
+    @Test func `an error names its part once`() async throws {
+        let body = try #require(await BodyError.of([.text("a", "1"), .json("s\u{200E}", [Double.nan])]))
+        for error in [
+            UploadError(preparing: body),
+            UploadError(.tooFewBytes, body.message, phase: .sending, part: body.part),
+        ] {
+            let text = "\(error)"
+            #expect(text.contains("encodingFailed: part 2 (") || text.contains("tooFewBytes: part 2 ("), "\(text)")
+            #expect(!text.contains("in part"))
+        }
+        let picture = UploadError(.notAJPEG, "part of it is no JPEG", phase: .preparing, part: "FILE")
+        #expect("\(picture)".hasPrefix("notAJPEG in part \"FILE\": part of it is no JPEG ["))
+    }
+
     @Test func `questions have answers`() {
         let timeout = UploadError(.stalled, "", phase: .sending, outcome: .incomplete(acknowledged: 1))
         #expect(timeout.isTimeout && timeout.isRetryable && !timeout.isCancelled)
@@ -96,6 +110,18 @@ import WaybillTesting
         #expect(error?.cause is DecodingError)
         #expect(error?.response?.text == "<html>")
         #expect("\(response)" == "200 OK, 6 bytes")
+    }
+}
+
+extension BodyError {
+    /// What a form can't be prepared for.
+    fileprivate static func of(_ form: MultipartForm) async -> BodyError? {
+        do {
+            _ = try await form.prepared()
+            return nil
+        } catch {
+            return error
+        }
     }
 }
 
