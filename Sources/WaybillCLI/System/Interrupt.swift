@@ -8,11 +8,11 @@ import Waybill
 ///
 /// A signal that was ignored when the process began (`nohup`, a job in the background) stays ignored.
 enum Interrupt {
-    /// The first signal that came, or `nil`.
-    static var signal: Int32? {
-        let number = unsafe firstSignal
-        return number == 0 ? nil : number
-    }
+    /// The first signal that came, or `nil`. Whoever was called back by ``onFirst(_:)`` sees it.
+    static var signal: Int32? { heard.withLock { $0 } }
+
+    // What the handler keeps is its own: another thread could not read that without a race.
+    private static let heard = Locked<Int32?>(nil)
 
     /// Holds back signals from now on, until somebody listens with ``onFirst(_:)``: what comes between the start of the
     /// work and the listening is not to end the process with half of it done. To be called once.
@@ -36,7 +36,10 @@ enum Interrupt {
             var number: UInt8 = 0
             while true {
                 let count = unsafe read(reader, &number, 1)
-                if count == 1 { return body(Int32(number)) }
+                if count == 1 {
+                    heard.withLock { $0 = Int32(number) }
+                    return body(Int32(number))
+                }
                 if count == 0 || errno != EINTR { return }
             }
         }

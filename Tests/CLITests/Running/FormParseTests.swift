@@ -80,7 +80,8 @@ import Testing
         #expect(wrong.exit == .status(2) && wrong.errorText.contains("multipart/form-data"))
     }
 
-    @Test func `a full disk leaves no file`() async throws {
+    @Test(.enabled(if: !Tool.isThreadSanitized, "the sanitizer's own memory is a file, which the limit cuts"))
+    func `a full disk leaves no file`() async throws {
         let target = folder.path("parts")
         let path = try folder.write(
             "form.bin", part("name=f; filename=x", String(repeating: "x", count: 400_000)) + "--B--\r\n")

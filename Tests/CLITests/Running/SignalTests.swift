@@ -3,9 +3,6 @@ import TestSupport
 import Testing
 import WaybillCore
 
-/// `make thread` sets the sanitizer's options; nobody else does.
-private let isThreadSanitized = unsafe getenv("TSAN_OPTIONS") != nil
-
 @Suite(.timeLimit(.minutes(2))) struct SignalTests {
     private func stalled(
         _ folder: TemporaryDirectory, _ more: [String] = []
@@ -67,7 +64,7 @@ private let isThreadSanitized = unsafe getenv("TSAN_OPTIONS") != nil
         _ = try await server.peerEnd()
     }
 
-    @Test(.enabled(if: !isThreadSanitized, "the thread sanitizer hands signals on when it sees fit"))
+    @Test(.enabled(if: !Tool.isThreadSanitized, "the thread sanitizer hands signals on when it sees fit"))
     func `a later signal ends at once what the first one could not`() async throws {
         let folder = try TemporaryDirectory()
         let pipe = folder.path("pipe")

@@ -11,6 +11,9 @@ enum Tool {
         return ProcessInfo.processInfo.environment.filter { kept.contains($0.key) }.merging(extra) { $1 }
     }
 
+    /// Whether the program was built with the thread sanitizer: `make thread` sets its options, and nobody else does.
+    static let isThreadSanitized = ProcessInfo.processInfo.environment["TSAN_OPTIONS"] != nil
+
     static func start(
         _ arguments: [String], environment extra: [String: String] = [:], input: [UInt8] = []
     ) throws -> ChildProcess {
