@@ -61,8 +61,8 @@ extension TransferScript {
         [.connect, .takeHead, .take(bytes), .fail(.connectionLost)]
     }
 
-    /// A kept-alive connection that is dead: so many bytes leave, none is acknowledged. `notSent`, or `unknown` when that
-    /// was the whole body.
+    /// A kept-alive connection that is dead: so many bytes leave, none is acknowledged: `notSent`, even if that was
+    /// the whole body.
     public static func deadConnection(afterSending bytes: Int64 = 0) -> TransferScript {
         [.connectReused, .takeUnacknowledged(bytes), .fail(.connectionLost)]
     }

@@ -7,18 +7,24 @@ enum MemorySource: String, CaseIterable {
     case formFile
     /// A file as the whole body.
     case file
+    /// A slice of a file as a part of a form: all but its first byte and its last.
+    case slice
     /// A stream that says how much it has.
     case stream
     /// A sequence that does not, sent chunked.
     case chunked
+    /// The same as a part of a form, read into a temporary file first.
+    case spilled
 
     /// What the row is called.
     var title: String {
         switch self {
         case .formFile: "file in a form"
         case .file: "file"
+        case .slice: "slice of a file in a form"
         case .stream: "stream of known length"
         case .chunked: "sequence of unknown length, chunked"
+        case .spilled: "sequence of unknown length in a form, spilled"
         }
     }
 
@@ -27,8 +33,10 @@ enum MemorySource: String, CaseIterable {
         switch self {
         case .formFile: .form(Form.make(path))
         case .file: .file(path: path)
+        case .slice: .form([.file("FILE", path: path, range: 1..<Int64(size) - 1)])
         case .stream: .stream(ZeroChunks(count: size), length: Int64(size))
         case .chunked: .stream(ZeroChunks(count: size), length: nil)
+        case .spilled: .form([.stream("FILE", ZeroChunks(count: size), length: nil, fileName: "zeros")])
         }
     }
 }

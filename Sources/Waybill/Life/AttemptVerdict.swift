@@ -26,8 +26,8 @@ struct AttemptVerdict: Sendable {
             self.response = response
             reason = Redaction.escaped("\(status.code) \(status.reasonPhrase)")
             if accepts.accepts(status) {
-                // An answer that overtakes a cancel is still the truth about the server.
-                // Of a 2xx the transport has seen to that, and a 4xx or 5xx says itself that it is none.
+                // An answer that overtakes a cancel is still the truth about the server. That a 2xx came after the whole
+                // body is the transport's to see; a 4xx or 5xx that is accepted says itself that it is no yes.
                 let isTaken = record.isBodyAcknowledged || end.evidence.isBodyComplete
                 failure = status.kind == .redirection && !isTaken ? Self.notTaken(status) : nil
                 return
