@@ -32,7 +32,7 @@ STRICT := WAYBILL_CI=1 swift
 KERNELS := -Xcc -O2
 # A crashing test must not leave a backtrace program behind that holds our pipe open. Eight tests at a time: with all of
 # them begun at once, one that waits for an event stands in line behind every other one's work.
-TESTING := SWIFT_BACKTRACE=enable=no SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
+TESTING := Scripts/tests env SWIFT_BACKTRACE=enable=no SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 
 # Nested packages, where there are some. What tools make in them begins with a dot, so the folders named are all source.
 NESTED := $(wildcard Samples Benchmarks Fuzz)
