@@ -8,6 +8,7 @@
 #   make format     put the layout right
 #   make bench      measure against curl on this machine
 #   make bench-jpeg measure pictures against other programs; make bench-setup installs those
+#   make bench-colours  hold converted colours against littlecms
 #   make fuzz       feed the parsers and the encoder random bytes for FUZZ_SECONDS (60) each
 #   make docs       build the documentation; a broken link is an error
 #   make clean      remove everything that was built
@@ -20,7 +21,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 # Two builds side by side would wait for each other's lock or fight for memory: one thing at a time, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help setup setup-build build demo test samples-test check plain thread address lint format bench bench-setup bench-jpeg fuzz fuzz-short docs clean
+.PHONY: help setup setup-build build demo test samples-test check plain thread address lint format bench bench-setup bench-jpeg bench-colours fuzz fuzz-short docs clean
 
 FUZZ_SECONDS ?= 60
 THREAD_ROUNDS ?= 5
@@ -122,6 +123,12 @@ bench-jpeg: bench-setup ## pictures, against other programs; the table goes into
 	@swift build -c release --package-path Benchmarks --product BenchLauncher
 	@tools=$$(Scripts/bench-setup where); $$tools/bin/python Benchmarks/JPEG/bench_jpeg.py --python "$$tools/bin/python" \
 		--cache "$$(dirname "$$tools")" --rounds $(BENCH_ROUNDS) \
+		$(if $(BENCH_JPEG_CORPUS),--corpus "$(BENCH_JPEG_CORPUS)")
+
+bench-colours: bench-setup ## colours of wide-gamut pictures, against littlecms
+	$(call say,Building the benchmarks)
+	@swift build -c release --package-path Benchmarks --product JPEGErrand
+	@$$(Scripts/bench-setup where)/bin/python Benchmarks/JPEG/colours.py \
 		$(if $(BENCH_JPEG_CORPUS),--corpus "$(BENCH_JPEG_CORPUS)")
 
 fuzz: setup ## random bytes for the parsers and the encoder
