@@ -34,6 +34,8 @@ public struct UploadError: Error, Sendable {
     public var phase: UploadPhase
     /// The field name of the part that is to blame, when one is.
     public var part: String?
+    /// The name of the step of an ``UploadChain`` that failed, in a chain.
+    public var step: String?
     /// The attempt, from 1; the first one counts from the start of the upload.
     public var attempt: Int
     /// What may be believed about the server's side, over all attempts: the least certain of theirs.
@@ -109,12 +111,13 @@ extension UploadError: CustomStringConvertible, CustomDebugStringConvertible {
         return lines.joined(separator: "\n")
     }
 
-    /// ` in part "FILE"`, or nothing where no part is to blame or the message begins with its number and name.
+    /// ` in step "submit" in part "FILE"`; no part where none is to blame or the message begins with its number and name.
     package var place: String {
-        guard let part else { return "" }
+        let step = step.map { " in step \"\(Redaction.escaped($0))\"" } ?? ""
+        guard let part else { return step }
         let message = Redaction.escaped(message)
-        if message.hasPrefix("part "), message.contains(Redaction.escaped("(\(quoted(part))):")) { return "" }
-        return " in part \"\(Redaction.escaped(part))\""
+        if message.hasPrefix("part "), message.contains(Redaction.escaped("(\(quoted(part))):")) { return step }
+        return step + " in part \"\(Redaction.escaped(part))\""
     }
 
     static func name(of outcome: UploadOutcome) -> String {
