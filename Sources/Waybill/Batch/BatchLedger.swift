@@ -106,6 +106,8 @@ package struct BatchLedger: Sendable {
     /// An item has ended. Its second end is none.
     ///
     /// - Parameters:
+    ///   - index: Its place in the source.
+    ///   - ending: What it came to.
     ///   - acknowledged: Bytes of its body that arrived.
     ///   - total: The length of its body, if that was known.
     ///   - isRead: Whether a reader waits for results, so that none may be dropped.

@@ -20,7 +20,9 @@ public struct UploadChain: Sendable {
 
     /// A chain with its first step.
     ///
-    /// - Parameter name: What results and errors call the step.
+    /// - Parameters:
+    ///   - name: What results and errors call the step.
+    ///   - step: Makes its request.
     public init(_ name: String, _ step: @escaping Step) {
         steps = [(name, step)]
     }
@@ -84,7 +86,9 @@ extension UploadSession {
     ///
     /// Cancelling the surrounding task cancels the step on its way, and no further one is started.
     ///
-    /// - Parameter onStep: Called with each step's handle when it is started.
+    /// - Parameters:
+    ///   - chain: The chain.
+    ///   - onStep: Called with each step's handle when it is started.
     /// - Returns: What became of each step. Nothing is thrown: see ``UploadChainResult/get()``.
     public func run(
         _ chain: UploadChain, onStep: (@Sendable (_ name: String, _ task: UploadTask) -> Void)? = nil

@@ -14,6 +14,7 @@ extension UploadSession {
     ///   - items: The items. It may be lazy and as long as you like.
     ///   - options: What happens when one fails, and how many are on their way at once.
     ///   - request: Makes the request of an item, when it is its turn. What it throws is the failure of that item.
+    /// - Returns: The handle of all.
     public func startBatch<Items: Sequence & SendableMetatype>(
         of items: sending Items, options: UploadBatchOptions = UploadBatchOptions(),
         request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
@@ -67,7 +68,11 @@ extension UploadSession {
     /// Cancelling the surrounding task cancels the batch. The results of all are kept in memory; for very many items, read them
     /// from ``startBatch(of:options:request:)`` as they come.
     ///
-    /// - Parameter onProgress: Called with snapshots, at most about twenty a second, the last one included.
+    /// - Parameters:
+    ///   - items: The items.
+    ///   - options: What happens when one fails, and how many are on their way at once.
+    ///   - onProgress: Called with snapshots, at most about twenty a second, the last one included.
+    ///   - request: Makes the request of an item, when it is its turn. What it throws is the failure of that item.
     /// - Returns: What became of each item that was taken, in the order of the source. Nothing is thrown: look at each.
     public func uploadAll<Items: Collection & SendableMetatype>(
         _ items: sending Items, options: UploadBatchOptions = UploadBatchOptions(),
