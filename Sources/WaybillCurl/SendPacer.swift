@@ -21,6 +21,7 @@ struct SendPacer {
         _ = room(now: now)
         self.rate = Self.checked(rate)
         saved = min(saved, piece)
+        if self.rate == nil { countedAt = nil }
     }
 
     /// How many bytes may be handed over now; 0 to wait until ``due(now:)``. Never a few bytes only: a piece or nothing.
@@ -34,7 +35,7 @@ struct SendPacer {
         }
         let elapsed = max(0, (now - last).wholeMicroseconds)
         let (earned, overflow) = rate.multipliedReportingOverflow(by: elapsed)
-        let most = piece * 4
+        let most = max(piece * 4, rate / 20)
         if overflow || earned / 1_000_000 >= most - saved {
             saved = most
             countedAt = now

@@ -100,10 +100,13 @@ extension RateShares {
     private static func level(of limit: Int64, in pools: [Pool]) -> Int64 {
         var (low, high) = (Int64(0), limit)
         while low < high {
-            let middle = low + (high - low + 1) / 2
-            var held: Int64 = 0
-            for pool in pools where held <= limit { held += min(pool.held(at: middle), limit - held + 1) }
-            if held <= limit { low = middle } else { high = middle - 1 }
+            let middle = high - (high - low) / 2
+            var left: Int64? = limit
+            for pool in pools {
+                let held = pool.held(at: middle)
+                left = left.flatMap { held <= $0 ? $0 - held : nil }
+            }
+            if left != nil { low = middle } else { high = middle - 1 }
         }
         // Less than a byte for each: a rate of zero would mean none at all.
         return max(1, low)

@@ -15,7 +15,9 @@ extension UploadRun {
         if hop.keepsSecrets, let credential = credential(of: plan) { fields[.authorization] = credential.value }
         hold { $0.sent = fields }
         var options = plan.options.transfer
-        options.rateLimit = core.beginSending(self)
+        let share = core.beginSending(self)
+        // A limit that makes no sense is the transport's to refuse.
+        if options.rateLimit.map({ $0.bytes > 0 }) ?? true { options.rateLimit = share }
         options.digest = hop.keepsSecrets ? plan.options.authentication?.digest ?? options.digest : nil
         let transfer = TransferRequest(
             id: id, method: hop.method, url: hop.url, headers: fields,
