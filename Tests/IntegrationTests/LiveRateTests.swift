@@ -5,7 +5,8 @@ import Waybill
 /// Limits that change while bodies are on the wire, as the receiver sees them. Bounds are wide: a busy machine may send more
 /// slowly than it is allowed to, never much faster.
 @Suite(.timeLimit(.minutes(1))) struct LiveRateTests {
-    private let bytes = [UInt8](repeating: 7, count: 64 << 20)
+    private static let body = UploadContent.data([UInt8](repeating: 7, count: 64 << 20))
+    private var body: UploadContent { Self.body }
 
     /// What lies in buffers when a limit comes, and the pieces that a limit lets out at once.
     private static let slack = 6 << 20
@@ -27,7 +28,9 @@ import Waybill
             Behaviour.respond(200).paused(afterBodyBytes: 8 << 20, until: gate), receiveBuffer: .kibibytes(64),
             keepsBodies: false)
         let session = UploadSession()
-        let task = session.start(.data(bytes), to: server.url())
+        var options = UploadOptions(retry: .none)
+        options.transfer.limits.stall = .seconds(50)
+        let task = session.start(body, to: server.url(), options: options)
         try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 8 << 20 }
         task.limit(to: .mebibytes(1))
         let clock = ContinuousClock()
@@ -53,7 +56,7 @@ import Waybill
         let session = UploadSession(configuration: configuration)
         let clock = ContinuousClock()
         let start = clock.now
-        let tasks = (0..<2).map { _ in session.start(.data(bytes), to: server.url()) }
+        let tasks = (0..<2).map { _ in session.start(body, to: server.url()) }
         for task in tasks { _ = await acknowledged(of: task, atLeast: 1 << 20) }
         let both = (await now(tasks[0]), await now(tasks[1]))
         let allowed = (clock.now - start) / .seconds(1) * Double(2 << 20)
@@ -71,11 +74,11 @@ import Waybill
         session.group("slow").limit(to: .kibibytes(256))
         var options = UploadOptions(retry: .none)
         options.group = "slow"
-        let slow = (0..<2).map { _ in session.start(.data(bytes), to: server.url("/slow"), options: options) }
+        let slow = (0..<2).map { _ in session.start(body, to: server.url("/slow"), options: options) }
         _ = await acknowledged(of: slow[0], atLeast: 1)
         let clock = ContinuousClock()
         let start = clock.now
-        #expect(try await session.upload(.data(bytes), to: server.url("/fast")).status == .ok)
+        #expect(try await session.upload(body, to: server.url("/fast")).status == .ok)
         let sum = await now(slow[0]) + now(slow[1])
         let allowed = (clock.now - start) / .seconds(1) * Double(256 << 10)
         #expect(Double(sum) <= allowed + Double(512 << 10))
@@ -90,13 +93,13 @@ import Waybill
         options.transfer.rateLimit = .mebibytes(1)
         let clock = ContinuousClock()
         let start = clock.now
-        let task = session.start(.data(bytes), to: server.url(), options: options)
+        let task = session.start(body, to: server.url(), options: options)
         _ = await acknowledged(of: task, atLeast: 100_000)
         task.pause()
         let paused = clock.now
         // Another upload that takes a second at its rate.
         options.transfer.rateLimit = .kilobytes(400)
-        _ = try await session.upload(.data(bytes.prefix(450_000)), to: server.url(), options: options)
+        _ = try await session.upload(.data([UInt8](repeating: 8, count: 450_000)), to: server.url(), options: options)
         let stood = clock.now - paused
         let before = await now(task)
         task.resume()

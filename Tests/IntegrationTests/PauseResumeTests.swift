@@ -4,7 +4,19 @@ import Waybill
 
 /// Pauses on real sockets: what the server's program reads while an upload stands, and after it.
 @Suite(.timeLimit(.minutes(1))) struct PauseResumeTests {
-    private let bytes = (0..<(24 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 12) }
+    /// Blocks of which each begins with its number, so that one that is missing or there twice shows.
+    private static let bytes: [UInt8] = {
+        var block = (0..<4_096).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(16 << 20)
+        for number in 0..<4_096 {
+            block[0] = UInt8(truncatingIfNeeded: number)
+            block[1] = UInt8(truncatingIfNeeded: number >> 8)
+            bytes += block
+        }
+        return bytes
+    }()
+    private var bytes: [UInt8] { Self.bytes }
 
     /// More than lies between the two programs at any moment: the sender's buffer, the receiver's, and one of libcurl's.
     private static let inFlight = 8 << 20
@@ -19,7 +31,9 @@ import Waybill
         let server = try LoopbackServer(
             Behaviour.respond(200).paused(afterBodyBytes: 1 << 20, until: gate), receiveBuffer: .kibibytes(64))
         let session = UploadSession()
-        let task = session.start(.data(bytes), to: server.url("/large"))
+        var options = UploadOptions(retry: .none)
+        options.transfer.limits.stall = .seconds(50)
+        let task = session.start(.data(bytes), to: server.url("/large"), options: options)
         try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 1 << 20 }
         task.pause()
         // A whole other upload on the same engine: by then the pause has taken effect.
@@ -48,6 +62,7 @@ import Waybill
         configuration.pauseKeepsSlot = .milliseconds(400)
         configuration.slots = 1
         configuration.options.retry = .none
+        configuration.options.transfer.limits.stall = .seconds(50)
         let session = UploadSession(configuration: configuration)
         let task = session.start(.data(bytes), to: server.url("/large"))
         try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 1 << 20 }
@@ -120,6 +135,7 @@ import Waybill
         var options = UploadOptions(retry: .none)
         options.group = "thumbnails"
         options.tags = ["order 7"]
+        options.transfer.limits.stall = .seconds(50)
         let body = Array(bytes.prefix(8 << 20))
         let inside = (0..<6).map { _ in session.start(.data(body), to: server.url("/in"), options: options) }
         options.group = nil
