@@ -17,7 +17,7 @@ struct AttemptVerdict: Sendable {
     /// The complete answer, accepted or not.
     let response: TransferResponse?
     /// One sentence for the list of attempts.
-    let reason: String
+    var reason: String
 
     init(_ record: AttemptRecord, _ end: TransferEnd, accepts: StatusPolicy, cancelMessage: String?) {
         switch end.result {

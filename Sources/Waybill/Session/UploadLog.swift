@@ -12,13 +12,29 @@ struct UploadLog: Sendable {
         self.logger = logger
     }
 
-    func phase(_ snapshot: UploadSnapshot) {
-        logger?.trace(
+    /// Phase, attempt or pause have changed, or nothing that is logged.
+    func moved(from last: UploadSnapshot, to snapshot: UploadSnapshot) {
+        guard let logger else { return }
+        if snapshot.isPaused != last.isPaused, !snapshot.phase.isTerminal {
+            let attempt: Logger.Metadata = ["attempt": "\(snapshot.attempt)"]
+            if snapshot.isPaused {
+                logger.debug("upload paused", metadata: attempt)
+            } else {
+                logger.debug("upload resumed", metadata: attempt)
+            }
+        }
+        guard snapshot.phase != last.phase || snapshot.attempt != last.attempt else { return }
+        logger.trace(
             "upload moved",
             metadata: [
                 "phase": "\(snapshot.phase)", "attempt": "\(snapshot.attempt)",
                 "acknowledged": "\(snapshot.acknowledged)", "total": "\(snapshot.total.map(String.init) ?? "unknown")",
             ])
+    }
+
+    /// The attempt sends anew what a pause had stopped.
+    func restarted(_ attempt: Int) {
+        logger?.debug("upload starts anew after a pause", metadata: ["attempt": "\(attempt)"])
     }
 
     func ended(_ end: TransferEnd, attempt: Int) {
