@@ -48,6 +48,8 @@ public struct UploadError: Error, Sendable {
     public var attempts: [UploadAttempt]
     /// The redirects that were followed, in order.
     public var redirects: [UploadRedirect] = []
+    /// What the server said where its status was a yes and its body a no: ``Code/envelopeRejected``.
+    public var envelope: EnvelopeRefusal?
     /// The error underneath: a `TransferError`, `BodyError`, `JPEGError` or one of your own body.
     public var cause: (any Error)?
 
@@ -75,6 +77,7 @@ extension UploadError {
     /// Whether the same upload may be tried again later without risk: the server can't have acted on it, or said
     /// "not now". `false` for everything that the next try would meet again, such as a file that isn't there.
     public var isRetryable: Bool {
+        if envelope?.asksForRetry == true { return true }
         guard phase != .waiting, phase != .preparing, (cause as? TransferError)?.code != .bodyFailed else {
             return false
         }

@@ -228,7 +228,8 @@ extension UploadStateMachine {
     }
 
     private mutating func fail(_ failure: AttemptVerdict.Failure) -> [Action] {
-        let error = history.error(failure.code, failure.message, snapshot: snapshot, cause: failure.cause)
+        var error = history.error(failure.code, failure.message, snapshot: snapshot, cause: failure.cause)
+        error.envelope = failure.envelope
         return end(.failure(error), as: error.isCancelled ? .cancelled : .failed)
     }
 
@@ -248,7 +249,7 @@ extension UploadStateMachine {
 extension UploadStateMachine {
     /// Whether another credential may help: once, and where the credential goes at all.
     private func mayRefresh(after verdict: AttemptVerdict) -> Bool {
-        guard !hasRefreshed, let answer = verdict.response?.head, answer.status.code == 401 else { return false }
+        guard !hasRefreshed, verdict.isCredentialRefused, let answer = verdict.response?.head else { return false }
         guard rules.canRefresh || rules.answersChallenges && Self.hasStaleChallenge(answer) else { return false }
         guard let hop = route?.hop else { return isReplayable }
         return hop.keepsSecrets && (isReplayable || !hop.sendsBody)

@@ -18,6 +18,7 @@ final class SessionCore: Sendable {
     }
 
     let configuration: UploadSession.Configuration
+    let events = EventHub()
     private let isShared: Bool
     private let state: Locked<State>
 
@@ -28,6 +29,8 @@ final class SessionCore: Sendable {
             slots: configuration.slots, slotsPerHost: configuration.slotsPerHost, reach: configuration.priorityReach)
         state = Locked(State(queue: queue, retries: RetryBuckets(configuration.retryBudget), transport: transport))
     }
+
+    deinit { events.close() }
 
     /// The transport; libcurl's is made when the first upload needs it.
     var transport: any UploadTransport {
@@ -82,6 +85,7 @@ final class SessionCore: Sendable {
         } onCancel: {
             open.forEach { $0.post(.sessionClosing) }
         }
+        if !isShared { events.close() }
     }
 }
 

@@ -31,8 +31,8 @@ final class UploadRun: Sendable {
         var hop: UploadRoute.Hop?
         /// The credential that was fetched or sent last.
         var credential: Secret?
-        /// All header fields of the last attempt.
-        var sent: HTTPFields = [:]
+        /// The last attempt as the transport got it.
+        var sent: TransferRequest?
         /// The time since the first attempt began.
         var elapsed: (@Sendable () -> Duration)?
     }
@@ -44,6 +44,8 @@ final class UploadRun: Sendable {
     private let clock: any Clock<Duration>
     private let jitter: @Sendable () -> Double
     private let log: UploadLog
+    /// Where events are told.
+    let events: EventHub
     private let broadcast: ProgressBroadcast
     private let state: Locked<State>
 
@@ -53,8 +55,9 @@ final class UploadRun: Sendable {
         self.plan = plan
         clock = configuration.clock
         jitter = configuration.jitter
-        log = UploadLog(configuration.logger, id: id)
         broadcast = ProgressBroadcast(clock: configuration.clock)
+        events = core.events
+        log = UploadLog(configuration.logger, id: id, events: events, elapsed: broadcast.elapsed)
         let machine = UploadStateMachine((try? plan.get())?.rules ?? LifeRules())
         let priority = (try? plan.get())?.options.priority ?? .normal
         state = Locked(State(machine: machine, held: Held(priority: priority), core: core))
@@ -106,7 +109,7 @@ extension UploadRun {
         switch action {
         case .publish(let snapshot):
             let last = broadcast.snapshot
-            if snapshot.phase != last.phase || snapshot.attempt != last.attempt { log.phase(snapshot) }
+            if snapshot.phase != last.phase || snapshot.attempt != last.attempt { log.phase(snapshot, after: last) }
             broadcast.publish(snapshot)
         case .prepare: prepare()
         case .stopPreparing: hold { $0.preparation.take() }?.cancel()
@@ -116,10 +119,14 @@ extension UploadRun {
             post(.retryAnswered(attempt: attempt, isGranted: core?.spendRetry(host: host) ?? false))
         case .refreshCredential(let attempt): refreshCredential(attempt)
         case .stopRefreshing: hold { $0.timer.take() }?.cancel()
-        case .redirect(let hop): hold { $0.hop = hop }
+        case .redirect(let hop):
+            hold { $0.hop = hop }
+            log.redirected(to: hop.url, attempt: broadcast.snapshot.attempt)
         case .scheduleRetry(let delay, let attempt): scheduleRetry(after: delay, attempt)
         case .unscheduleRetry: hold { $0.timer.take() }?.cancel()
-        case .join: core?.join(id, host: host, priority)
+        case .join:
+            log.queued()
+            core?.join(id, host: host, priority)
         case .awaitSlot: core?.ready(id)
         case .requeue: core?.requeue(id, host: host, priority)
         case .withdraw, .releaseSlot: core?.leave(id)
@@ -143,6 +150,9 @@ extension UploadRun {
     /// The time since the first attempt began; zero before that.
     var elapsed: Duration { hold { $0.elapsed }?() ?? .zero }
 
+    /// The end, for somebody who comes to listen after it.
+    var lastEvent: UploadEvent? { state.withLock { $0.result }.map { log.end($0) } }
+
     private func hold<Value: Sendable>(_ body: (inout Held) -> Value) -> Value {
         state.withLock { body(&$0.held) }
     }
@@ -155,7 +165,7 @@ extension UploadRun {
         switch request.content.kind {
         case .empty, .notAFile: prepareNow(nil)
         case .body(let body): prepareNow(body)
-        case .form(let form): prepareLater { try await form.prepared() }
+        case .form(let form): prepareLater { [plan] in try await plan.get().composed(form).prepared() }
         case .file(let path, let type): prepareLater { try FileBody(path: path, contentType: type) }
         }
     }
@@ -210,19 +220,37 @@ extension UploadRun {
         let hop = redirected ?? plan.firstHop
         var fields = plan.headers(headers, on: hop)
         if hop.keepsSecrets, let credential = credential(of: plan) { fields[.authorization] = credential.value }
-        hold { $0.sent = fields }
+        if let cookie = plan.cookies?.field(for: hop.url) {
+            fields[.cookie] = [fields[.cookie], cookie].compactMap(\.self).joined(separator: "; ")
+        }
         var options = plan.options.transfer
         options.digest = hop.keepsSecrets ? plan.options.authentication?.digest ?? options.digest : nil
         let transfer = TransferRequest(
             id: id, method: hop.method, url: hop.url, headers: fields,
             body: hop.sendsBody ? body : nil, options: options)
-        let control = core.transport.start(transfer, sink: AttemptSink(run: self, attempt: attempt))
-        hold { $0.control = control }
+        hold { $0.sent = transfer }
+        log.started(transfer, attempt: attempt)
+        let sink = AttemptSink(run: self, attempt: attempt)
+        guard !plan.chain.isEmpty else {
+            let control = core.transport.start(transfer, sink: sink)
+            return hold { $0.control = control }
+        }
+        let intercepted = InterceptedAttempt(
+            transfer, attempt: attempt, chain: plan.chain, adapts: hop.keepsSecrets, accepts: plan.options.accepts,
+            transport: core.transport, sink: sink)
+        hold { $0.control = intercepted }
+        intercepted.start { [weak self] adapted in self?.hold { $0.sent = adapted } }
     }
 
     /// An event of the transport, on its thread.
     func transfer(_ event: TransferEvent, attempt: Int) {
-        guard case .ended(var end) = event else { return post(.transfer(event, attempt: attempt, jitter: 0)) }
+        guard case .ended(var end) = event else {
+            log.transfer(event, attempt: attempt)
+            if case .responseHead(let head) = event, let jar = (try? plan.get())?.cookies {
+                jar.keep(head.headerFields, from: hold { $0.sent }?.url ?? "")
+            }
+            return post(.transfer(event, attempt: attempt, jitter: 0))
+        }
         switch end.result {
         case .failure(var error):
             // libcurl's messages quote what they are about; a proxy's or a URL's credentials could be in them.
@@ -231,6 +259,7 @@ extension UploadRun {
         case .success(var response):
             // A server may write what it was sent into its reason phrase; "OK" is too short for a secret.
             let status = response.head.status
+            if let objection = end.objection { end.objection?.message = scrubbed(objection.message) }
             guard status.reasonPhrase.utf8.count > 2 else { break }
             response.head.status = HTTPResponse.Status(
                 code: status.code, reasonPhrase: scrubbed(status.reasonPhrase))
@@ -241,10 +270,13 @@ extension UploadRun {
     }
 
     private func scrubbed(_ text: String) -> String {
-        let proxy = (try? plan.get())?.options.transfer.proxy
-        let (headers, hop) = hold { ($0.sent, $0.hop) }
-        return [request.url, hop?.url].compactMap(\.self).reduce(text) { text, url in
-            Redaction.scrub(text, of: Redaction.secrets(url: url, proxy: proxy, headers: headers))
+        let plan = try? plan.get()
+        let (sent, hop) = hold { ($0.sent, $0.hop) }
+        let text = Redaction.scrub(text, of: plan?.options.transfer.secrets ?? [])
+        return [request.url, plan?.url, hop?.url, sent?.url].compactMap(\.self).reduce(text) { text, url in
+            Redaction.scrub(
+                text,
+                of: Redaction.secrets(url: url, proxy: plan?.options.transfer.proxy, headers: sent?.headers ?? [:]))
         }
     }
 
@@ -254,6 +286,7 @@ extension UploadRun {
     }
 
     private func scheduleRetry(after delay: Duration, _ attempt: Int) {
+        log.retrying(after: delay, attempt: attempt)
         let timer = Task { [weak self, clock] in
             do {
                 try await clock.sleep(for: delay)
@@ -320,6 +353,7 @@ extension UploadRun {
 
     private func refreshCredential(_ attempt: Int) {
         let used = hold { $0.credential }
+        log.refreshing(attempt: attempt)
         let task = Task { [weak self] in
             do throws(UploadError) {
                 try await self?.fetchCredential(rejected: used)
