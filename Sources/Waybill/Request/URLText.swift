@@ -37,10 +37,13 @@ enum URLText {
             _ = try RequestTarget(text)
             return text
         }
-        guard !authority.utf8.contains(where: { $0 <= 0x20 }) else {
+        let user = url.userInformation
+        guard !authority.utf8.dropFirst(user.map { $0.utf8.count + 1 } ?? 0).contains(0x20) else {
             throw refused("the URL's host holds a blank: look for a slash that is missing")
         }
-        if let user = url.userInformation { url.userInformation = encoded(user, as: .userInformation) }
+        // Encoded, it would hide that programs disagree about the host.
+        guard !authority.utf8.contains(UInt8(ascii: "\\")) else { throw refused("the URL's host holds a backslash") }
+        if let user { url.userInformation = encoded(user, as: .userInformation) }
         url.path = encoded(url.path, as: .path)
         url.query = url.query.map { encoded($0, as: .query) }
         url.fragment = nil

@@ -162,7 +162,7 @@ import WaybillTesting
             [
                 .judging("slow") { _ in
                     entered.update { $0 += 1 }
-                    await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+                    unsafe await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
                     return .accepted
                 }
             ], [.answering(.ok, body: "x")]
@@ -189,7 +189,7 @@ import WaybillTesting
             [
                 .judging("slow") { _ in
                     entered.update { $0 += 1 }
-                    await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+                    unsafe await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
                     return .accepted
                 }
             ], [.answering(.ok, body: "x")])

@@ -34,6 +34,6 @@ struct Hanging: UploadInterceptor {
 
     func adapt(_ request: inout OutgoingRequest) async throws {
         entered.update { $0 += 1 }
-        await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        unsafe await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
     }
 }

@@ -64,7 +64,7 @@ import WaybillTesting
         #expect(jar.field(for: "https://h.example/a/") == "b=1")
     }
 
-    @Test(arguments: ["", "=x", "novalue", "a=b\u{1}", "; Path=/", " =1", "a=" + String(repeating: "x", count: 4_100)])
+    @Test(arguments: ["", "=x", "novalue", "; Path=/", " =1", "a=" + String(repeating: "x", count: 4_100)])
     func `what is no cookie is ignored`(line: String) {
         #expect(jar([line]).count == 0)
     }
