@@ -71,6 +71,7 @@ final class CurlTransfer: @unchecked Sendable {
         if isAskingForChallenge { handle.set(CURLOPT_HTTPHEADER, askingHeaders) }
         do {
             lists = try handle.set(request.options.curlOptions)
+            handle.keepFromReuse(request)
         } catch {
             closeBody()
             throw error

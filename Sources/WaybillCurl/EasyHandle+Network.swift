@@ -55,6 +55,15 @@ extension EasyHandle {
         set(peer.passphrase, client.passphrase?.value ?? "")
     }
 
+    /// Of a request without TLS to a proxy with TLS, libcurl 7.88 keeps the connection and gives it to the next one without
+    /// comparing what is asked of the proxy's certificate. So such a connection serves one request.
+    func keepFromReuse(_ request: TransferRequest) {
+        guard let proxy = request.options.proxy, proxy.lowercased().hasPrefix("https:"),
+            !request.url.lowercased().hasPrefix("https:")
+        else { return }
+        set(CURLOPT_FORBID_REUSE, true)
+    }
+
     /// What the peer of a message is called by its number.
     static func httpVersionName(_ number: Int) -> String? {
         switch number {

@@ -23,12 +23,12 @@ package final class SocketFront: Sendable {
                     proxy_http_version 1.1;
                     proxy_request_buffering off;
                     proxy_buffering off;
-                    proxy_set_header Host $http_host;
                     server {
                         listen 127.0.0.1:\(port);
                         listen [::1]:\(port) ipv6only=on;
                         listen unix:\(folder.path("socket"));
                         location / {
+                            proxy_set_header Host $http_host;
                             proxy_set_header X-Way $server_addr;
                             proxy_pass http://127.0.0.1:\(target);
                         }

@@ -12,8 +12,7 @@ import Waybill
     private struct OpenSSLFailure: Error { let text: String }
 
     private static func openssl(_ arguments: [String], _ input: [UInt8]) async throws -> [UInt8] {
-        let folder = try TemporaryDirectory()
-        let run = try await ChildProcess.run("openssl", arguments + ["-in", try folder.write("in", input)])
+        let run = try await ChildProcess.run("openssl", arguments, input: input)
         guard run.exit == .status(0) else { throw OpenSSLFailure(text: run.errorText) }
         return run.output
     }

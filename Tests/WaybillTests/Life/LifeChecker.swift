@@ -56,7 +56,8 @@ struct LifeChecker {
                 let status = response.head.status
                 // Who sends elsewhere before the end of the body has not said yes to it.
                 isSuccess =
-                    rules.accepts.accepts(status) && (floor.isCurrentWhole || !(300..<400).contains(status.code))
+                    rules.accepts.accepts(status) && end.objection == nil
+                    && (floor.isCurrentWhole || !(300..<400).contains(status.code))
             }
         default: break
         }
@@ -253,7 +254,13 @@ struct CertaintyFloor {
             anythingArrived = anythingArrived || end.evidence.requestAcknowledged || end.evidence.sawResponseHead
             isCurrentWhole = isCurrentWhole || end.evidence.isBodyComplete
             switch end.result {
-            case .success(let response): answered(response.head.status)
+            case .success(let response):
+                answered(response.head.status)
+                switch end.objection?.kind {
+                case .rejected, .credentialExpired, .retry: wasRefused = true
+                case .unreadable, .cancelled: worstClaim = 3
+                case nil: break
+                }
             case .failure(let error):
                 worstClaim = max(worstClaim, error.outcome.uncertainty)
                 if error.outcome == .unknown { mayBeStored = true }
