@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
+#include <locale.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,15 +15,26 @@
 static pthread_once_t global_once = PTHREAD_ONCE_INIT;
 static CURLcode global_result;
 
-static void init_global(void) { global_result = curl_global_init(CURL_GLOBAL_DEFAULT); }
+static locale_t utf8_locale;
+
+static void init_global(void) {
+    global_result = curl_global_init(CURL_GLOBAL_DEFAULT);
+    utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+}
 
 CURLcode wb_global_init(void) {
     pthread_once(&global_once, init_global);
     return global_result;
 }
 
+int wb_has_idn(void) {
+    wb_global_init();
+    return utf8_locale != (locale_t)0 && (curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_IDN) != 0;
+}
+
 void wb_prepare_thread(const char *name) {
     pthread_setname_np(pthread_self(), name);
+    if (utf8_locale != (locale_t)0) uselocale(utf8_locale);
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGPIPE);
@@ -43,6 +55,11 @@ CURLcode wb_setopt_string(CURL *handle, CURLoption option, const char *value) {
 
 CURLcode wb_setopt_pointer(CURL *handle, CURLoption option, void *value) {
     return curl_easy_setopt(handle, option, value);
+}
+
+CURLcode wb_setopt_blob(CURL *handle, CURLoption option, const void *bytes, size_t count) {
+    struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+    return curl_easy_setopt(handle, option, &blob);
 }
 
 CURLcode wb_setopt_slist(CURL *handle, CURLoption option, struct curl_slist *value) {

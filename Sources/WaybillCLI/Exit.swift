@@ -67,7 +67,7 @@ extension Exit {
         let usage = [
             "invalidURL", "invalidRequest", "invalidContentType", "invalidHeader", "invalidFieldName",
             "invalidFileName",
-            "emptyFieldName", "headerTooLarge", "invalidOptions", "invalidBoundary",
+            "emptyFieldName", "headerTooLarge", "invalidOptions", "invalidBoundary", "tlsSettingsUnusable",
         ]
         let source = [
             "fileNotFound", "notARegularFile", "fileNotReadable", "readFailed", "preparationFailed", "notAJPEG",

@@ -19,7 +19,10 @@ extension TransferOptions: CustomReflectable {
             self,
             children: [
                 "limits": limits, "rateLimit": rateLimit as Any, "httpVersion": httpVersion,
-                "expectContinue": expectContinue, "tls": tls, "proxy": shown as Any, "resolve": resolve,
+                "expectContinue": expectContinue, "tls": tls, "proxy": shown as Any,
+                "proxyCredential": proxyCredential as Any, "proxyExceptions": proxyExceptions, "proxyTLS": proxyTLS,
+                "resolve": resolve, "addressFamily": addressFamily, "unixSocket": unixSocket as Any,
+                "curlOptions": curlOptions,
             ],
             displayStyle: .struct)
     }

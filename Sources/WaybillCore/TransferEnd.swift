@@ -8,6 +8,8 @@ public struct TransferEnd: Sendable {
     public var evidence: TransferEvidence
     /// Where the time went.
     public var metrics: TransferMetrics
+    /// What was found wrong with a response whose status is accepted. A transport leaves it alone.
+    package var objection: ResponseObjection?
 
     /// Describes an end.
     public init(
@@ -82,6 +84,14 @@ public struct TransferMetrics: Sendable, Hashable {
     public var total: Duration = .zero
     /// The connection, when there was one.
     public var connection: TransferConnection?
+    /// Bytes of the request that were written, its head and framing included; of the rounds of Digest, the last one's body.
+    public var requestBytes: Int64 = 0
+    /// Bytes of the answer that were read, heads included, as they came over the wire.
+    public var responseBytes: Int64 = 0
+    /// How many connections had to be made: 0 on one that was kept alive.
+    public var connectionsMade = 0
+    /// The version that was spoken, as in `HTTP/2`; `nil` before there was an answer.
+    public var httpVersion: String?
 
     /// All zero.
     public init() {}

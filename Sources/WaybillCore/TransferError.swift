@@ -71,6 +71,10 @@ extension TransferError.Code {
     public static let tlsFailed = Self("tlsFailed")
     /// The peer's certificate is not trusted. Never retried.
     public static let certificateNotTrusted = Self("certificateNotTrusted")
+    /// A certificate, a key or an authority of the options can't be used. Never retried.
+    public static let tlsSettingsUnusable = Self("tlsSettingsUnusable")
+    /// The proxy refused, or could not reach the server; what it said is in the message.
+    public static let proxyFailed = Self("proxyFailed")
     /// The body could not be read to its end; see ``TransferError/cause``.
     public static let bodyFailed = Self("bodyFailed")
     /// The body would have to be sent again, and this transport never does that by itself.

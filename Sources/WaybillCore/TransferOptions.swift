@@ -12,13 +12,38 @@ public struct TransferOptions: Sendable, Hashable {
     public var tls = TLSOptions()
     /// The user and password of HTTP Digest, or `nil` for none. The body's length must be known.
     public var digest: DigestCredential?
-    /// The proxy's URL, or `nil` for none. The environment's proxies are never used unasked.
+    /// The proxy's URL, or `nil` for none: `http`, `https`, `socks4`, `socks4a`, `socks5`, and `socks5h`, which looks names
+    /// up itself. The environment's proxies are never used unasked.
     public var proxy: String?
-    /// Addresses to use in place of a name look-up, as `host:port:address` (`CURLOPT_RESOLVE`).
+    /// The user and password that the proxy wants (Basic, or RFC 1929 with SOCKS 5), unless they stand in its URL.
+    public var proxyCredential: ProxyCredential?
+    /// Hosts that are spoken to without the proxy: names, with all names that end in them (`example.com`), addresses, and
+    /// ranges of addresses (`10.0.0.0/8`); `*` for all.
+    public var proxyExceptions: [String] = []
+    /// What is asked of TLS with an `https` proxy; what is asked of the server's is ``tls``.
+    public var proxyTLS = TLSOptions()
+    /// Addresses to use in place of a name look-up, as `host:port:address`, for this upload alone. Other uploads of the
+    /// session never see them.
     public var resolve: [String] = []
+    /// Which addresses of a name are used.
+    public var addressFamily = AddressFamily.any
+    /// The path of a Unix socket to connect to in place of the URL's host, which still goes into `Host`. At most 107 bytes.
+    public var unixSocket: String?
+    /// Other options of libcurl, for what has no property here.
+    public var curlOptions: [CurlOption] = []
 
     /// The defaults.
     public init() {}
+
+    /// Which addresses of a name are used.
+    public enum AddressFamily: Sendable, Hashable {
+        /// Both; the faster one wins (RFC 8305).
+        case any
+        /// IPv4 only.
+        case ipv4
+        /// IPv6 only.
+        case ipv6
+    }
 
     /// A version of HTTP.
     public enum HTTPVersion: Sendable, Hashable {
@@ -42,6 +67,18 @@ public struct TransferOptions: Sendable, Hashable {
     public struct TLSOptions: Sendable, Hashable {
         /// A PEM file with the authorities to trust in place of the system's.
         public var certificateAuthorities: String?
+        /// The same as the text of such a file, for programs that bring it along. Not beside a file.
+        public var certificateAuthoritiesPEM: String?
+        /// What we show to a server that wants to know who we are.
+        public var clientCertificate: ClientCertificate?
+        /// The hashes of public keys of which the server's has to be one, as `sha256//` and 44 characters of Base64 (RFC
+        /// 7469 section 2.4, without the quotes). Empty to take any. This comes on top of what is verified otherwise.
+        ///
+        /// ```sh
+        /// openssl x509 -in server.pem -pubkey -noout | openssl pkey -pubin -outform der |
+        ///     openssl dgst -sha256 -binary | base64
+        /// ```
+        public var pinnedKeys: [String] = []
         /// Accepts any certificate. Whoever sits between you and the server reads and changes everything: for a
         /// laboratory only. Each use is logged as a warning.
         public var insecureSkipVerification = false

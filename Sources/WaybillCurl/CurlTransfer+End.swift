@@ -19,7 +19,8 @@ extension CurlTransfer {
         let sent = max(progress.sent, mostSent)
         let evidence = TransferEvidence(
             announced: request.body?.length, sent: sent, acknowledged: progress.acknowledged,
-            requestAcknowledged: assembler.head != nil || (probe?.sample()?.acknowledged ?? 0) > 0,
+            // Where nobody can look into the socket, what left has to count as arrived.
+            requestAcknowledged: assembler.head != nil || (probe?.sample()?.acknowledged ?? UInt64(max(0, sent))) > 0,
             isBodyComplete: isHandedOver(sent), sawResponseHead: assembler.head != nil,
             isConnectionReused: connection?.isReused == true && probe != nil)
         let result = result(code: code, evidence: evidence, isAcknowledged: isAcknowledged)
@@ -63,6 +64,13 @@ extension CurlTransfer {
             return failure(own.code, own.message, evidence: evidence, curl: code, cause: own.cause)
         }
         guard code == CURLE_OK else {
+            // A proxy's answer to CONNECT; libcurl ends with a code that could mean anything.
+            let tunnel = connection == nil ? easy?.long(CURLINFO_HTTP_CONNECTCODE) ?? 0 : 0
+            if tunnel >= 300 {
+                return failure(
+                    .proxyFailed, "The proxy answered \(tunnel) and opened no way to the server.", evidence: evidence,
+                    curl: code)
+            }
             let meaning = OutcomeTable.meaning(
                 of: code ?? CURLE_OK, isConnected: connection != nil, sawResponseHead: evidence.sawResponseHead)
             return failure(meaning.code, meaning.message, evidence: evidence, curl: code)
@@ -105,6 +113,10 @@ extension CurlTransfer {
         metrics.firstByte = easy!.microseconds(CURLINFO_STARTTRANSFER_TIME_T)
         metrics.total = easy!.microseconds(CURLINFO_TOTAL_TIME_T)
         metrics.connection = connection
+        metrics.requestBytes = Int64(easy!.long(CURLINFO_REQUEST_SIZE)) + easy!.offset(CURLINFO_SIZE_UPLOAD_T)
+        metrics.responseBytes = Int64(easy!.long(CURLINFO_HEADER_SIZE)) + easy!.offset(CURLINFO_SIZE_DOWNLOAD_T)
+        metrics.connectionsMade = easy!.long(CURLINFO_NUM_CONNECTS)
+        metrics.httpVersion = EasyHandle.httpVersionName(easy!.long(CURLINFO_HTTP_VERSION))
         return metrics
     }
 }

@@ -18,6 +18,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// Those of the request that asks for a challenge.
     private var askingHeaders = StringList()
     private var resolve = StringList()
+    private var lists: [OwnedList] = []
     private(set) weak var engine: CurlEngine?
 
     private(set) var feed: BodyFeed?
@@ -72,6 +73,13 @@ final class CurlTransfer: @unchecked Sendable {
         handle.reset()
         handle.configure(for: request, headers: headers, resolve: resolve)
         if isAskingForChallenge { handle.set(CURLOPT_HTTPHEADER, askingHeaders) }
+        do {
+            lists = try handle.set(request.options.curlOptions)
+            handle.keepFromReuse(request)
+        } catch {
+            closeBody()
+            throw error
+        }
         handle.setCallbacks(transfer: self, engine: engine)
         if let (option, code) = handle.refusal {
             closeBody()
@@ -118,7 +126,8 @@ final class CurlTransfer: @unchecked Sendable {
         }
         let isReused = easy!.long(CURLINFO_NUM_CONNECTS) == 0
         let connection = TransferConnection(
-            isReused: isReused, peerAddress: ends.peerAddress, peerPort: Int(ends.peerPort))
+            isReused: isReused, peerAddress: request.options.unixSocket ?? ends.peerAddress,
+            peerPort: Int(ends.peerPort))
         let isFirst = self.connection == nil
         self.connection = connection
         // A connection of HTTP/2 is shared; what the kernel counts there is not this transfer's.

@@ -16,13 +16,14 @@ extension EasyHandle {
         // Without it, libcurl waits for a resolver's thread when a transfer is removed, and the whole engine with it.
         set(CURLOPT_QUICK_EXIT, true)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
-        set(CURLOPT_PROXY, request.options.proxy ?? "")
-        set(CURLOPT_NOPROXY, "")
         set(CURLOPT_HTTPHEADER, headers)
         if unsafe resolve.first != nil { set(CURLOPT_CONNECT_TO, resolve) }
         if let digest = request.options.digest { configureDigest(digest) }
         configureMethod(request)
-        configureTLS(request.options)
+        configureNetwork(request.options)
+        set(
+            CURLOPT_HTTP_VERSION,
+            request.options.httpVersion == .http1 ? wb_http_version_1_1 : wb_http_version_2_tls)
         configureLimits(request)
     }
 
@@ -56,16 +57,6 @@ extension EasyHandle {
         set(CURLOPT_HTTPAUTH, wb_auth_digest)
         set(CURLOPT_USERNAME, digest.user)
         set(CURLOPT_PASSWORD, digest.password.value)
-    }
-
-    private func configureTLS(_ options: TransferOptions) {
-        set(CURLOPT_HTTP_VERSION, options.httpVersion == .http1 ? wb_http_version_1_1 : wb_http_version_2_tls)
-        set(CURLOPT_SSLVERSION, wb_sslversion_tls_1_2)
-        if let authorities = options.tls.certificateAuthorities { set(CURLOPT_CAINFO, authorities) }
-        if options.tls.insecureSkipVerification {
-            set(CURLOPT_SSL_VERIFYPEER, 0)
-            set(CURLOPT_SSL_VERIFYHOST, 0)
-        }
     }
 
     private func configureLimits(_ request: TransferRequest) {

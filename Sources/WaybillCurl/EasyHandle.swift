@@ -53,6 +53,14 @@ import CWaybillCurl
         note(option, unsafe wb_setopt_slist(raw, option, list.first))
     }
 
+    /// The bytes are copied.
+    func set(_ option: CURLoption, blob bytes: [UInt8]) {
+        unsafe bytes.withUnsafeBytes { buffer in
+            guard let start = buffer.baseAddress else { return }
+            note(option, unsafe wb_setopt_blob(raw, option, start, buffer.count))
+        }
+    }
+
     func note(_ option: CURLoption, _ code: CURLcode) {
         if code != CURLE_OK, refusal == nil { refusal = (option, code) }
     }

@@ -45,11 +45,25 @@ enum OutcomeTable {
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED:
             (.tlsFailed, "TLS could not be agreed on. The server must speak TLS 1.2 or later.")
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS,
-            CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CRL_BADFILE:
+            CURLE_SSL_CRL_BADFILE:
             (
                 .certificateNotTrusted,
                 "The server's certificate is not trusted. Set tls.certificateAuthorities for a private one."
             )
+        case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+            (
+                .certificateNotTrusted,
+                "The server's public key is none of tls.pinnedKeys. Somebody else may have answered."
+            )
+        case CURLE_SSL_CACERT_BADFILE:
+            (.tlsSettingsUnusable, "The authorities to trust can't be read. tls.certificateAuthorities takes PEM.")
+        case CURLE_SSL_CERTPROBLEM:
+            (
+                .tlsSettingsUnusable,
+                "tls.clientCertificate can't be used. Check its format, its key and the passphrase, and that they belong together."
+            )
+        case CURLE_PROXY:
+            (.proxyFailed, "The proxy refused, or could not reach the server.")
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR:
             sawResponseHead
                 ? (.responseIncomplete, "The connection broke in the middle of the answer.")

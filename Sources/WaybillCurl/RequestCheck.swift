@@ -14,6 +14,7 @@ enum RequestCheck {
                 throw refused("The header field \(field.name.canonicalName) belongs to the transport. Leave it out.")
             }
         }
+        try NetworkCheck.check(request.options, origin: origin)
         for entry in request.options.resolve where StringList.parts(of: entry) == nil {
             throw refused("\"\(entry)\" is no host:port:address. Write, say, example.com:443:127.0.0.1.")
         }
@@ -56,6 +57,12 @@ enum RequestCheck {
                 outcome: .notSent)
         }
         let host = unsafe part(CURLUPART_HOST, of: url) ?? ""
+        guard host.utf8.allSatisfy({ $0 < 0x80 }) || wb_has_idn() != 0 else {
+            throw TransferError(
+                .invalidURL,
+                "The host's name is not ASCII, and this libcurl can't look up such names. Write it as xn--….",
+                outcome: .notSent)
+        }
         let port = unsafe part(CURLUPART_PORT, of: url, flags: UInt32(CURLU_DEFAULT_PORT)) ?? ""
         return "\(scheme)://\(host.lowercased()):\(port)"
     }

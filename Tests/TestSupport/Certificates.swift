@@ -28,6 +28,32 @@ package final class Certificates: Sendable {
     /// The PEM file of its key.
     package func key(_ leaf: Leaf) -> String { folder.path("\(leaf.rawValue).key") }
 
+    /// The PEM file of a certificate that shows a client of ours to a server, of the authority.
+    package var clientCertificate: String { folder.path("client.pem") }
+    /// Its key in a PEM file.
+    package var clientKey: String { folder.path("client.key") }
+    /// Its key in a PEM file, encrypted with ``passphrase``.
+    package var lockedClientKey: String { folder.path("client.locked.key") }
+    /// Both in a PKCS#12 file, encrypted with ``passphrase``.
+    package var clientStore: String { folder.path("client.p12") }
+    /// What they are encrypted with.
+    package static let passphrase = "pa55-phrase"
+
+    /// The hash of a certificate's public key, as a pin.
+    package func pin(of leaf: Leaf) async throws -> String {
+        let run = try await ChildProcess.run(
+            "sh",
+            [
+                "-ec",
+                """
+                openssl x509 -in "$1" -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary |
+                    base64
+                """, "sh", certificate(leaf),
+            ])
+        guard run.exit == .status(0) else { throw HelperFailure(message: "openssl failed: \(run.errorText)") }
+        return "sha256//" + run.text.filter { !$0.isWhitespace }
+    }
+
     /// Those of this program; made when nobody has them.
     package static var shared: Certificates {
         get async throws { try await mint.certificates() }
@@ -72,6 +98,12 @@ package final class Certificates: Sendable {
             openssl x509 -req -in "$name.csr" -CA $authority.pem -CAkey $authority.key -CAcreateserial \
                 -extfile "$name.ext" -out "$name.pem" "$@"
         }
+        openssl req -new $new -keyout client.key -out client.csr -subj /CN=client
+        printf 'extendedKeyUsage=clientAuth\\n' >client.ext
+        openssl x509 -req -in client.csr -CA authority.pem -CAkey authority.key -CAcreateserial -extfile client.ext \
+            -out client.pem -days 2
+        openssl pkey -in client.key -aes-256-cbc -passout pass:\(passphrase) -out client.locked.key
+        openssl pkcs12 -export -in client.pem -inkey client.key -passout pass:\(passphrase) -out client.p12
         here=DNS:localhost,IP:127.0.0.1
         sign valid authority $here -days 2
         sign wrongName authority DNS:elsewhere.invalid -days 2

@@ -30,6 +30,9 @@ package final class ForwardProxy: Sendable {
         "http://\(user.map { "\($0):\(password)@" } ?? "")127.0.0.1:\(process.port)"
     }
 
+    /// The port that it listens on.
+    package var port: Int { process.port }
+
     /// Ends it at once; open connections are reset.
     package func kill() { process.kill() }
 }

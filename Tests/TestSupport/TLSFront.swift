@@ -28,17 +28,27 @@ package final class TLSFront: Sendable {
     ///
     /// - Parameters:
     ///   - server: Where the plain text goes.
+    ///   - wantsClient: Whether a client has to show a certificate of the authority.
     ///   - leaf: The certificate that it shows.
     ///   - version: What it speaks.
     ///   - buffer: The size that its sockets' buffers are asked to have; the kernel doubles it for its own books.
     /// - Throws: ``HelperFailure`` when it does not come up.
-    package init(
+    package convenience init(
         to server: LoopbackServer, showing leaf: Certificates.Leaf = .valid, speaking version: Version = .modern,
-        buffer: ByteCount = .kibibytes(16)
+        wantsClient: Bool = false, buffer: ByteCount = .kibibytes(16)
+    ) async throws {
+        try await self.init(
+            toPort: server.port, showing: leaf, speaking: version, wantsClient: wantsClient, buffer: buffer)
+    }
+
+    /// Starts it in front of any server, or proxy, on 127.0.0.1.
+    package init(
+        toPort target: Int, showing leaf: Certificates.Leaf = .valid, speaking version: Version = .modern,
+        wantsClient: Bool = false, buffer: ByteCount = .kibibytes(16)
     ) async throws {
         let certificates = try await Certificates.shared
         self.certificates = certificates
-        let target = server.port
+        let client = wantsClient ? "verifyChain = yes\nCAfile = \(certificates.authority)" : ""
         let versions =
             switch version {
             case .modern: "sslVersionMin = TLSv1.2"
@@ -63,6 +73,7 @@ package final class TLSFront: Sendable {
                 reset = yes
                 TIMEOUTclose = 1
                 \(versions)
+                \(client)
 
                 """
             return [try folder.write("stunnel.conf", settings)]

@@ -15,13 +15,19 @@
 // Initialises libcurl once per process. Returns CURLE_OK or why not.
 CURLcode wb_global_init(void);
 
-// Names the calling thread and keeps SIGPIPE from it: OpenSSL writes to sockets that the peer has closed.
+// Whether host names that are not ASCII can be looked up.
+int wb_has_idn(void);
+
+// Names the calling thread, keeps SIGPIPE from it (OpenSSL writes to sockets that the peer has closed), and has it read
+// texts as UTF-8: libcurl turns a host's name into ASCII by the locale of the thread, and programs in Swift set none.
 void wb_prepare_thread(const char *name);
 
 CURLcode wb_setopt_long(CURL *handle, CURLoption option, long value);
 CURLcode wb_setopt_off(CURL *handle, CURLoption option, curl_off_t value);
 CURLcode wb_setopt_string(CURL *handle, CURLoption option, const char *_Nullable value);
 CURLcode wb_setopt_pointer(CURL *handle, CURLoption option, void *_Nullable value);
+// Copies the bytes.
+CURLcode wb_setopt_blob(CURL *handle, CURLoption option, const void *bytes, size_t count);
 CURLcode wb_setopt_slist(CURL *handle, CURLoption option, struct curl_slist *_Nullable value);
 
 typedef size_t (*wb_data_callback)(char *buffer, size_t size, size_t count, void *_Nullable context);
@@ -65,6 +71,12 @@ static const long wb_auth_digest = (long)CURLAUTH_DIGEST;
 static const long wb_sslversion_tls_1_2 = CURL_SSLVERSION_TLSv1_2;
 static const long wb_http_version_1_1 = CURL_HTTP_VERSION_1_1;
 static const long wb_http_version_2_tls = CURL_HTTP_VERSION_2TLS;
+static const long wb_ipresolve_any = CURL_IPRESOLVE_WHATEVER;
+static const long wb_ipresolve_v4 = CURL_IPRESOLVE_V4;
+static const long wb_ipresolve_v6 = CURL_IPRESOLVE_V6;
+static const long wb_http_1_0 = CURL_HTTP_VERSION_1_0;
+static const long wb_http_1_1 = CURL_HTTP_VERSION_1_1;
+static const long wb_http_2 = CURL_HTTP_VERSION_2_0;
 static const CURLversion wb_version_now = CURLVERSION_NOW;
 
 #pragma clang assume_nonnull end

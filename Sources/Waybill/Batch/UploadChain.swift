@@ -74,7 +74,7 @@ public struct UploadChainResult: Sendable {
 
     /// The answers, in order.
     ///
-    /// - Throws: The error of the step that failed; its ``UploadError/step`` is the step's name.
+    /// - Throws: The error of the step that failed; its message begins with the step's name.
     public func get() throws(UploadError) -> [UploadResponse] {
         if let failure { throw failure.error }
         return responses
@@ -105,7 +105,7 @@ extension UploadSession {
                 done.steps[index].result = .success(try await task.response)
             } catch {
                 var error = error
-                error.step = step.name
+                error.message = "step \"\(step.name)\": " + error.message
                 done.steps[index].result = .failure(error)
                 return done
             }

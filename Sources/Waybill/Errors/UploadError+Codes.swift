@@ -16,6 +16,14 @@ extension UploadError.Code {
     public static let tooManyRedirects = Self("tooManyRedirects")
     /// No fresh credential could be had; the cause is the error of the ``CredentialRefresher``.
     public static let credentialRefreshFailed = Self("credentialRefreshFailed")
+    /// The status was a yes, and the body says no: ``UploadError/envelope`` has code and message.
+    public static let envelopeRejected = Self("envelopeRejected")
+    /// An ``UploadInterceptor`` failed; the message has its name, the cause is its error.
+    public static let interceptorFailed = Self("interceptorFailed")
+    /// An ``UploadInterceptor`` took longer than ``UploadSession/Configuration/interceptorLimit``.
+    public static let interceptorTimedOut = Self("interceptorTimedOut")
+    /// The body said "not now". Only between an attempt and the policy that decides about the next.
+    static let envelopeAskedForRetry = Self("envelopeAskedForRetry")
     /// The session was closed before the upload was started.
     public static let sessionClosed = Self("sessionClosed")
     /// The answer was accepted, but it is not the JSON that was asked for.
@@ -55,6 +63,10 @@ extension UploadError.Code {
     public static let tlsFailed = Self("tlsFailed")
     /// The peer's certificate is not trusted.
     public static let certificateNotTrusted = Self("certificateNotTrusted")
+    /// A certificate, a key or an authority of the options can't be used.
+    public static let tlsSettingsUnusable = Self("tlsSettingsUnusable")
+    /// The proxy refused, or could not reach the server.
+    public static let proxyFailed = Self("proxyFailed")
     /// The body could not be read to its end.
     public static let bodyFailed = Self("bodyFailed")
     /// The body would have had to be sent again within one attempt.

@@ -34,8 +34,6 @@ public struct UploadError: Error, Sendable {
     public var phase: UploadPhase
     /// The field name of the part that is to blame, when one is.
     public var part: String?
-    /// The name of the step of an ``UploadChain`` that failed, in a chain.
-    public var step: String?
     /// The attempt, from 1; the first one counts from the start of the upload.
     public var attempt: Int
     /// What may be believed about the server's side, over all attempts: the least certain of theirs.
@@ -50,6 +48,8 @@ public struct UploadError: Error, Sendable {
     public var attempts: [UploadAttempt]
     /// The redirects that were followed, in order.
     public var redirects: [UploadRedirect] = []
+    /// What the server said where its status was a yes and its body a no: ``Code/envelopeRejected``.
+    public var envelope: EnvelopeRefusal?
     /// The error underneath: a `TransferError`, `BodyError`, `JPEGError` or one of your own body.
     public var cause: (any Error)?
 
@@ -77,6 +77,7 @@ extension UploadError {
     /// Whether the same upload may be tried again later without risk: the server can't have acted on it, or said
     /// "not now". `false` for everything that the next try would meet again, such as a file that isn't there.
     public var isRetryable: Bool {
+        if envelope?.asksForRetry == true { return true }
         guard phase != .waiting, phase != .preparing, (cause as? TransferError)?.code != .bodyFailed else {
             return false
         }
@@ -111,13 +112,12 @@ extension UploadError: CustomStringConvertible, CustomDebugStringConvertible {
         return lines.joined(separator: "\n")
     }
 
-    /// ` in step "submit" in part "FILE"`; no part where none is to blame or the message begins with its number and name.
+    /// ` in part "FILE"`, or nothing where no part is to blame or the message begins with its number and name.
     package var place: String {
-        let step = step.map { " in step \"\(Redaction.escaped($0))\"" } ?? ""
-        guard let part else { return step }
+        guard let part else { return "" }
         let message = Redaction.escaped(message)
-        if message.hasPrefix("part "), message.contains(Redaction.escaped("(\(quoted(part))):")) { return step }
-        return step + " in part \"\(Redaction.escaped(part))\""
+        if message.hasPrefix("part "), message.contains(Redaction.escaped("(\(quoted(part))):")) { return "" }
+        return " in part \"\(Redaction.escaped(part))\""
     }
 
     static func name(of outcome: UploadOutcome) -> String {

@@ -47,12 +47,7 @@ public struct UploadResponse: Sendable {
         do {
             return try decoder.decode(type, from: Data(body))
         } catch {
-            throw UploadError(
-                .decodingFailed,
-                "the server answered \(status.code), but its answer of \(body.count) bytes is not the JSON of \(type): "
-                    + "look at `response` before you send the upload again",
-                phase: .succeeded, attempt: max(1, attempts.count), outcome: .unknown, response: self,
-                attempts: attempts, cause: error)
+            throw decodingFailure("is not the JSON of \(type)", cause: error)
         }
     }
 }

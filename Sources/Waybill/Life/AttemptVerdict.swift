@@ -10,6 +10,8 @@ struct AttemptVerdict: Sendable {
         var message: String
         var outcome: UploadOutcome
         var cause: (any Error)?
+        /// What the body of an accepted status said.
+        var envelope: EnvelopeRefusal?
     }
 
     /// `nil` for an accepted answer.
@@ -18,18 +20,24 @@ struct AttemptVerdict: Sendable {
     let response: TransferResponse?
     /// One sentence for the list of attempts.
     var reason: String
+    /// Whether the server refused the credential: by the status 401, or by the envelope.
+    private(set) var isCredentialRefused = false
 
     init(_ record: AttemptRecord, _ end: TransferEnd, accepts: StatusPolicy, cancelMessage: String?) {
         switch end.result {
         case .success(let response):
             let status = response.head.status
             self.response = response
-            reason = Redaction.escaped("\(status.code) \(status.reasonPhrase)")
+            let words = Redaction.escaped("\(status.code) \(status.reasonPhrase)")
+            reason = words + (end.objection.map { ", but \($0.words)" } ?? "")
+            isCredentialRefused = status.code == 401 || end.objection?.kind == .credentialExpired
             if accepts.accepts(status) {
                 // An answer that overtakes a cancel is still the truth about the server. That a 2xx came after the whole
                 // body is the transport's to see; a 4xx or 5xx that is accepted says itself that it is no yes.
                 let isTaken = record.isBodyAcknowledged || end.evidence.isBodyComplete
-                failure = status.kind == .redirection && !isTaken ? Self.notTaken(status) : nil
+                failure =
+                    status.kind == .redirection && !isTaken
+                    ? Self.notTaken(status) : end.objection.map { Failure($0, status, cancelMessage: cancelMessage) }
                 return
             }
             failure = Failure(
@@ -45,6 +53,8 @@ struct AttemptVerdict: Sendable {
                 transferCode: UploadError.Code(error.code.description),
                 message: cancelMessage ?? Redaction.escaped(UploadError.message(of: error)),
                 outcome: outcome, cause: error)
+            // An interceptor's own error says more than that an attempt failed.
+            if failure?.code == .interceptorFailed { failure?.cause = error.cause }
         }
     }
 

@@ -106,7 +106,8 @@ extension UploadStateMachine {
     }
 
     mutating func fail(_ failure: AttemptVerdict.Failure) -> [Action] {
-        let error = history.error(failure.code, failure.message, snapshot: snapshot, cause: failure.cause)
+        var error = history.error(failure.code, failure.message, snapshot: snapshot, cause: failure.cause)
+        error.envelope = failure.envelope
         return end(.failure(error), as: error.isCancelled ? .cancelled : .failed)
     }
 

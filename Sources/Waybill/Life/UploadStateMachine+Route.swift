@@ -6,7 +6,7 @@ import WaybillCore
 extension UploadStateMachine {
     /// Whether another credential may help: once, and where the credential goes at all.
     func mayRefresh(after verdict: AttemptVerdict) -> Bool {
-        guard !hasRefreshed, let answer = verdict.response?.head, answer.status.code == 401 else { return false }
+        guard !hasRefreshed, verdict.isCredentialRefused, let answer = verdict.response?.head else { return false }
         guard rules.canRefresh || rules.answersChallenges && Self.hasStaleChallenge(answer) else { return false }
         guard let hop = route?.hop else { return isReplayable }
         return hop.keepsSecrets && (isReplayable || !hop.sendsBody)

@@ -21,7 +21,8 @@ final class ProgressBroadcast: Sendable {
     }
 
     private let state = Locked(State())
-    private let elapsed: @Sendable () -> Duration
+    /// The time since the upload was made.
+    let elapsed: @Sendable () -> Duration
 
     init(clock: any Clock<Duration>) {
         elapsed = Self.stopwatch(clock)

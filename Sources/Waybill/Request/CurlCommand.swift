@@ -16,12 +16,14 @@ extension UploadRequest {
     /// in lines of comment above it: a picture that is made small first, bytes that only the program has. User, password and
     /// query of the URL, ``UploadOptions/authentication``, values of header fields that may carry a credential (of parts,
     /// too), and texts marked secret are shown as `<redacted>`; other texts are shown. Of what only the session knows, its
-    /// options for example, nothing is in it.
+    /// options for example, nothing is in it: that is ``UploadSession/curlCommand(for:)``.
     ///
     /// The words are quoted for bash, ksh and zsh, and for any POSIX shell if no control characters are in them.
     public var curlCommand: String {
         var remarks: [String] = []
-        var lines = headers.map(Self.line) + credentials
+        let way = options.map { CurlNetworkWords($0.transfer) }
+        remarks += way?.remarks ?? []
+        var lines = headers.map(Self.line) + credentials + (way?.lines ?? [])
         var impliesPost = true
         switch content.kind {
         case .empty: impliesPost = false

@@ -10,18 +10,32 @@ struct RequestPlan: Sendable {
     let options: UploadOptions
     /// The value of `Authorization`, unless a refresher has it.
     let credential: Secret?
+    /// Who has a say in it.
+    let chain: InterceptorChain
+    /// The session's parts of every form.
+    let commonFields: CommonFields?
+    /// Where its cookies are.
+    let cookies: CookieJar?
     private let hasContent: Bool
 
     /// Checks everything that can be checked before the first file is opened.
     init(_ request: UploadRequest, _ configuration: UploadSession.Configuration) throws(UploadError) {
-        target = try RequestTarget(request.url)
+        url = try URLText.absolute(request.url, base: configuration.baseURL?.uploadURL)
+        target = try RequestTarget(url)
+        options = request.options ?? configuration.options
+        let omits = options.omits
+        commonFields = omits.contains(.commonFields) ? nil : configuration.commonFields
+        cookies = omits.contains(.cookies) ? nil : configuration.cookies
+        chain = InterceptorChain(
+            interceptors: (omits.contains(.interceptors) ? [] : configuration.interceptors) + request.interceptors,
+            limit: configuration.interceptorLimit, clock: configuration.clock)
         if case .notAFile(let url) = request.content.kind {
             throw Self.refused("\(Redaction.url(url)) is not a file URL: a content of kind `file` needs one")
         }
-        var headers = configuration.headers
+        var headers: HTTPFields = omits.contains(.headers) ? [:] : configuration.headers
         for field in request.headers { headers[fields: field.name] = [] }
         for field in request.headers { headers.append(field) }
-        if headers[.userAgent] == nil, let agent = configuration.userAgent {
+        if headers[.userAgent] == nil, !omits.contains(.userAgent), let agent = configuration.userAgent {
             guard HTTPField.isValidValue(agent) else {
                 throw Self.refused("the configuration's `userAgent` holds characters that no header field may have")
             }
@@ -36,16 +50,14 @@ struct RequestPlan: Sendable {
             headers[.idempotencyKey] = IdempotencyKey(random: configuration.randomBits()).fieldValue
         }
         method = request.method
-        url = request.url
         self.headers = headers
         if case .empty = request.content.kind { hasContent = false } else { hasContent = true }
-        options = request.options ?? configuration.options
         guard options.authentication == nil || headers[.authorization] == nil else {
             throw Self.refused(
                 "there is a header field Authorization beside options.authentication: one request has one credential")
         }
         let digest = options.authentication?.digest ?? options.transfer.digest
-        guard digest == nil || URLReference(request.url).userInformation == nil else {
+        guard digest == nil || URLReference(url).userInformation == nil else {
             throw Self.refused(
                 "there is a user in the URL beside options.authentication: one request has one credential")
         }
@@ -97,15 +109,24 @@ struct RequestPlan: Sendable {
                 phase: .preparing)
         }
         var headers = headers
-        if let own = headers[.contentType] {
-            guard let boundary = Self.boundaryParameter(of: type), !own.contains(boundary) else { return headers }
-            throw UploadError(
-                .invalidRequest,
-                "the header field Content-Type hides the form's boundary, without which no server can read it: "
-                    + "leave the field out", phase: .preparing)
+        guard headers[.contentType] != nil else {
+            headers[.contentType] = type
+            return headers
         }
-        headers[.contentType] = type
+        if let complaint = Self.complaint(about: headers, of: type) {
+            throw UploadError(.invalidRequest, complaint, phase: .preparing)
+        }
         return headers
+    }
+
+    /// What is wrong with a content type of somebody's own beside that of the body.
+    static func complaint(about headers: HTTPFields, of type: String) -> String? {
+        guard let boundary = boundaryParameter(of: type), headers[.contentType]?.contains(boundary) != true else {
+            return nil
+        }
+        return
+            "the header field Content-Type hides the form's boundary, without which no server can read it: leave the "
+            + "field out"
     }
 
     private static func boundaryParameter(of contentType: String) -> String? {

@@ -96,6 +96,7 @@ extension RetryPolicy {
         case .notSent: return true
         case .incomplete: return retriesIncomplete
         case .rejected:
+            if question.code == .envelopeAskedForRetry { return true }
             guard let status = question.response?.status.code else { return false }
             // To somebody who asks again with the same key, 409 says that the first request is still worked on.
             return statuses.contains(status) || status == 409 && isUncertain && question.keyWindow != nil
@@ -116,8 +117,9 @@ extension RetryPolicy {
 
     /// Failures that the next attempt would meet again, or that must not be tried around.
     static let neverRetried: Set<UploadError.Code> = [
-        .cancelled, .sessionClosed, .certificateNotTrusted, .bodyFailed, .invalidURL, .invalidRequest,
-        .responseTooLarge, .decodingFailed,
+        .cancelled, .sessionClosed, .certificateNotTrusted, .tlsSettingsUnusable, .bodyFailed, .invalidURL,
+        .invalidRequest,
+        .responseTooLarge, .decodingFailed, .interceptorFailed, .interceptorTimedOut, .envelopeRejected,
     ]
 
     /// What `Retry-After` asks for (RFC 9110 section 10.2.3). A date is read against the answer's `Date`; without one it

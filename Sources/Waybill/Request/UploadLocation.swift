@@ -2,10 +2,11 @@ public import struct FoundationEssentials.URL
 
 /// Something that names the place an upload goes to: a `String` or a `URL`.
 ///
-/// The text must be an absolute `http` or `https` URL. It is checked when the upload starts; a bad one gives an
-/// ``UploadError`` with the code ``UploadError/Code/invalidURL`` before anything is opened or sent.
+/// The text must be an absolute `http` or `https` URL, or relative to ``UploadSession/Configuration/baseURL``. Blanks,
+/// characters other than ASCII and a stray `%` are percent-encoded when the upload starts, and once only: `%20` stays. A
+/// bad one gives an ``UploadError`` with the code ``UploadError/Code/invalidURL`` before anything is opened or sent.
 public protocol UploadLocation: Sendable {
-    /// The absolute URL as text.
+    /// The URL as text.
     var uploadURL: String { get }
 }
 

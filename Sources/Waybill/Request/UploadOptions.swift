@@ -26,6 +26,8 @@ public struct UploadOptions: Sendable, Hashable {
     /// Header fields that hold a credential, besides `Authorization`, `Cookie` and `Proxy-Authorization`: they are not
     /// taken along to another origin.
     public var secretFields: Set<HTTPField.Name> = []
+    /// What of the session's own the upload does without: its header fields, its common fields, its interceptors.
+    public var omits: SessionDefaults = []
 
     // Control: how the upload is found, and what it shares with others.
 

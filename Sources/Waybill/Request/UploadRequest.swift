@@ -12,7 +12,8 @@ public import HTTPTypes
 public struct UploadRequest: Sendable {
     /// The method.
     public var method: HTTPRequest.Method
-    /// The absolute URL, `http` or `https`.
+    /// The URL, `http` or `https`; it may be relative to ``UploadSession/Configuration/baseURL``. Blanks and characters
+    /// other than ASCII are percent-encoded when it is sent, what is encoded already stays.
     public var url: String
     /// Header fields, on top of the session's. `Content-Length`, `Transfer-Encoding`, `Host`, `Connection`, `Expect`
     /// and `Trailer` belong to the transport and are refused.
@@ -21,6 +22,8 @@ public struct UploadRequest: Sendable {
     public var content: UploadContent
     /// Options for this upload, or `nil` for the session's.
     public var options: UploadOptions?
+    /// Interceptors of this upload, behind those of the session.
+    public var interceptors: [any UploadInterceptor] = []
 
     /// Describes an upload.
     public init(

@@ -57,6 +57,28 @@ extension UploadSession {
         /// The value of `User-Agent`, or `nil` to send none. A header field of that name wins.
         public var userAgent: String? = "Waybill"
 
+        // What is joined with every upload; UploadOptions.omits leaves it out.
+
+        /// What relative locations are relative to, or `nil` to take absolute ones only. Without query and fragment.
+        ///
+        /// They are joined as RFC 3986 section 5.2 has it, like links of a web page: so end it with a slash.
+        ///
+        /// | base | location | goes to |
+        /// | --- | --- | --- |
+        /// | `https://h/api/` | `upload` | `https://h/api/upload` |
+        /// | `https://h/api` | `upload` | `https://h/upload` |
+        /// | `https://h/api/` | `/upload` | `https://h/upload` |
+        /// | `https://h/api/` | `https://other/x` | `https://other/x` |
+        public var baseURL: (any UploadLocation)?
+        /// Parts at the beginning of every form.
+        public var commonFields: CommonFields?
+        /// Who has a say in every upload, in this order.
+        public var interceptors: [any UploadInterceptor] = []
+        /// How long one interceptor may take for one call. 30 s by default.
+        public var interceptorLimit: Duration = .seconds(30)
+        /// Where cookies are kept, or `nil` to neither keep nor send any.
+        public var cookies: CookieJar?
+
         /// The defaults.
         public init() {}
     }

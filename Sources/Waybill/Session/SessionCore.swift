@@ -28,6 +28,7 @@ final class SessionCore: Sendable {
     }
 
     let configuration: UploadSession.Configuration
+    let events = EventHub()
     private let isShared: Bool
     let state: Locked<State>
     let rates: Locked<RateDesk>
@@ -40,6 +41,8 @@ final class SessionCore: Sendable {
         state = Locked(State(queue: queue, retries: RetryBuckets(configuration.retryBudget), transport: transport))
         rates = Locked(RateDesk(limit: configuration.rateLimit))
     }
+
+    deinit { events.close() }
 
     /// The transport; libcurl's is made when the first upload needs it.
     var transport: any UploadTransport {
@@ -142,6 +145,7 @@ final class SessionCore: Sendable {
         } onCancel: {
             open.forEach { $0.cancelForClosing() }
         }
+        if !isShared { events.close() }
     }
 }
 

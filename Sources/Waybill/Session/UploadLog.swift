@@ -1,35 +1,73 @@
 import Logging
 import WaybillCore
 
-/// What an upload writes to the log: static messages, facts as metadata, the id in every line. Nothing when the session
-/// has no logger.
+/// What an upload tells of itself: lines of the log, and events for whoever listens.
+///
+/// Lines are static messages with facts as metadata, the id in each; none when the session has no logger. Events are
+/// made only when somebody hears them.
 struct UploadLog: Sendable {
     private let logger: Logger?
+    private let id: UploadID
+    private let events: EventHub
+    private let elapsed: @Sendable () -> Duration
+    /// Why the last attempt failed, for the event of the retry.
+    private let reason = Reason()
 
-    init(_ logger: Logger?, id: UploadID) {
+    private final class Reason: Sendable {
+        let text = Locked("")
+    }
+
+    init(_ logger: Logger?, id: UploadID, events: EventHub, elapsed: @escaping @Sendable () -> Duration) {
         var logger = logger
         logger?[metadataKey: "upload"] = "\(id)"
         self.logger = logger
+        self.id = id
+        self.events = events
+        self.elapsed = elapsed
+    }
+
+    private func tell(_ attempt: Int, _ kind: () -> UploadEvent.Kind) {
+        events.tell(id) { UploadEvent(id: id, attempt: attempt, elapsed: elapsed(), kind: kind()) }
     }
 
     /// Phase, attempt or pause have changed, or nothing that is logged.
     func moved(from last: UploadSnapshot, to snapshot: UploadSnapshot) {
-        guard let logger else { return }
         if snapshot.isPaused != last.isPaused, !snapshot.phase.isTerminal {
             let attempt: Logger.Metadata = ["attempt": "\(snapshot.attempt)"]
             if snapshot.isPaused {
-                logger.debug("upload paused", metadata: attempt)
+                logger?.debug("upload paused", metadata: attempt)
             } else {
-                logger.debug("upload resumed", metadata: attempt)
+                logger?.debug("upload resumed", metadata: attempt)
             }
         }
         guard snapshot.phase != last.phase || snapshot.attempt != last.attempt else { return }
-        logger.trace(
+        logger?.trace(
             "upload moved",
             metadata: [
                 "phase": "\(snapshot.phase)", "attempt": "\(snapshot.attempt)",
                 "acknowledged": "\(snapshot.acknowledged)", "total": "\(snapshot.total.map(String.init) ?? "unknown")",
             ])
+        switch snapshot.phase {
+        case .preparing where last.phase != .preparing: tell(snapshot.attempt) { .preparing }
+        case .queued: tell(snapshot.attempt) { .queued }
+        default: break
+        }
+    }
+
+    func queued() {
+        tell(1) { .queued }
+    }
+
+    func started(_ request: TransferRequest, attempt: Int) {
+        tell(attempt) { .attemptStarted(request.method) }
+    }
+
+    func transfer(_ event: TransferEvent, attempt: Int) {
+        switch event {
+        case .connected(let connection): tell(attempt) { .connected(connection) }
+        case .responseHead(let head): tell(attempt) { .responseHead(head.status) }
+        case .progress, .bodyAcknowledged, .ended: break
+        }
     }
 
     /// The attempt sends anew what a pause had stopped.
@@ -38,6 +76,10 @@ struct UploadLog: Sendable {
     }
 
     func ended(_ end: TransferEnd, attempt: Int) {
+        if events.isHeard(id) {
+            tell(attempt) { .attemptEnded(UploadEvent.AttemptEnd(end)) }
+            reason.text.withLock { $0 = Self.reason(of: end) }
+        }
         guard let logger else { return }
         var metadata: Logger.Metadata = [
             "attempt": "\(attempt)", "sent": "\(end.evidence.sent)", "acknowledged": "\(end.evidence.acknowledged)",
@@ -46,7 +88,20 @@ struct UploadLog: Sendable {
         case .success(let response): metadata["status"] = "\(response.head.status.code)"
         case .failure(let error): metadata["error"] = "\(Redaction.escaped(error.description))"
         }
+        if let objection = end.objection { metadata["error"] = "\(Redaction.escaped(objection.words))" }
         logger.debug("attempt ended", metadata: metadata)
+    }
+
+    func redirected(to url: String, attempt: Int) {
+        tell(attempt) { .redirected(to: Redaction.url(url)) }
+    }
+
+    func refreshing(attempt: Int) {
+        tell(attempt) { .refreshingCredential }
+    }
+
+    func retrying(after delay: Duration, attempt: Int) {
+        tell(attempt) { .retrying(after: delay, reason: reason.text.withLock { $0 }) }
     }
 
     func finished(_ result: Result<UploadResponse, UploadError>) {
@@ -56,5 +111,47 @@ struct UploadLog: Sendable {
         case .failure(let error):
             logger?.debug("upload ended in an error", metadata: ["error": "\(error)"])
         }
+        events.tell(id) { end(result) }
+        events.end(id)
+    }
+
+    /// The event of an end.
+    func end(_ result: Result<UploadResponse, UploadError>) -> UploadEvent {
+        let end: UploadEvent.UploadEnd
+        let attempt: Int
+        switch result {
+        case .success(let response):
+            attempt = max(1, response.attempts.count)
+            end = UploadEvent.UploadEnd(status: response.status, attempts: response.attempts)
+        case .failure(let error):
+            attempt = error.attempt
+            end = UploadEvent.UploadEnd(
+                status: error.response?.status, code: error.code, outcome: error.outcome, attempts: error.attempts)
+        }
+        return UploadEvent(id: id, attempt: attempt, elapsed: elapsed(), kind: .ended(end))
+    }
+
+    private static func reason(of end: TransferEnd) -> String {
+        switch end.result {
+        case .failure(let error): Redaction.escaped(error.message)
+        case .success(let response):
+            Redaction.escaped("\(response.head.status.code) \(response.head.status.reasonPhrase)")
+                + (end.objection.map { ", but \($0.words)" } ?? "")
+        }
+    }
+}
+
+extension UploadEvent.AttemptEnd {
+    init(_ end: TransferEnd) {
+        sent = end.evidence.sent
+        acknowledged = end.evidence.acknowledged
+        metrics = end.metrics
+        switch end.result {
+        case .success(let response): status = response.head.status
+        case .failure(let error):
+            status = error.status
+            code = UploadError.Code(error.code.description)
+        }
+        if let objection = end.objection { code = objection.uploadCode }
     }
 }

@@ -33,6 +33,7 @@ extension UploadRun {
 
     func refreshCredential(_ attempt: Int) {
         let used = hold { $0.credential }
+        log.refreshing(attempt: attempt)
         let task = Task { [weak self] in
             do throws(UploadError) {
                 try await self?.fetchCredential(rejected: used)

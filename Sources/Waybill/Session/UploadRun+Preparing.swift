@@ -8,7 +8,7 @@ extension UploadRun {
         switch request.content.kind {
         case .empty, .notAFile: prepareNow(nil)
         case .body(let body): prepareNow(body)
-        case .form(let form): prepareLater { try await form.prepared() }
+        case .form(let form): prepareLater { [plan] in try await plan.get().composed(form).prepared() }
         case .file(let path, let type): prepareLater { try FileBody(path: path, contentType: type) }
         }
     }

@@ -13,7 +13,9 @@ extension UploadRun {
         let hop = redirected ?? plan.firstHop
         var fields = plan.headers(headers, on: hop)
         if hop.keepsSecrets, let credential = credential(of: plan) { fields[.authorization] = credential.value }
-        hold { $0.sent = fields }
+        if let cookie = plan.cookies?.field(for: hop.url) {
+            fields[.cookie] = [fields[.cookie], cookie].compactMap(\.self).joined(separator: "; ")
+        }
         var options = plan.options.transfer
         let share = core.beginSending(self)
         // A limit that makes no sense is the transport's to refuse.
@@ -22,8 +24,18 @@ extension UploadRun {
         let transfer = TransferRequest(
             id: id, method: hop.method, url: hop.url, headers: fields,
             body: hop.sendsBody ? body : nil, options: options)
-        let control = core.transport.start(transfer, sink: AttemptSink(run: self, attempt: attempt))
-        hold { $0.control = control }
+        hold { $0.sent = transfer }
+        log.started(transfer, attempt: attempt)
+        let sink = AttemptSink(run: self, attempt: attempt)
+        guard !plan.chain.isEmpty else {
+            let control = core.transport.start(transfer, sink: sink)
+            return hold { $0.control = control }
+        }
+        let intercepted = InterceptedAttempt(
+            transfer, attempt: attempt, chain: plan.chain, adapts: hop.keepsSecrets, accepts: plan.options.accepts,
+            transport: core.transport, sink: sink)
+        hold { $0.control = intercepted }
+        intercepted.start { [weak self] adapted in self?.hold { $0.sent = adapted } }
     }
 
     /// The share of the limits that the transfer has now. The mailbox keeps the order of such words.
@@ -47,7 +59,13 @@ extension UploadRun {
 
     /// An event of the transport, on its thread.
     func transfer(_ event: TransferEvent, attempt: Int) {
-        guard case .ended(var end) = event else { return post(.transfer(event, attempt: attempt, jitter: 0)) }
+        guard case .ended(var end) = event else {
+            log.transfer(event, attempt: attempt)
+            if case .responseHead(let head) = event, let jar = (try? plan.get())?.cookies {
+                jar.keep(head.headerFields, from: hold { $0.sent }?.url ?? "")
+            }
+            return post(.transfer(event, attempt: attempt, jitter: 0))
+        }
         switch end.result {
         case .failure(var error):
             // libcurl's messages quote what they are about; a proxy's or a URL's credentials could be in them.
@@ -56,6 +74,7 @@ extension UploadRun {
         case .success(var response):
             // A server may write what it was sent into its reason phrase; "OK" is too short for a secret.
             let status = response.head.status
+            if let objection = end.objection { end.objection?.message = scrubbed(objection.message) }
             guard status.reasonPhrase.utf8.count > 2 else { break }
             response.head.status = HTTPResponse.Status(
                 code: status.code, reasonPhrase: scrubbed(status.reasonPhrase))
@@ -66,10 +85,13 @@ extension UploadRun {
     }
 
     private func scrubbed(_ text: String) -> String {
-        let proxy = (try? plan.get())?.options.transfer.proxy
-        let (headers, hop) = hold { ($0.sent, $0.hop) }
-        return [request.url, hop?.url].compactMap(\.self).reduce(text) { text, url in
-            Redaction.scrub(text, of: Redaction.secrets(url: url, proxy: proxy, headers: headers))
+        let plan = try? plan.get()
+        let (sent, hop) = hold { ($0.sent, $0.hop) }
+        let text = Redaction.scrub(text, of: plan?.options.transfer.secrets ?? [])
+        return [request.url, plan?.url, hop?.url, sent?.url].compactMap(\.self).reduce(text) { text, url in
+            Redaction.scrub(
+                text,
+                of: Redaction.secrets(url: url, proxy: plan?.options.transfer.proxy, headers: sent?.headers ?? [:]))
         }
     }
 
@@ -79,6 +101,7 @@ extension UploadRun {
     }
 
     func scheduleRetry(after delay: Duration, _ attempt: Int) {
+        log.retrying(after: delay, attempt: attempt)
         let timer = Task { [weak self, clock] in
             do {
                 try await clock.sleep(for: delay)

@@ -53,8 +53,8 @@ final class UploadRun: Sendable {
         var hop: UploadRoute.Hop?
         /// The credential that was fetched or sent last.
         var credential: Secret?
-        /// All header fields of the last attempt.
-        var sent: HTTPFields = [:]
+        /// The last attempt as the transport got it.
+        var sent: TransferRequest?
         /// The time since the first attempt began.
         var elapsed: (@Sendable () -> Duration)?
     }
@@ -68,6 +68,8 @@ final class UploadRun: Sendable {
     let clock: any Clock<Duration>
     let jitter: @Sendable () -> Double
     let log: UploadLog
+    /// Where events are told.
+    let events: EventHub
     let broadcast: ProgressBroadcast
     let state: Locked<State>
 
@@ -81,8 +83,9 @@ final class UploadRun: Sendable {
         self.plan = plan
         clock = configuration.clock
         jitter = configuration.jitter
-        log = UploadLog(configuration.logger, id: id)
         broadcast = ProgressBroadcast(clock: configuration.clock)
+        events = core.events
+        log = UploadLog(configuration.logger, id: id, events: events, elapsed: broadcast.elapsed)
         var rules = (try? plan.get())?.rules ?? LifeRules()
         rules.pauseKeepsSlot = max(.zero, configuration.pauseKeepsSlot)
         let priority = (try? plan.get())?.options.priority ?? .normal
@@ -163,10 +166,14 @@ extension UploadRun {
             post(.retryAnswered(attempt: attempt, isGranted: core?.spendRetry(host: host) ?? false))
         case .refreshCredential(let attempt): refreshCredential(attempt)
         case .stopRefreshing: hold { $0.timer.take() }?.cancel()
-        case .redirect(let hop): hold { $0.hop = hop }
+        case .redirect(let hop):
+            hold { $0.hop = hop }
+            log.redirected(to: hop.url, attempt: broadcast.snapshot.attempt)
         case .scheduleRetry(let delay, let attempt): scheduleRetry(after: delay, attempt)
         case .unscheduleRetry: hold { $0.timer.take() }?.cancel()
-        case .join(let isHeld): core?.join(self, isHeld: isHeld)
+        case .join(let isHeld):
+            log.queued()
+            core?.join(self, isHeld: isHeld)
         case .awaitSlot: core?.ready(id)
         case .requeue(let isHeld): core?.requeue(self, isHeld: isHeld)
         case .hold: core?.hold(id)
@@ -192,6 +199,9 @@ extension UploadRun {
 
     /// The time since the first attempt began; zero before that.
     var elapsed: Duration { hold { $0.elapsed }?() ?? .zero }
+
+    /// The end, for somebody who comes to listen after it.
+    var lastEvent: UploadEvent? { state.withLock { $0.result }.map { log.end($0) } }
 
     func hold<Value: Sendable>(_ body: (inout Held) -> Value) -> Value {
         state.withLock { body(&$0.held) }

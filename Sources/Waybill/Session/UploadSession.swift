@@ -36,6 +36,9 @@ public final class UploadSession: Sendable {
         self.init(core: SessionCore(configuration: configuration, transport: transport))
     }
 
+    /// What uploads use that bring no options of their own: a copy, to change and hand in with one upload.
+    public var options: UploadOptions { core.configuration.options }
+
     private init(core: SessionCore) {
         self.core = core
     }

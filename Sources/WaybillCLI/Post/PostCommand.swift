@@ -40,6 +40,7 @@ struct PostCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Form") var form: FormOptions
     @OptionGroup(title: "Request") var request: RequestOptions
+    @OptionGroup(title: "Way") var way: WayOptions
     @OptionGroup(title: "Time and rate") var limits: LimitOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 

@@ -17,6 +17,7 @@ struct PostPlan {
         var fields = PostFields()
         for text in command.request.header { try fields.add(text) }
         var options = try Self.options(command)
+        let waySecrets = try command.way.apply(to: &options.transfer)
         if let user = command.request.user {
             options.authentication = try fields.addCredentials(user, asDigest: command.request.digest)
         } else if command.request.digest {
@@ -27,7 +28,7 @@ struct PostPlan {
             try Self.method(command.request.method), command.url, headers: fields.headers,
             content: .form(MultipartForm(form.parts)), options: options)
         userAgent = fields.isAnonymous ? nil : "waybill/\(WaybillCommand.version)"
-        secrets = form.secrets + fields.secrets + (command.request.proxy.map(Self.userInformation) ?? [])
+        secrets = form.secrets + fields.secrets + waySecrets + (command.request.proxy.map(Self.userInformation) ?? [])
         partCount = form.parts.count
     }
 

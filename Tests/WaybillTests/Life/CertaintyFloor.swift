@@ -40,7 +40,13 @@ struct CertaintyFloor {
             anythingArrived = anythingArrived || end.evidence.requestAcknowledged || end.evidence.sawResponseHead
             isCurrentWhole = isCurrentWhole || end.evidence.isBodyComplete
             switch end.result {
-            case .success(let response): answered(response.head.status)
+            case .success(let response):
+                answered(response.head.status)
+                switch end.objection?.kind {
+                case .rejected, .credentialExpired, .retry: wasRefused = true
+                case .unreadable, .cancelled: worstClaim = 3
+                case nil: break
+                }
             case .failure(let error):
                 worstClaim = max(worstClaim, error.outcome.uncertainty)
                 if error.outcome == .unknown { mayBeStored = true }

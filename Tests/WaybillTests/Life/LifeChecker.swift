@@ -76,7 +76,8 @@ struct LifeChecker {
                 let status = response.head.status
                 // Who sends elsewhere before the end of the body has not said yes to it.
                 isSuccess =
-                    rules.accepts.accepts(status) && (floor.isCurrentWhole || !(300..<400).contains(status.code))
+                    rules.accepts.accepts(status) && end.objection == nil
+                    && (floor.isCurrentWhole || !(300..<400).contains(status.code))
             }
         default: break
         }

@@ -164,7 +164,14 @@ struct RandomLife {
             let name = ["a", "a", "b"].randomElement(using: &random)!
             head.headerFields[.location] = "https://\(name).example/\(Int.random(in: 0...9, using: &random))"
             let response = TransferResponse(head: head)
-            return TransferEnd(result: .success(response), evidence: evidence)
+            var end = TransferEnd(result: .success(response), evidence: evidence)
+            if head.status.kind == .successful, Int.random(in: 0..<3, using: &random) == 0 {
+                let kinds: [ResponseObjection.Kind] = [
+                    .rejected, .credentialExpired, .retry, .unreadable("interceptorFailed"), .cancelled,
+                ]
+                end.objection = ResponseObjection(kinds.randomElement(using: &random)!, message: "random")
+            }
+            return end
         }
         let codes: [TransferError.Code] = [
             .connectionLost, .cannotConnect, .stalled, .cancelled, .certificateNotTrusted, .bodyFailed,

@@ -1,0 +1,183 @@
+import HTTPTypes
+import WaybillCore
+
+/// An attempt with interceptors before and behind it: to the life of the upload it looks like any other attempt, to the
+/// transport as well.
+///
+/// While interceptors are at work, a cancel ends it at once; whatever they still come to is thrown away.
+final class InterceptedAttempt: TransferControl, TransferSink {
+    private enum Stage {
+        case adapting
+        case running
+        case reviewing(TransferEnd)
+        case over
+    }
+
+    private struct State {
+        var stage = Stage.adapting
+        var task: Task<Void, Never>?
+        var control: (any TransferControl)?
+        var isCancelled = false
+        var isPaused = false
+        var rate: ByteCount??
+    }
+
+    private let request: TransferRequest
+    private let attempt: Int
+    private let chain: InterceptorChain
+    private let adapts: Bool
+    private let accepts: StatusPolicy
+    private let transport: any UploadTransport
+    private let sink: any TransferSink
+    private let state = Locked(State())
+
+    /// - Parameters:
+    ///   - adapts: Whether the request may be changed; not so where the credentials stay behind.
+    ///   - accepts: Which answers are looked at.
+    init(
+        _ request: TransferRequest, attempt: Int, chain: InterceptorChain, adapts: Bool, accepts: StatusPolicy,
+        transport: any UploadTransport, sink: any TransferSink
+    ) {
+        self.request = request
+        self.attempt = attempt
+        self.chain = chain
+        self.adapts = adapts
+        self.accepts = accepts
+        self.transport = transport
+        self.sink = sink
+    }
+
+    /// Begins.
+    ///
+    /// - Parameter willSend: Told what the request has become, before the transport is.
+    func start(willSend: @escaping @Sendable (TransferRequest) -> Void) {
+        guard adapts else { return launch(request) }
+        work {
+            do throws(TransferError) {
+                let adapted = try await self.chain.adapted(self.request, attempt: self.attempt)
+                willSend(adapted)
+                self.launch(adapted)
+            } catch {
+                self.finish(TransferEnd(result: .failure(error), evidence: self.nothing))
+            }
+        }
+    }
+
+    /// The evidence of a request that never left.
+    private var nothing: TransferEvidence { TransferEvidence(announced: request.body?.length) }
+
+    private func work(_ body: @escaping @Sendable () async -> Void) {
+        let task = Task { await body() }
+        let isOver = state.withLock { state in
+            if case .over = state.stage { return true }
+            state.task = task
+            return false
+        }
+        if isOver { task.cancel() }
+    }
+
+    private func launch(_ request: TransferRequest) {
+        let mayStart = state.withLock { state -> Bool in
+            guard case .adapting = state.stage else { return false }
+            state.stage = .running
+            state.task = nil
+            return true
+        }
+        guard mayStart else { return }
+        let control = transport.start(request, sink: self)
+        let wishes = state.withLock { state in
+            state.control = control
+            return (state.isCancelled, state.isPaused, state.rate)
+        }
+        if wishes.0 { control.cancel() }
+        if wishes.1 { control.pause() }
+        if let rate = wishes.2 { control.limit(to: rate) }
+    }
+
+    private func finish(_ end: TransferEnd) {
+        let task = state.withLock { state -> Task<Void, Never>?? in
+            if case .over = state.stage { return nil }
+            state.stage = .over
+            state.control = nil
+            return .some(state.task.take())
+        }
+        guard let task else { return }
+        task?.cancel()
+        sink.transfer(.ended(end))
+    }
+}
+
+// MARK: - What the transport tells
+
+extension InterceptedAttempt {
+    var wantsProgress: Bool { sink.wantsProgress }
+
+    func transfer(_ event: TransferEvent) {
+        guard case .ended(let end) = event else { return sink.transfer(event) }
+        guard case .success(let answer) = end.result, accepts.accepts(answer.head.status), !chain.isEmpty else {
+            return finish(end)
+        }
+        let mayReview = state.withLock { state -> Bool in
+            guard case .running = state.stage, !state.isCancelled else { return false }
+            state.stage = .reviewing(end)
+            return true
+        }
+        guard mayReview else { return finish(Self.unreviewed(end)) }
+        work {
+            let response = UploadResponse(
+                status: answer.head.status, headers: answer.head.headerFields, body: answer.body, metrics: end.metrics)
+            let (body, objection) = await self.chain.reviewed(response)
+            var end = end
+            end.result = .success(TransferResponse(head: answer.head, body: body))
+            end.objection = objection
+            self.finish(end)
+        }
+    }
+
+    /// An answer that came, and nobody has read what it says.
+    private static func unreviewed(_ end: TransferEnd) -> TransferEnd {
+        var end = end
+        end.objection = ResponseObjection(.cancelled, message: "cancelled before the answer was looked at")
+        return end
+    }
+}
+
+// MARK: - Steering
+
+extension InterceptedAttempt {
+    func cancel() {
+        let (control, stage) = state.withLock { state in
+            state.isCancelled = true
+            return (state.control, state.stage)
+        }
+        switch stage {
+        case .over: break
+        case .running: control?.cancel()
+        case .reviewing(let end): finish(Self.unreviewed(end))
+        case .adapting:
+            let error = TransferError(.cancelled, "cancelled before it was sent", outcome: .notSent)
+            finish(TransferEnd(result: .failure(error), evidence: nothing))
+        }
+    }
+
+    func pause() {
+        state.withLock { state in
+            state.isPaused = true
+            return state.control
+        }?.pause()
+    }
+
+    func resume() {
+        state.withLock { state in
+            state.isPaused = false
+            return state.control
+        }?.resume()
+    }
+
+    func limit(to rate: ByteCount?) {
+        state.withLock { state in
+            state.rate = .some(rate)
+            return state.control
+        }?.limit(to: rate)
+    }
+}

@@ -1,0 +1,157 @@
+import HTTPTypes
+import WaybillCore
+import WaybillMultipart
+
+extension RequestPlan {
+    /// A form with the session's common fields, after the interceptors have had their say.
+    func composed(_ form: MultipartForm) async throws(UploadError) -> MultipartForm {
+        try await chain.composed(commonFields?.put(before: form) ?? form)
+    }
+}
+
+/// The interceptors of one upload in their order, each call bounded in time and its failure given a name.
+struct InterceptorChain: Sendable {
+    let interceptors: [any UploadInterceptor]
+    let limit: Duration
+    let clock: any Clock<Duration>
+
+    var isEmpty: Bool { interceptors.isEmpty }
+
+    /// The form after everybody has changed it.
+    func composed(_ form: MultipartForm) async throws(UploadError) -> MultipartForm {
+        var form = form
+        for interceptor in interceptors {
+            do {
+                form = try await TimeLimit.run(limit, clock: clock) { [form] in
+                    var copy = form
+                    try await interceptor.compose(&copy)
+                    return copy
+                }
+            } catch {
+                let failure = Self.failure(error, of: interceptor, limit)
+                throw UploadError(failure.code, failure.message, phase: .preparing, cause: failure.cause)
+            }
+        }
+        return form
+    }
+
+    /// The request after everybody has changed it.
+    ///
+    /// - Throws: The end of an attempt of which no byte was sent.
+    func adapted(_ request: TransferRequest, attempt: Int) async throws(TransferError) -> TransferRequest {
+        var request = request
+        for interceptor in interceptors {
+            let before = OutgoingRequest(request, attempt: attempt)
+            let after: OutgoingRequest
+            do {
+                after = try await TimeLimit.run(limit, clock: clock) {
+                    var copy = before
+                    try await interceptor.adapt(&copy)
+                    return copy
+                }
+            } catch {
+                let failure = Self.failure(error, of: interceptor, limit)
+                throw TransferError(
+                    TransferError.Code(failure.code.description), failure.message, outcome: .notSent,
+                    cause: failure.cause)
+            }
+            if let complaint = Self.complaint(about: after, before: before) {
+                throw TransferError(
+                    .invalidRequest, "the interceptor \"\(interceptor.name)\" \(complaint)", outcome: .notSent)
+            }
+            request.headers = after.headers
+            request.url = after.url
+        }
+        return request
+    }
+
+    /// What everybody makes of an answer: its body as it is to be read, and what is wrong with it.
+    func reviewed(_ response: UploadResponse) async -> (body: [UInt8], objection: ResponseObjection?) {
+        var response = response
+        for interceptor in interceptors.reversed() {
+            do {
+                response.body = try await TimeLimit.run(limit, clock: clock) { [response] in
+                    try await interceptor.transform(response)
+                }
+            } catch {
+                return (response.body, Self.objection(error, of: interceptor, limit))
+            }
+        }
+        for interceptor in interceptors.reversed() {
+            do {
+                let verdict = try await TimeLimit.run(limit, clock: clock) { [response] in
+                    try await interceptor.judge(response)
+                }
+                if let objection = ResponseObjection(verdict) { return (response.body, objection) }
+            } catch {
+                return (response.body, Self.objection(error, of: interceptor, limit))
+            }
+        }
+        return (response.body, nil)
+    }
+}
+
+// MARK: - What may go wrong
+
+extension InterceptorChain {
+    private struct Failure {
+        var code: UploadError.Code
+        var message: String
+        var cause: (any Error)?
+    }
+
+    private static func failure(_ error: any Error, of interceptor: any UploadInterceptor, _ limit: Duration) -> Failure
+    {
+        let name = "the interceptor \"\(Redaction.escaped(interceptor.name))\""
+        switch error {
+        case is TimeLimit.RanOut:
+            return Failure(
+                code: .interceptorTimedOut,
+                message: "\(name) did not come back within \(limit): mend it, or raise the configuration's "
+                    + "`interceptorLimit`")
+        case is CancellationError:
+            return Failure(code: .cancelled, message: "cancelled while \(name) was at work", cause: error)
+        default:
+            return Failure(
+                code: .interceptorFailed, message: "\(name) failed: the cause says what it met", cause: error)
+        }
+    }
+
+    private static func objection(
+        _ error: any Error, of interceptor: any UploadInterceptor, _ limit: Duration
+    ) -> ResponseObjection {
+        let failure = failure(error, of: interceptor, limit)
+        return ResponseObjection(
+            .unreadable(failure.code.description), message: failure.message, cause: failure.cause)
+    }
+
+    private static func complaint(about after: OutgoingRequest, before: OutgoingRequest) -> String? {
+        for field in after.headers where TransferRequest.ownedFields.contains(field.name) {
+            return "sets the header field \(field.name), which belongs to the transport: leave it out"
+        }
+        if let type = after.body?.contentType, let complaint = RequestPlan.complaint(about: after.headers, of: type) {
+            return "hides what the body is: \(complaint)"
+        }
+        return nil
+    }
+}
+
+extension ResponseObjection {
+    /// `nil` for a yes. What the server wrote is cut where it is too long for a message.
+    fileprivate init?(_ verdict: ResponseVerdict) {
+        switch verdict {
+        case .accepted: return nil
+        case .rejected(let code, let message): self.init(.rejected, code: code, message: message)
+        case .credentialExpired(let code, let message): self.init(.credentialExpired, code: code, message: message)
+        case .retry(let code, let message): self.init(.retry, code: code, message: message)
+        }
+        code = Self.bounded(code)
+        message = Self.bounded(message)
+    }
+
+    private static func bounded(_ text: String) -> String {
+        let most = 1_000
+        let kept = text.unicodeScalars.prefix(most)
+        return Redaction.escaped(String(String.UnicodeScalarView(kept)) + (kept.endIndex < text.endIndex ? "…" : ""))
+    }
+}

@@ -1,0 +1,47 @@
+import HTTPTypes
+import WaybillCore
+
+extension AttemptVerdict.Failure {
+    /// The failure of an upload whose status was a yes, and whose body is a no or can't be read.
+    init(_ objection: ResponseObjection, _ status: HTTPResponse.Status, cancelMessage: String?) {
+        let said = EnvelopeRefusal(
+            code: objection.code, message: objection.message, asksForRetry: objection.kind == .retry)
+        let isCancelled = cancelMessage != nil
+        switch objection.kind {
+        case .rejected, .credentialExpired, .retry:
+            self.init(
+                code: isCancelled ? .cancelled : .envelopeRejected,
+                transferCode: said.asksForRetry ? .envelopeAskedForRetry : .envelopeRejected,
+                message: cancelMessage ?? "the server answered \(status.code), but \(objection.words)",
+                outcome: .rejected, envelope: said)
+        case .unreadable(let name):
+            let code = UploadError.Code(name)
+            self.init(
+                code: isCancelled ? .cancelled : code, transferCode: code,
+                message: cancelMessage ?? "the server answered \(status.code), but \(objection.words)",
+                outcome: .unknown, cause: objection.cause)
+        case .cancelled:
+            self.init(
+                code: .cancelled, transferCode: .cancelled, message: cancelMessage ?? objection.message,
+                outcome: .unknown)
+        }
+    }
+}
+
+extension ResponseObjection {
+    /// The code of the error that follows from it.
+    var uploadCode: UploadError.Code {
+        switch kind {
+        case .rejected, .credentialExpired, .retry: .envelopeRejected
+        case .unreadable(let name): UploadError.Code(name)
+        case .cancelled: .cancelled
+        }
+    }
+
+    /// The rest of a sentence that begins with the status.
+    var words: String {
+        guard [.rejected, .credentialExpired, .retry].contains(kind) else { return message }
+        let said = [code.isEmpty ? "" : "code \(code)", message].filter { !$0.isEmpty }.joined(separator: ", ")
+        return "its envelope says no\(said.isEmpty ? "" : ": \(said)")"
+    }
+}

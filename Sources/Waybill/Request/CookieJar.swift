@@ -1,0 +1,175 @@
+import HTTPTypes
+import WaybillCore
+
+/// Keeps the cookies of servers in memory and gives each back to the host it came from (RFC 6265).
+///
+/// ```swift
+/// configuration.cookies = CookieJar()      // off unless you ask for it
+/// ```
+///
+/// Narrower than a browser's, so that no list of public suffixes is needed: a cookie goes to the very host that set it, and
+/// its `Domain` is not believed. `Path`, `Secure`, `Max-Age` and `Expires` are. A jar holds at most 50 cookies of a host,
+/// 3,000 in all and 4 KiB each; the oldest go first. Sessions may share one. What stays behind at a redirect to another
+/// host comes from the request; the jar's own cookies go where they belong.
+public final class CookieJar: Sendable {
+    private struct Cookie {
+        var name: String
+        var value: String
+        var path: String
+        var isSecure: Bool
+        /// On the jar's clock; `nil` for as long as the jar lives.
+        var end: Duration?
+    }
+
+    private struct State {
+        var cookies: [String: [Cookie]] = [:]
+        /// Hosts, the one that was served longest ago first.
+        var order: [String] = []
+    }
+
+    /// The most cookies of a host, the most in all, and the most bytes of one.
+    static let limits = (perHost: 50, total: 3_000, bytes: 4_096)
+
+    private let now: @Sendable () -> Duration
+    private let state = Locked(State())
+
+    /// An empty jar. What the clock measures is how long cookies with an age are kept.
+    public init(clock: any Clock<Duration> = ContinuousClock()) {
+        now = Stopwatch.start(clock)
+    }
+
+    /// How many cookies are kept at the moment.
+    public var count: Int { state.withLock { $0.cookies.values.reduce(0) { $0 + $1.count } } }
+
+    /// Throws all cookies away.
+    public func removeAll() { state.withLock { $0 = State() } }
+
+    /// The value of `Cookie` for a URL, or `nil` for none: longer paths first (section 5.4).
+    func field(for url: String) -> String? {
+        guard let place = Place(url) else { return nil }
+        let time = now()
+        let found = state.withLock { state in
+            (state.cookies[place.host] ?? []).filter {
+                ($0.end.map { $0 > time } ?? true) && (place.isSecure || !$0.isSecure) && place.isUnder($0.path)
+            }
+        }
+        // Stable: among equals, the one that was set first.
+        let sorted = found.enumerated().sorted {
+            ($1.element.path.utf8.count, $0.offset) < ($0.element.path.utf8.count, $1.offset)
+        }
+        return sorted.isEmpty ? nil : sorted.map { "\($0.element.name)=\($0.element.value)" }.joined(separator: "; ")
+    }
+
+    /// Keeps what an answer sets. What is no cookie is ignored, as browsers do.
+    func keep(_ headers: HTTPFields, from url: String) {
+        let lines = headers[values: .setCookie]
+        guard !lines.isEmpty, let place = Place(url) else { return }
+        let time = now()
+        let date = headers[.date].flatMap(HTTPDate.init)
+        for line in lines.prefix(Self.limits.perHost) {
+            guard let cookie = Self.cookie(line, place, date, time) else { continue }
+            state.withLock { Self.put(cookie, for: place.host, into: &$0, at: time) }
+        }
+    }
+
+    private static func put(_ cookie: Cookie, for host: String, into state: inout State, at time: Duration) {
+        var kept = state.cookies[host] ?? []
+        kept.removeAll { $0.end.map { $0 <= time } ?? false }
+        let place = kept.firstIndex { $0.name == cookie.name && $0.path == cookie.path }
+        let isGone = cookie.end.map { $0 <= time } ?? false
+        switch (place, isGone) {
+        case (let place?, true): kept.remove(at: place)
+        case (let place?, false): kept[place] = cookie
+        case (nil, true): break
+        case (nil, false): kept.append(cookie)
+        }
+        if kept.count > limits.perHost { kept.removeFirst() }
+        state.order.removeAll { $0 == host }
+        state.cookies[host] = kept.isEmpty ? nil : kept
+        if !kept.isEmpty { state.order.append(host) }
+        while state.cookies.values.reduce(0, { $0 + $1.count }) > limits.total, let oldest = state.order.first {
+            state.order.removeFirst()
+            state.cookies[oldest] = nil
+        }
+    }
+}
+
+// MARK: - Reading Set-Cookie
+
+extension CookieJar {
+    /// Host, path and scheme of a URL, as far as cookies are concerned.
+    private struct Place {
+        let host: String
+        let path: String
+        let isSecure: Bool
+
+        init?(_ url: String) {
+            guard let target = try? RequestTarget(url) else { return nil }
+            // Cookies don't tell ports apart (RFC 6265 section 8.5).
+            host = String(target.hostAndPort[..<target.hostAndPort.lastIndex(of: ":")!])
+            isSecure = target.isSecure
+            let path = URLReference(url).path
+            self.path = path.hasPrefix("/") ? path : "/"
+        }
+
+        /// Section 5.1.4.
+        func isUnder(_ other: String) -> Bool {
+            path == other
+                || path.hasPrefix(other) && (other.hasSuffix("/") || path.dropFirst(other.count).hasPrefix("/"))
+        }
+
+        /// The default path of section 5.1.4: up to the last slash.
+        var folder: String {
+            let slash = path.lastIndex(of: "/")!
+            return slash == path.startIndex ? "/" : String(path[..<slash])
+        }
+    }
+
+    /// Section 5.2; an age that is no number, and a date that is none, are as if they were not there.
+    private static func cookie(_ line: String, _ place: Place, _ date: HTTPDate?, _ now: Duration) -> Cookie? {
+        guard line.utf8.count <= limits.bytes, !line.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            return nil
+        }
+        let pieces = line.split(separator: ";", omittingEmptySubsequences: false).map(Self.pair)
+        guard let first = pieces.first, let value = first.value, !first.name.isEmpty else { return nil }
+        var cookie = Cookie(name: first.name, value: value, path: place.folder, isSecure: false, end: nil)
+        var age: Duration?
+        for piece in pieces.dropFirst() {
+            switch (piece.name.lowercased(), piece.value) {
+            case ("secure", _): cookie.isSecure = true
+            case ("path", let path?): cookie.path = path.hasPrefix("/") ? path : place.folder
+            case ("max-age", let text?):
+                guard let seconds = Int64(text), text.first != "+" else { continue }
+                age = .seconds(max(0, min(seconds, 400 * 86_400)))
+            case ("expires", let text?):
+                guard cookie.end == nil, let end = HTTPDate(text), let date else { continue }
+                cookie.end = now + .seconds(max(0, min(end.seconds - date.seconds, 400 * 86_400)))
+            default: continue
+            }
+        }
+        // An age goes before a date (section 5.3).
+        if let age { cookie.end = now + age }
+        return cookie.isSecure && !place.isSecure ? nil : cookie
+    }
+
+    private static func pair(_ piece: Substring) -> (name: String, value: String?) {
+        func trimmed(_ text: Substring) -> String {
+            let start = text.drop { $0 == " " || $0 == "\t" }
+            return String(
+                start[
+                    ..<(start.lastIndex { $0 != " " && $0 != "\t" }.map { start.index(after: $0) } ?? start.startIndex)]
+            )
+        }
+        guard let sign = piece.firstIndex(of: "=") else { return (trimmed(piece), nil) }
+        return (trimmed(piece[..<sign]), trimmed(piece[piece.index(after: sign)...]))
+    }
+}
+
+extension CookieJar: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// How many there are; no name, no value.
+    public var description: String { "jar of \(count) cookies" }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// The number only.
+    public var customMirror: Mirror { Mirror(self, children: ["count": count]) }
+}

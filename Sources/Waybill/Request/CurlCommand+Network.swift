@@ -1,0 +1,95 @@
+import WaybillCore
+import WaybillMultipart
+
+/// The options of curl for the way a request takes, with everything secret redacted.
+struct CurlNetworkWords {
+    private(set) var lines: [String] = []
+    /// What curl can't be told.
+    private(set) var remarks: [String] = []
+
+    init(_ options: TransferOptions) {
+        addProxy(options)
+        for entry in options.resolve { add("--resolve", entry) }
+        if let path = options.unixSocket { add("--unix-socket", path) }
+        switch options.addressFamily {
+        case .any: break
+        case .ipv4: lines.append("-4")
+        case .ipv6: lines.append("-6")
+        }
+        addTLS(options.tls, prefix: "--", name: "tls")
+        if options.proxy != nil { addTLS(options.proxyTLS, prefix: "--proxy-", name: "proxyTLS") }
+        if options.httpVersion == .http2 { lines.append("--http2") }
+        if let rate = options.rateLimit { lines.append("--limit-rate \(rate.bytes)") }
+        if !options.curlOptions.isEmpty {
+            let names = options.curlOptions.map(\.name).joined(separator: ", ")
+            remarks.append("options of libcurl that are not in this command: \(names)")
+        }
+    }
+
+    private mutating func add(_ option: String, _ value: String) {
+        lines.append("\(option) \(ShellWord.quoted(value))")
+    }
+
+    private mutating func addProxy(_ options: TransferOptions) {
+        guard let proxy = options.proxy, !proxy.isEmpty else { return }
+        add("-x", Redaction.url(proxy))
+        if options.proxyCredential != nil { add("--proxy-user", Secret.placeholder) }
+        if !options.proxyExceptions.isEmpty { add("--noproxy", options.proxyExceptions.joined(separator: ",")) }
+    }
+
+    private mutating func addTLS(_ tls: TransferOptions.TLSOptions, prefix: String, name: String) {
+        if let path = tls.certificateAuthorities { add("\(prefix)cacert", path) }
+        if tls.certificateAuthoritiesPEM != nil { stand("\(prefix)cacert", "authorities", "\(name): the authorities") }
+        if let client = tls.clientCertificate {
+            add(client.certificate, as: "\(prefix)cert", "\(name): the certificate")
+            if client.format == .pkcs12 { lines.append("\(prefix)cert-type P12") }
+            if let key = client.key { add(key, as: "\(prefix)key", "\(name): the key") }
+            if client.passphrase != nil { add("\(prefix)pass", Secret.placeholder) }
+        }
+        if !tls.pinnedKeys.isEmpty { add("\(prefix)pinnedpubkey", tls.pinnedKeys.joined(separator: ";")) }
+        if tls.insecureSkipVerification { lines.append("\(prefix)insecure") }
+    }
+
+    private mutating func add(_ source: ClientCertificate.Source, as option: String, _ what: String) {
+        switch source {
+        case .file(let path): add(option, path)
+        case .bytes: stand(option, what.hasSuffix("key") ? "key" : "certificate", what)
+        }
+    }
+
+    private mutating func stand(_ option: String, _ name: String, _ what: String) {
+        add(option, "<\(name)>")
+        remarks.append("\(what) is in memory: put a file in its place")
+    }
+}
+
+extension UploadSession {
+    /// A `curl` command that sends the same as this session would: with its base URL, its header fields, common fields and
+    /// options. See ``UploadRequest/curlCommand`` for how it is written, and for what is redacted.
+    ///
+    /// What interceptors would change, and cookies, are not in it; a line of comment says so. Common fields that are made by
+    /// a closure are made for this.
+    public func curlCommand(for request: UploadRequest) -> String {
+        let configuration = core.configuration
+        var whole = request
+        let options = request.options ?? configuration.options
+        whole.options = options
+        whole.url = (try? URLText.absolute(request.url, base: configuration.baseURL?.uploadURL)) ?? request.url
+        if !options.omits.contains(.headers) {
+            for field in configuration.headers where request.headers[field.name] == nil { whole.headers.append(field) }
+        }
+        if whole.headers[.userAgent] == nil, !options.omits.contains(.userAgent), let agent = configuration.userAgent {
+            whole.headers[.userAgent] = agent
+        }
+        if case .form(let form) = request.content.kind, !options.omits.contains(.commonFields) {
+            whole.content = .form(configuration.commonFields?.put(before: form) ?? form)
+        }
+        var missing: [String] = []
+        let names = (options.omits.contains(.interceptors) ? [] : configuration.interceptors) + request.interceptors
+        if !names.isEmpty { missing.append("interceptors: \(names.map(\.name).joined(separator: ", "))") }
+        if configuration.cookies != nil, !options.omits.contains(.cookies) { missing.append("cookies") }
+        let remark =
+            missing.isEmpty ? "" : "# not in this command: \(Redaction.escaped(missing.joined(separator: "; ")))\n"
+        return remark + whole.curlCommand
+    }
+}

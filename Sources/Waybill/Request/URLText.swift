@@ -1,0 +1,129 @@
+/// URLs as people and programs write them, made fit for the wire: percent-encoded once, and joined with a base.
+///
+/// What has to be encoded is: blanks, everything that is not ASCII (as its UTF-8 bytes), the characters that RFC 3986
+/// allows nowhere, and a `%` that begins no `%XX`. What is encoded already stays as it is, so encoding twice is encoding
+/// once. A host that is not ASCII is left to libcurl, which knows the rules of IDNA.
+enum URLText {
+    /// A part of a URL; they differ in which delimiters may stand in them.
+    enum Part {
+        case userInformation
+        case path
+        case query
+    }
+
+    /// An absolute URL, ready to be sent; its fragment is gone, for none is ever sent.
+    ///
+    /// - Parameters:
+    ///   - location: What the upload names: an absolute URL, or one relative to the base (RFC 3986 section 5.2).
+    ///   - base: The configuration's base, if there is one.
+    static func absolute(_ location: String, base: String?) throws(UploadError) -> String {
+        guard let base else { return isReady(location) ? location : try normalised(location) }
+        let foundation = URLReference(try normalised(base))
+        guard !base.utf8.contains(UInt8(ascii: "?")), !base.utf8.contains(UInt8(ascii: "#")) else {
+            throw refused(
+                "the base URL \(Redaction.url(base)) has a query or a fragment, which joining would lose: leave it out, or "
+                    + "add it to each location")
+        }
+        try check(location)
+        return try normalised(URLReference(location).resolved(against: foundation).description)
+    }
+
+    /// An absolute URL percent-encoded once.
+    static func normalised(_ text: String) throws(UploadError) -> String {
+        try check(text)
+        var url = URLReference(text)
+        guard url.scheme != nil, let authority = url.authority else {
+            // What it lacks is told better by whoever looks for the host.
+            _ = try RequestTarget(text)
+            return text
+        }
+        let user = url.userInformation
+        guard !authority.utf8.dropFirst(user.map { $0.utf8.count + 1 } ?? 0).contains(0x20) else {
+            throw refused("the URL's host holds a blank: look for a slash that is missing")
+        }
+        // Encoded, it would hide that programs disagree about the host.
+        guard !authority.utf8.contains(UInt8(ascii: "\\")) else { throw refused("the URL's host holds a backslash") }
+        if let user { url.userInformation = encoded(user, as: .userInformation) }
+        url.path = encoded(url.path, as: .path)
+        url.query = url.query.map { encoded($0, as: .query) }
+        url.fragment = nil
+        let result = url.description
+        _ = try RequestTarget(result)
+        return result
+    }
+
+    /// Whether a text is as it has to be, which most are: then nothing is taken apart.
+    private static func isReady(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 != percent && mayStand($0, in: .query) }
+    }
+
+    /// What no URL has, and what is a slip of whoever pasted it.
+    private static func check(_ text: String) throws(UploadError) {
+        guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            throw refused("the URL holds a control character: percent-encode it, or look for a line break")
+        }
+        guard text.utf8.first != 0x20, text.utf8.last != 0x20 else {
+            throw refused("the URL begins or ends with a blank: take it out, or write %20")
+        }
+    }
+
+    /// The text with everything encoded that can't stand in this part.
+    static func encoded(_ text: String, as part: Part) -> String {
+        let bytes = Array(text.utf8)
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        for (index, byte) in bytes.enumerated() {
+            let isTriplet =
+                byte == percent && index + 2 < bytes.count && isHexadecimal(bytes[index + 1])
+                && isHexadecimal(bytes[index + 2])
+            if isTriplet || byte != percent && mayStand(byte, in: part) {
+                result.append(byte)
+            } else {
+                append(byte, to: &result)
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    /// A name or a value as it stands in a query: all but the unreserved characters of RFC 3986 section 2.3 is encoded.
+    static func component(_ text: String) -> String {
+        var result: [UInt8] = []
+        for byte in text.utf8 {
+            if isAlphanumeric(byte) || "-._~".utf8.contains(byte) {
+                result.append(byte)
+            } else {
+                append(byte, to: &result)
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static func mayStand(_ byte: UInt8, in part: Part) -> Bool {
+        guard byte > 0x20, byte < 0x7F, !"\"<>\\^`{|}#".utf8.contains(byte) else { return false }
+        switch part {
+        case .userInformation: return !"/?@[]".utf8.contains(byte)
+        // Brackets are not of the grammar, but servers want them as they stand: `ids[]=1`.
+        case .path: return byte != UInt8(ascii: "?")
+        case .query: return true
+        }
+    }
+
+    private static let percent = UInt8(ascii: "%")
+
+    private static func append(_ byte: UInt8, to bytes: inout [UInt8]) {
+        let digits = Array("0123456789ABCDEF".utf8)
+        bytes += [percent, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    }
+
+    private static func isHexadecimal(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte | 0x20)
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
+    }
+
+    private static func refused(_ message: String) -> UploadError {
+        UploadError(.invalidURL, message, phase: .waiting)
+    }
+}

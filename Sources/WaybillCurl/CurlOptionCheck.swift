@@ -1,0 +1,129 @@
+import CWaybillCurl
+import WaybillCore
+
+/// Which options of libcurl a caller may set, and under which number.
+///
+/// What libcurl knows of its own options (`curl_easy_option_by_name(3)`) decides about kind and number. Refused are those
+/// on which the engine stands: one of them changed, and it would send another request than the one that was checked, or
+/// believe something that did not happen.
+enum CurlOptionCheck {
+    /// The number of the option; the kind of the value fits.
+    ///
+    /// - Throws: ``TransferError/Code/invalidRequest``.
+    static func number(of option: CurlOption) throws(TransferError) -> CURLoption {
+        guard let found = find(option.name) else {
+            throw refused(option, "is none of this libcurl (\(CurlLibrary.loaded.version)). Check the spelling.")
+        }
+        guard !owned.contains(found.name), !ownedEndings.contains(where: { found.name.hasSuffix($0) }) else {
+            throw refused(option, "belongs to the engine, or has a property of TransferOptions. Leave it out.")
+        }
+        let fits =
+            switch (option.value, found.type) {
+            case (.number, CURLOT_LONG), (.number, CURLOT_VALUES), (.large, CURLOT_OFF_T), (.text, CURLOT_STRING),
+                (.secret, CURLOT_STRING), (.list, CURLOT_SLIST), (.bytes, CURLOT_BLOB):
+                true
+            default: false
+            }
+        guard fits else { throw refused(option, "takes a value of another kind: \(kind(found.type)).") }
+        guard !texts(of: option).contains(where: { $0.utf8.contains { $0 < 0x20 || $0 == 0x7F } }) else {
+            throw refused(option, "must hold no control character.")
+        }
+        return found.id
+    }
+
+    private static func texts(of option: CurlOption) -> [String] {
+        switch option.value {
+        case .text(let text): [text]
+        case .secret(let secret): [secret.value]
+        case .list(let list): list
+        case .number, .large, .bytes: []
+        }
+    }
+
+    private static func find(_ name: String) -> (name: String, id: CURLoption, type: curl_easytype)? {
+        let entry: UnsafePointer<curl_easyoption>?
+        if name.hasPrefix("#") {
+            guard let number = UInt32(name.dropFirst()) else { return nil }
+            unsafe entry = curl_easy_option_by_id(CURLoption(rawValue: number))
+        } else {
+            let bare = name.uppercased().hasPrefix("CURLOPT_") ? String(name.dropFirst(8)) : name
+            unsafe entry = curl_easy_option_by_name(bare)
+        }
+        guard let found = unsafe entry?.pointee else { return nil }
+        // An alias has the number of the option proper; that one's name is what is looked up below.
+        let proper = unsafe curl_easy_option_by_id(found.id)?.pointee ?? found
+        return unsafe (String(cString: proper.name), found.id, found.type)
+    }
+
+    private static func kind(_ type: curl_easytype) -> String {
+        switch type {
+        case CURLOT_LONG, CURLOT_VALUES: ".number"
+        case CURLOT_OFF_T: ".large"
+        case CURLOT_STRING: ".text or .secret"
+        case CURLOT_SLIST: ".list"
+        case CURLOT_BLOB: ".bytes"
+        default: "a pointer or a callback, which can't be given"
+        }
+    }
+
+    private static func refused(_ option: CurlOption, _ message: String) -> TransferError {
+        TransferError(.invalidRequest, "The option \"\(option.name)\" of libcurl \(message)", outcome: .notSent)
+    }
+
+    private static let ownedEndings = ["_VERIFYPEER", "_VERIFYHOST", "FUNCTION", "DATA"]
+
+    private static let owned: Set<String> = Set(
+        """
+        URL PORT REQUEST_TARGET PATH_AS_IS DEFAULT_PROTOCOL PROTOCOLS PROTOCOLS_STR REDIR_PROTOCOLS REDIR_PROTOCOLS_STR
+        DISALLOW_USERNAME_IN_URL WS_OPTIONS HTTP_VERSION HTTP09_ALLOWED HTTP200ALIASES
+        FOLLOWLOCATION MAXREDIRS POSTREDIR AUTOREFERER UNRESTRICTED_AUTH TRANSFERTEXT CRLF
+        POST PUT UPLOAD HTTPGET NOBODY CUSTOMREQUEST POSTFIELDS POSTFIELDSIZE POSTFIELDSIZE_LARGE COPYPOSTFIELDS HTTPPOST
+        MIMEPOST MIME_OPTIONS INFILESIZE INFILESIZE_LARGE RESUME_FROM RESUME_FROM_LARGE RANGE UPLOAD_BUFFERSIZE
+        EXPECT_100_TIMEOUT_MS KEEP_SENDING_ON_ERROR IGNORE_CONTENT_LENGTH HTTP_TRANSFER_DECODING HTTP_CONTENT_DECODING
+        HTTPHEADER HEADEROPT HEADER SUPPRESS_CONNECT_HEADERS FAILONERROR CONNECT_ONLY
+        NOSIGNAL NOPROGRESS VERBOSE STDERR ERRORBUFFER PRIVATE SHARE QUICK_EXIT WILDCARDMATCH
+        TIMEOUT TIMEOUT_MS CONNECTTIMEOUT CONNECTTIMEOUT_MS SERVER_RESPONSE_TIMEOUT LOW_SPEED_LIMIT LOW_SPEED_TIME
+        MAX_SEND_SPEED_LARGE
+        PROXY PROXYPORT PROXYTYPE PROXYUSERPWD PROXYUSERNAME PROXYPASSWORD NOPROXY UNIX_SOCKET_PATH ABSTRACT_UNIX_SOCKET
+        RESOLVE CONNECT_TO IPRESOLVE DNS_USE_GLOBAL_CACHE
+        HTTPAUTH USERPWD USERNAME PASSWORD LOGIN_OPTIONS XOAUTH2_BEARER AWS_SIGV4 NETRC NETRC_FILE
+        COOKIE COOKIEFILE COOKIEJAR COOKIELIST COOKIESESSION ALTSVC ALTSVC_CTRL HSTS HSTS_CTRL
+        SSLVERSION CAINFO CAINFO_BLOB CAPATH PINNEDPUBLICKEY SSLCERT SSLCERT_BLOB SSLCERTTYPE SSLKEY SSLKEY_BLOB
+        SSLKEYTYPE KEYPASSWD
+        PROXY_SSLVERSION PROXY_CAINFO PROXY_CAINFO_BLOB PROXY_CAPATH PROXY_PINNEDPUBLICKEY PROXY_SSLCERT
+        PROXY_SSLCERT_BLOB PROXY_SSLCERTTYPE PROXY_SSLKEY PROXY_SSLKEY_BLOB PROXY_SSLKEYTYPE PROXY_KEYPASSWD
+        """.split { $0 == " " || $0 == "\n" }.map(String.init))
+}
+
+extension EasyHandle {
+    /// Sets options that were checked.
+    ///
+    /// - Returns: The lists that have to stay for as long as the handle is at work.
+    func set(_ options: [CurlOption]) throws(TransferError) -> [OwnedList] {
+        var lists: [OwnedList] = []
+        for option in options {
+            let number = try CurlOptionCheck.number(of: option)
+            switch option.value {
+            case .number(let value): set(number, value)
+            case .large(let value): set(number, large: value)
+            case .text(let value): set(number, value)
+            case .secret(let value): set(number, value.value)
+            case .bytes(let value): set(number, blob: value)
+            case .list(let value):
+                let list = OwnedList(value)
+                lists.append(list)
+                set(number, list.strings)
+            }
+        }
+        return lists
+    }
+}
+
+/// A list of strings that can be kept among others.
+final class OwnedList {
+    let strings: StringList
+
+    init(_ strings: [String]) {
+        self.strings = StringList(strings)
+    }
+}

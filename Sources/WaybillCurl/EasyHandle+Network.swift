@@ -1,0 +1,101 @@
+import CWaybillCurl
+import WaybillCore
+
+extension EasyHandle {
+    /// Sets the way to the server: proxy, addresses, socket.
+    func configureNetwork(_ options: TransferOptions) {
+        set(CURLOPT_PROXY, options.proxy ?? "")
+        set(CURLOPT_NOPROXY, options.proxyExceptions.joined(separator: ","))
+        if let credential = options.proxyCredential {
+            set(CURLOPT_PROXYUSERNAME, credential.user)
+            set(CURLOPT_PROXYPASSWORD, credential.password.value)
+        }
+        set(CURLOPT_IPRESOLVE, Self.addressFamily(options.addressFamily))
+        if let path = options.unixSocket { set(CURLOPT_UNIX_SOCKET_PATH, path) }
+        configureTLS(options.tls, .server)
+        configureTLS(options.proxyTLS, .proxy)
+    }
+
+    private static func addressFamily(_ family: TransferOptions.AddressFamily) -> Int {
+        switch family {
+        case .any: wb_ipresolve_any
+        case .ipv4: wb_ipresolve_v4
+        case .ipv6: wb_ipresolve_v6
+        }
+    }
+
+    private func configureTLS(_ tls: TransferOptions.TLSOptions, _ peer: TLSOptionNames) {
+        set(peer.version, wb_sslversion_tls_1_2)
+        if tls.certificateAuthorities != nil || tls.certificateAuthoritiesPEM != nil {
+            // In place of the system's: libcurl would go on to look into the system's folder, too.
+            set(peer.folder, nil as String?)
+        }
+        if let path = tls.certificateAuthorities { set(peer.authorities, path) }
+        if let text = tls.certificateAuthoritiesPEM { set(peer.authoritiesBlob, blob: Array(text.utf8)) }
+        if !tls.pinnedKeys.isEmpty { set(peer.pin, tls.pinnedKeys.joined(separator: ";")) }
+        if tls.insecureSkipVerification {
+            set(peer.verifyPeer, 0)
+            set(peer.verifyHost, 0)
+        }
+        guard let client = tls.clientCertificate else { return }
+        let format = client.format == .pem ? "PEM" : "P12"
+        set(peer.certificateType, format)
+        switch client.certificate {
+        case .file(let path): set(peer.certificate, path)
+        case .bytes(let bytes): set(peer.certificateBlob, blob: bytes)
+        }
+        if client.format == .pem {
+            set(peer.keyType, format)
+            switch client.key ?? client.certificate {
+            case .file(let path): set(peer.key, path)
+            case .bytes(let bytes): set(peer.keyBlob, blob: bytes)
+            }
+        }
+        // Without one, OpenSSL would ask at the terminal, and the engine's thread with it.
+        set(peer.passphrase, client.passphrase?.value ?? "")
+    }
+
+    /// Of a request without TLS to a proxy with TLS, libcurl 7.88 keeps the connection and gives it to the next one without
+    /// comparing what is asked of the proxy's certificate. So such a connection serves one request.
+    func keepFromReuse(_ request: TransferRequest) {
+        guard let proxy = request.options.proxy, proxy.lowercased().hasPrefix("https:"),
+            !request.url.lowercased().hasPrefix("https:")
+        else { return }
+        set(CURLOPT_FORBID_REUSE, true)
+    }
+
+    /// What the peer of a message is called by its number.
+    static func httpVersionName(_ number: Int) -> String? {
+        switch number {
+        case wb_http_1_0: "HTTP/1.0"
+        case wb_http_1_1: "HTTP/1.1"
+        case wb_http_2: "HTTP/2"
+        default: nil
+        }
+    }
+}
+
+/// libcurl has each option for TLS twice: for the server, and for a proxy that speaks TLS.
+private struct TLSOptionNames {
+    var version, folder, authorities, authoritiesBlob, pin, verifyPeer, verifyHost: CURLoption
+    var certificate, certificateBlob, certificateType, key, keyBlob, keyType, passphrase: CURLoption
+
+    static var server: TLSOptionNames {
+        TLSOptionNames(
+            version: CURLOPT_SSLVERSION, folder: CURLOPT_CAPATH, authorities: CURLOPT_CAINFO,
+            authoritiesBlob: CURLOPT_CAINFO_BLOB, pin: CURLOPT_PINNEDPUBLICKEY, verifyPeer: CURLOPT_SSL_VERIFYPEER,
+            verifyHost: CURLOPT_SSL_VERIFYHOST, certificate: CURLOPT_SSLCERT, certificateBlob: CURLOPT_SSLCERT_BLOB,
+            certificateType: CURLOPT_SSLCERTTYPE, key: CURLOPT_SSLKEY, keyBlob: CURLOPT_SSLKEY_BLOB,
+            keyType: CURLOPT_SSLKEYTYPE, passphrase: CURLOPT_KEYPASSWD)
+    }
+
+    static var proxy: TLSOptionNames {
+        TLSOptionNames(
+            version: CURLOPT_PROXY_SSLVERSION, folder: CURLOPT_PROXY_CAPATH, authorities: CURLOPT_PROXY_CAINFO,
+            authoritiesBlob: CURLOPT_PROXY_CAINFO_BLOB, pin: CURLOPT_PROXY_PINNEDPUBLICKEY,
+            verifyPeer: CURLOPT_PROXY_SSL_VERIFYPEER, verifyHost: CURLOPT_PROXY_SSL_VERIFYHOST,
+            certificate: CURLOPT_PROXY_SSLCERT, certificateBlob: CURLOPT_PROXY_SSLCERT_BLOB,
+            certificateType: CURLOPT_PROXY_SSLCERTTYPE, key: CURLOPT_PROXY_SSLKEY, keyBlob: CURLOPT_PROXY_SSLKEY_BLOB,
+            keyType: CURLOPT_PROXY_SSLKEYTYPE, passphrase: CURLOPT_PROXY_KEYPASSWD)
+    }
+}

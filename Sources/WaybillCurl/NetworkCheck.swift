@@ -1,0 +1,164 @@
+import CWaybillCurl
+import Glibc
+import WaybillCore
+
+/// What of the options for proxies, TLS and sockets is refused before anything is connected.
+///
+/// Files are looked at, not read: libcurl reads them when a connection needs them.
+enum NetworkCheck {
+    /// - Parameter origin: Who is spoken to, as ``RequestCheck`` gives it.
+    /// - Throws: ``TransferError/Code/invalidRequest`` or ``TransferError/Code/invalidURL``, outcome `notSent`.
+    static func check(_ options: TransferOptions, origin: String) throws(TransferError) {
+        try checkProxy(options, origin: origin)
+        try check(options.tls, "tls")
+        try check(options.proxyTLS, "proxyTLS")
+        if let path = options.unixSocket {
+            guard !path.isEmpty, path.utf8.count <= 107, !path.utf8.contains(0) else {
+                throw refused("The path of a Unix socket has 1 to 107 bytes and no NUL (unix(7)).")
+            }
+            guard options.proxy == nil else { throw refused("unixSocket and proxy can't both be used. Take one out.") }
+        }
+        for option in options.curlOptions { _ = try CurlOptionCheck.number(of: option) }
+    }
+
+    // MARK: - Proxies
+
+    private static let schemes: Set<String> = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+
+    private static func checkProxy(_ options: TransferOptions, origin: String) throws(TransferError) {
+        guard let proxy = options.proxy, !proxy.isEmpty else {
+            guard options.proxyCredential == nil else {
+                throw refused("There is a proxyCredential and no proxy. Set proxy, too.")
+            }
+            return
+        }
+        guard let url = ParsedURL(proxy, flags: UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_DEFAULT_SCHEME)) else {
+            throw refused("The proxy's URL can't be used. Write scheme://host:port.")
+        }
+        let scheme = proxy.contains("://") ? url.scheme : "http"
+        guard schemes.contains(scheme) else {
+            throw refused(
+                "The proxy's scheme \"\(scheme)\" is not known. Give http, https, socks4, socks4a, socks5 or socks5h.")
+        }
+        if scheme == "https", unsafe curl_version_info(wb_version_now).pointee.features & CURL_VERSION_HTTPS_PROXY == 0
+        {
+            throw refused("This libcurl speaks no TLS with proxies. Give an http proxy, or another libcurl.")
+        }
+        // libcurl's own default for proxies, where the scheme has none.
+        let port = url.port.isEmpty ? (scheme == "https" ? "443" : "1080") : url.port
+        guard !origin.hasSuffix("://\(url.host):\(port)") else {
+            throw refused("The proxy is the very host and port that the upload goes to, and would ask itself for ever.")
+        }
+        if let credential = options.proxyCredential {
+            guard url.user.isEmpty, url.password.isEmpty else {
+                throw refused("The proxy's URL has a user beside proxyCredential. Take one out.")
+            }
+            let isHTTP = scheme.hasPrefix("http")
+            guard isPlain(credential.user), isPlain(credential.password.value), !credential.user.isEmpty,
+                !isHTTP || !credential.user.contains(":")
+            else {
+                throw refused(
+                    "The proxy's user and password must hold no control character, and the user no colon for HTTP.")
+            }
+        }
+        for entry in options.proxyExceptions {
+            guard !entry.isEmpty, entry.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ",") }) else {
+                throw refused("A proxy exception is one host, address or range, without commas and blanks.")
+            }
+        }
+    }
+
+    // MARK: - TLS
+
+    private static func check(_ tls: TransferOptions.TLSOptions, _ name: String) throws(TransferError) {
+        if let path = tls.certificateAuthorities { try checkFile(path, "\(name).certificateAuthorities") }
+        if let text = tls.certificateAuthoritiesPEM {
+            guard tls.certificateAuthorities == nil else {
+                throw refused("\(name) has authorities in a file and in memory. Take one out.")
+            }
+            guard text.contains("-----BEGIN CERTIFICATE-----") else {
+                throw refused("\(name).certificateAuthoritiesPEM has no line -----BEGIN CERTIFICATE-----.")
+            }
+        }
+        for pin in tls.pinnedKeys where !isPin(pin) {
+            throw refused(
+                "\(name).pinnedKeys: \"\(pin)\" is not sha256// and the 44 characters of a hash in Base64.")
+        }
+        guard let client = tls.clientCertificate else { return }
+        try check(client.certificate, client.format, "\(name).clientCertificate")
+        if let key = client.key {
+            guard client.format == .pem else {
+                throw refused("\(name).clientCertificate: a PKCS#12 store has its key inside. Leave the key out.")
+            }
+            try check(key, .pem, "\(name).clientCertificate.key")
+        }
+        guard client.passphrase?.value.utf8.contains(0) != true else {
+            throw refused("\(name).clientCertificate: the passphrase must hold no NUL.")
+        }
+    }
+
+    private static func check(
+        _ source: ClientCertificate.Source, _ format: ClientCertificate.Format, _ name: String
+    ) throws(TransferError) {
+        switch source {
+        case .file(let path): try checkFile(path, name)
+        case .bytes(let bytes):
+            let marker = Array("-----BEGIN ".utf8)
+            guard !bytes.isEmpty, format != .pem || bytes.firstRange(of: marker) != nil else {
+                throw refused("\(name): \(bytes.count) bytes that are no PEM; it has a line -----BEGIN …-----.")
+            }
+        }
+    }
+
+    private static func checkFile(_ path: String, _ name: String) throws(TransferError) {
+        var status = stat()
+        guard !path.isEmpty, !path.utf8.contains(0), unsafe stat(path, &status) == 0, unsafe access(path, R_OK) == 0,
+            status.st_mode & S_IFMT != S_IFDIR
+        else { throw refused("\(name): the file \"\(path)\" can't be read. Check the path and its permissions.") }
+    }
+
+    private static func isPin(_ text: String) -> Bool {
+        guard text.hasPrefix("sha256//") else { return false }
+        let digits = Array(text.utf8.dropFirst(8))
+        guard digits.count == 44, digits.last == UInt8(ascii: "=") else { return false }
+        return digits.dropLast().allSatisfy {
+            (0x30...0x39).contains($0) || (0x61...0x7A).contains($0 | 0x20) || "+/".utf8.contains($0)
+        }
+    }
+
+    private static func isPlain(_ text: String) -> Bool { !text.utf8.contains { $0 < 0x20 || $0 == 0x7F } }
+
+    private static func refused(_ message: String) -> TransferError {
+        TransferError(.invalidRequest, message, outcome: .notSent)
+    }
+}
+
+/// A URL as libcurl's own parser takes it apart (`curl_url_set(3)`).
+struct ParsedURL {
+    let scheme: String
+    /// In lower case.
+    let host: String
+    /// Empty where it says none and the scheme has no default.
+    let port: String
+    let user: String
+    let password: String
+
+    init?(_ text: String, flags: UInt32) {
+        guard !text.utf8.contains(0), let url = unsafe curl_url() else { return nil }
+        defer { unsafe curl_url_cleanup(url) }
+        guard unsafe curl_url_set(url, CURLUPART_URL, text, flags) == CURLUE_OK else { return nil }
+        scheme = unsafe Self.part(CURLUPART_SCHEME, of: url)
+        host = unsafe Self.part(CURLUPART_HOST, of: url).lowercased()
+        port = unsafe Self.part(CURLUPART_PORT, of: url)
+        user = unsafe Self.part(CURLUPART_USER, of: url)
+        password = unsafe Self.part(CURLUPART_PASSWORD, of: url)
+        guard !host.isEmpty else { return nil }
+    }
+
+    private static func part(_ part: CURLUPart, of url: OpaquePointer) -> String {
+        var text: UnsafeMutablePointer<CChar>?
+        guard unsafe curl_url_get(url, part, &text, 0) == CURLUE_OK, let text = unsafe text else { return "" }
+        defer { unsafe curl_free(text) }
+        return unsafe String(cString: text)
+    }
+}

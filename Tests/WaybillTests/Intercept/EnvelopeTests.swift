@@ -1,0 +1,203 @@
+import HTTPTypes
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillTesting
+
+@testable import Waybill
+
+@Suite(.timeLimit(.minutes(1))) struct EnvelopeTests {
+    private let url = SessionWorld.url
+
+    private func verdict(_ body: String, _ configure: (inout JSONEnvelope) -> Void = { _ in }) -> ResponseVerdict {
+        var envelope = JSONEnvelope()
+        configure(&envelope)
+        return envelope.verdict(on: Array(body.utf8))
+    }
+
+    @Test(arguments: [
+        #"{"code": 0}"#, #"{"code": "0"}"#, #"{"code": 0.0}"#, #"{"code": 200, "data": {"code": 5}}"#,
+        #"{"code": true}"#, #"{"data": [[[]]], "code": 0, "message": null}"#,
+    ])
+    func `a code that is listed is a yes`(body: String) {
+        #expect(verdict(body) == .accepted)
+    }
+
+    @Test(arguments: [
+        (#"{"code": 1001, "message": "no such business"}"#, "1001", "no such business"),
+        (#"{"code": "E7"}"#, "E7", ""), (#"{"code": false, "message": 5}"#, "false", "5"),
+        (#"{"code": 1.5, "message": {"a": 1}}"#, "1.5", ""), (#"{"code": -1, "message": "余额不足"}"#, "-1", "余额不足"),
+    ])
+    func `any other is a no with its text`(body: String, code: String, message: String) {
+        #expect(verdict(body) == .rejected(code: code, message: message))
+    }
+
+    @Test(arguments: ["", "<html>", "{", "[]", #"{"code": {"a": 1}}"#, #"{"code": null}"#, "0", #"{"Code": 0}"#])
+    func `what is no envelope is a no, unless others are accepted`(body: String) {
+        guard case .rejected(code: "", let message) = verdict(body) else {
+            Issue.record("\(verdict(body))")
+            return
+        }
+        #expect(message.hasPrefix("the answer "))
+        #expect(verdict(body) { $0.acceptsOthers = true } == .accepted)
+    }
+
+    @Test func `paths lead through objects and arrays`() {
+        let body = #"{"head": {"ret": [{"code": "000000"}, {"code": 9, "text": "late"}]}}"#
+        #expect(verdict(body) { ($0.code, $0.successCodes) = ("head.ret.0.code", ["000000"]) } == .accepted)
+        #expect(
+            verdict(body) { ($0.code, $0.message) = ("head.ret.1.code", "head.ret.1.text") }
+                == .rejected(code: "9", message: "late"))
+        #expect(
+            verdict(body) { $0.code = "head.ret.2.code" } == .rejected(message: "the answer has no \"head.ret.2.code\"")
+        )
+        #expect(verdict(body) { $0.code = "head.ret.-1.code" } != .accepted)
+    }
+
+    @Test func `an answer beyond the limit is not read, nor one that is nested without end`() {
+        let long = #"{"code": 0, "data": ""# + String(repeating: "x", count: 2_000) + #""}"#
+        guard case .rejected = verdict(long, { $0.maximumBytes = 1_000 }) else {
+            Issue.record("a long answer was read")
+            return
+        }
+        let deep = #"{"code": 0, "a": "# + String(repeating: "[", count: 100_000)
+        #expect(verdict(deep) == .rejected(message: "the answer is not JSON"))
+    }
+
+    @Test func `HTTP 200 that means failure is a typed error with code, message and the answer`() async throws {
+        let body = #"{"code": 1001, "message": "no\u001b[31m such business"}"#
+        let (session, _, _) = SessionWorld.intercepted(
+            [JSONEnvelope()], [.answering(.ok, body: body)], retry: .standard)
+        let error = try #require(await session.start(.data([1]), to: url).error())
+        #expect(error.code == .envelopeRejected)
+        #expect(error.envelope == EnvelopeRefusal(code: "1001", message: "no\\u{1b}[31m such business"))
+        #expect(error.response?.text == body)
+        #expect(error.outcome == .rejected)
+        #expect(error.attempts.map(\.code) == [.envelopeRejected])
+        #expect(!error.isRetryable)
+        #expect("\(error)".contains("code 1001") && !"\(error)".contains("\u{1b}"))
+    }
+
+    @Test func `an expired credential is refreshed and the upload sent once more`() async throws {
+        let refresher = BearerRefresher(token: BearerToken(.secret("old"))) { BearerToken(.secret("new")) }
+        var envelope = JSONEnvelope()
+        envelope.credentialExpiredCodes = ["401"]
+        let expired = TransferScript.answering(.ok, body: #"{"code": 401, "message": "expired"}"#)
+        let (session, transport, _) = SessionWorld.intercepted(
+            [envelope], [expired, .answering(.ok, body: #"{"code": 0}"#)]
+        ) { $0.options.authentication = .refreshing(refresher) }
+        let response = try await session.upload(.data([1]), to: url)
+        #expect(response.attempts.map(\.sequel) == [.freshCredential, .end])
+        #expect(transport.transfers.map { $0.request.headers[.authorization] } == ["Bearer old", "Bearer new"])
+    }
+
+    @Test func `an expired credential that nobody can refresh, or a second time, is a no`() async throws {
+        var envelope = JSONEnvelope()
+        envelope.credentialExpiredCodes = ["401"]
+        let expired = TransferScript.answering(.ok, body: #"{"code": 401}"#)
+        let (plain, _, _) = SessionWorld.intercepted([envelope], [expired])
+        #expect(await plain.start(.data([1]), to: url).error()?.envelope?.code == "401")
+        let refresher = BearerRefresher { BearerToken(.secret("t")) }
+        let (session, transport, _) = SessionWorld.intercepted([envelope], [expired]) {
+            $0.options.authentication = .refreshing(refresher)
+        }
+        #expect(await session.start(.data([1]), to: url).error()?.code == .envelopeRejected)
+        #expect(transport.transfers.count == 2)
+    }
+
+    @Test func `not now is retried by the policy, and a no when the retries are used up`() async throws {
+        var envelope = JSONEnvelope()
+        envelope.retryCodes = ["503"]
+        let busy = TransferScript.answering(
+            .ok, headers: [.retryAfter: "0"], body: #"{"code": 503, "message": "busy"}"#)
+        let policy = RetryPolicy(maxRetries: 1, baseDelay: .zero)
+        let (session, transport, _) = SessionWorld.intercepted(
+            [envelope], [busy, .answering(.ok, body: #"{"code": 0}"#), busy], retry: policy)
+        #expect(try await session.upload(.data([1]), to: url).attempts.count == 2)
+        let error = try #require(await session.start(.data([1]), to: url).error())
+        #expect(error.code == .envelopeRejected)
+        #expect(error.envelope?.asksForRetry == true && error.isRetryable)
+        #expect(error.attempts.last?.sequel == .noRetry(.attemptsUsedUp))
+        #expect(transport.transfers.count == 4)
+    }
+
+    @Test func `other statuses are not judged`() async throws {
+        let (session, _, _) = SessionWorld.intercepted(
+            [JSONEnvelope(), .transforming("never") { _ in throw Refusal() }],
+            [.answering(.badRequest, body: #"{"code": 0}"#)])
+        #expect(await session.start(.data([1]), to: url).error()?.code == .rejected)
+    }
+
+    @Test func `bodies are transformed before they are judged and decoded, in reverse order`() async throws {
+        let (session, _, _) = SessionWorld.intercepted(
+            [
+                JSONEnvelope(), .transforming("outer") { $0.map { $0 ^ 1 } },
+                .transforming("inner") { Array($0.reversed()) },
+            ],
+            [
+                .answering(
+                    .ok, body: String(decoding: #"{"code":0,"n":7}"#.utf8.map { $0 ^ 1 }.reversed(), as: UTF8.self))
+            ])
+        struct Answer: Decodable { let n: Int }
+        let answer = try await session.upload([.text("a", "b")], to: url, as: Answer.self)
+        #expect(answer.n == 7)
+    }
+
+    @Test func `a transformer that fails leaves the bytes in the error, and the outcome unknown`() async throws {
+        let (session, _, _) = SessionWorld.intercepted(
+            [.transforming("decrypt") { _ in throw Refusal(number: 3) }], [.answering(.ok, body: "sealed")],
+            retry: .standard)
+        let error = try #require(await session.start(.data([1]), to: url).error())
+        #expect(error.code == .interceptorFailed)
+        #expect(error.message.contains("\"decrypt\""))
+        #expect(error.cause as? Refusal == Refusal(number: 3))
+        #expect(error.response?.text == "sealed")
+        #expect(error.outcome == .unknown)
+        #expect(error.attempts.count == 1)
+    }
+
+    @Test func `a judge that hangs ends the upload after the limit, the answer inside`() async throws {
+        let entered = Watched(0)
+        let (session, _, clock) = SessionWorld.intercepted(
+            [
+                .judging("slow") { _ in
+                    entered.update { $0 += 1 }
+                    unsafe await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+                    return .accepted
+                }
+            ], [.answering(.ok, body: "x")]
+        ) { $0.interceptorLimit = .seconds(9) }
+        let task = session.start(.data([1]), to: url)
+        try await entered.waitUntil { $0 == 1 }
+        // A timer of a call before may still be leaving when the clock is moved first.
+        let mover = Task {
+            while !Task.isCancelled {
+                await clock.sleepers(atLeast: 1)
+                clock.advance(by: .seconds(9))
+                await Task.yield()
+            }
+        }
+        let error = try #require(await task.error())
+        mover.cancel()
+        #expect(error.code == .interceptorTimedOut)
+        #expect(error.response?.text == "x" && error.outcome == .unknown)
+    }
+
+    @Test func `a cancel while an answer is judged says cancelled, and keeps the answer`() async throws {
+        let entered = Watched(0)
+        let (session, _, _) = SessionWorld.intercepted(
+            [
+                .judging("slow") { _ in
+                    entered.update { $0 += 1 }
+                    unsafe await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+                    return .accepted
+                }
+            ], [.answering(.ok, body: "x")])
+        let task = session.start(.data([1]), to: url)
+        try await entered.waitUntil { $0 == 1 }
+        task.cancel()
+        let error = try #require(await task.error())
+        #expect(error.code == .cancelled && error.outcome == .unknown)
+        #expect(error.response?.text == "x")
+    }
+}
