@@ -74,6 +74,8 @@ ifneq ($(wildcard Samples/Package.swift),)
 	@$(TESTING) swift test --package-path Samples $(KERNELS)
 	$(call say,Tests of the samples beside SwiftNIO (the first time takes a few minutes))
 	@$(TESTING) swift test --package-path Samples/NIO $(KERNELS)
+	$(call say,Tests of the samples beside swift-crypto)
+	@$(TESTING) swift test --package-path Samples/Crypto $(KERNELS)
 endif
 
 check: test plain thread address fuzz-short ## everything that can be proven without a second machine

@@ -17,10 +17,11 @@ extension CurlTransfer {
         }
         let (progress, isAcknowledged) = look()
         let sent = max(progress.sent, mostSent)
+        // Where nobody can look into the socket, what left has to count as arrived.
+        let arrived = probe == nil ? UInt64(max(0, sent)) : lastAcknowledged
         let evidence = TransferEvidence(
             announced: request.body?.length, sent: sent, acknowledged: progress.acknowledged,
-            // Where nobody can look into the socket, what left has to count as arrived.
-            requestAcknowledged: assembler.head != nil || (probe?.sample()?.acknowledged ?? UInt64(max(0, sent))) > 0,
+            requestAcknowledged: assembler.head != nil || arrived > 0,
             isBodyComplete: isHandedOver(sent), sawResponseHead: assembler.head != nil,
             isConnectionReused: connection?.isReused == true && probe != nil)
         let result = result(code: code, evidence: evidence, isAcknowledged: isAcknowledged)
@@ -32,6 +33,8 @@ extension CurlTransfer {
         learnExpectation()
         return TransferEnd(result: result, evidence: evidence, metrics: metrics)
     }
+
+    private var lastAcknowledged: UInt64 { probe?.sample()?.acknowledged ?? 0 }
 
     private func learnExpectation() {
         guard asksLeave, !isAskingForChallenge, connection != nil, let engine else { return }

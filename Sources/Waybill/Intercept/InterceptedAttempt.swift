@@ -41,7 +41,7 @@ final class InterceptedAttempt: TransferControl, TransferSink {
         self.request = request
         self.attempt = attempt
         self.chain = chain
-        self.adapts = adapts
+        self.adapts = adapts && chain.speaks(at: .adapt)
         self.accepts = accepts
         self.transport = transport
         self.sink = sink
@@ -114,7 +114,9 @@ extension InterceptedAttempt {
 
     func transfer(_ event: TransferEvent) {
         guard case .ended(let end) = event else { return sink.transfer(event) }
-        guard case .success(let answer) = end.result, accepts.accepts(answer.head.status), !chain.isEmpty else {
+        guard case .success(let answer) = end.result, accepts.accepts(answer.head.status),
+            chain.speaks(at: .transform) || chain.speaks(at: .judge)
+        else {
             return finish(end)
         }
         let mayReview = state.withLock { state -> Bool in

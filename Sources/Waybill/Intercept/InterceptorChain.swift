@@ -20,7 +20,7 @@ struct InterceptorChain: Sendable {
     /// The form after everybody has changed it.
     func composed(_ form: MultipartForm) async throws(UploadError) -> MultipartForm {
         var form = form
-        for interceptor in interceptors {
+        for interceptor in speakers(at: .compose) {
             do {
                 form = try await TimeLimit.run(limit, clock: clock) { [form] in
                     var copy = form
@@ -40,7 +40,7 @@ struct InterceptorChain: Sendable {
     /// - Throws: The end of an attempt of which no byte was sent.
     func adapted(_ request: TransferRequest, attempt: Int) async throws(TransferError) -> TransferRequest {
         var request = request
-        for interceptor in interceptors {
+        for interceptor in speakers(at: .adapt) {
             let before = OutgoingRequest(request, attempt: attempt)
             let after: OutgoingRequest
             do {
@@ -57,7 +57,8 @@ struct InterceptorChain: Sendable {
             }
             if let complaint = Self.complaint(about: after, before: before) {
                 throw TransferError(
-                    .invalidRequest, "the interceptor \"\(interceptor.name)\" \(complaint)", outcome: .notSent)
+                    .invalidRequest, "the interceptor \"\(Redaction.escaped(interceptor.name))\" \(complaint)",
+                    outcome: .notSent)
             }
             request.headers = after.headers
             request.url = after.url
@@ -68,7 +69,7 @@ struct InterceptorChain: Sendable {
     /// What everybody makes of an answer: its body as it is to be read, and what is wrong with it.
     func reviewed(_ response: UploadResponse) async -> (body: [UInt8], objection: ResponseObjection?) {
         var response = response
-        for interceptor in interceptors.reversed() {
+        for interceptor in speakers(at: .transform).reversed() {
             do {
                 response.body = try await TimeLimit.run(limit, clock: clock) { [response] in
                     try await interceptor.transform(response)
@@ -77,7 +78,7 @@ struct InterceptorChain: Sendable {
                 return (response.body, Self.objection(error, of: interceptor, limit))
             }
         }
-        for interceptor in interceptors.reversed() {
+        for interceptor in speakers(at: .judge).reversed() {
             do {
                 let verdict = try await TimeLimit.run(limit, clock: clock) { [response] in
                     try await interceptor.judge(response)

@@ -92,7 +92,8 @@ extension UploadSession.Configuration: CustomReflectable {
             self,
             children: [
                 "slots": slots, "slotsPerHost": slotsPerHost, "retryBudget": retryBudget as Any, "options": options,
-                "headers": fields,
+                "headers": fields, "baseURL": baseURL.map { Redaction.url($0.uploadURL) } as Any,
+                "interceptors": interceptors.map(\.name),
             ],
             displayStyle: .struct)
     }

@@ -57,10 +57,12 @@ private func refused(_ session: UploadSession, _ form: MultipartForm) async thro
     do {
         let receipt = try await session.upload(form, to: "upload", as: Receipt.self)
         print(receipt.id)
-    } catch let error where error.code == .envelopeRejected {
+    } catch where error.code == .envelopeRejected {
         print(error.envelope?.code ?? "", error.envelope?.message ?? "")
-    } catch let error where error.code == .decodingFailed {
+    } catch where error.code == .decodingFailed {
         print("unexpected at", error.codingPath ?? "?", error.response?.text ?? "")
+    } catch {
+        print(error)
     }
     // end
 }

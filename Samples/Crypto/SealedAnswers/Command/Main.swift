@@ -1,0 +1,29 @@
+import Crypto
+import SealedKit
+import Waybill
+
+@main
+struct SealedAnswers {
+    static func main() async throws {
+        let signingKey = SymmetricKey(size: .bits256)
+        let sealingKey = SymmetricKey(size: .bits256)
+        let backend = try await Backend(signingKey: signingKey, sealingKey: sealingKey)
+        let session = makeSession(backend.url, signingKey: signingKey, sealingKey: sealingKey)
+
+        let receipt = try await session.upload(
+            [
+                .text("BUSINESSNO", "20260117-0042"),
+                .data("FILE", [UInt8](repeating: 7, count: 20_000), fileName: "a.bin"),
+            ],
+            to: "upload", as: Receipt.self)
+        print("stored as number \(receipt.data.number) of \(receipt.data.business)")
+
+        do throws(UploadError) {
+            _ = try await session.upload([.text("DOCTYPE", "ID")], to: "upload")
+        } catch {
+            print("refused with HTTP 200: \(error.envelope.map { "\($0)" } ?? "\(error)")")
+        }
+        await session.close()
+        await backend.stop()
+    }
+}

@@ -1,0 +1,49 @@
+import Crypto
+import SealedKit
+import Testing
+import Waybill
+
+@Suite(.timeLimit(.minutes(1))) struct SealedAnswersTests {
+    private let signingKey = SymmetricKey(size: .bits256)
+    private let sealingKey = SymmetricKey(size: .bits256)
+
+    private func upload(
+        _ form: MultipartForm, signed: SymmetricKey? = nil, opened: SymmetricKey? = nil
+    ) async throws -> Result<Receipt, UploadError> {
+        let backend = try await Backend(signingKey: signingKey, sealingKey: sealingKey)
+        let session = makeSession(backend.url, signingKey: signed ?? signingKey, sealingKey: opened ?? sealingKey)
+        let result: Result<Receipt, UploadError>
+        do throws(UploadError) {
+            result = .success(try await session.upload(form, to: "upload", as: Receipt.self))
+        } catch {
+            result = .failure(error)
+        }
+        await backend.stop()
+        return result
+    }
+
+    private func error(_ result: Result<Receipt, UploadError>) -> UploadError? {
+        if case .failure(let error) = result { error } else { nil }
+    }
+
+    @Test func `a signed form is taken and its sealed answer read`() async throws {
+        let receipt = try await upload([.text("BUSINESSNO", "42"), .text("Note", "two\nlines"), .text("empty", "")])
+            .get()
+        #expect(receipt.data.business == "42" && receipt.data.number == 7)
+    }
+
+    @Test func `a wrong signature is a no of the envelope`() async throws {
+        let refused = error(try await upload([.text("BUSINESSNO", "42")], signed: SymmetricKey(size: .bits256)))
+        #expect(refused?.code == .envelopeRejected)
+        #expect(refused?.envelope == EnvelopeRefusal(code: "1001", message: "验签失败"))
+    }
+
+    @Test func `an answer that can't be opened keeps its bytes, and its end is unknown`() async throws {
+        let sealed = error(try await upload([.text("BUSINESSNO", "42")], opened: SymmetricKey(size: .bits256)))
+        #expect(sealed?.code == .interceptorFailed)
+        #expect(sealed?.message.contains("\"open the answer\"") == true)
+        #expect(sealed?.outcome == .unknown)
+        #expect((sealed?.response?.body.count ?? 0) > 28)
+        #expect(sealed?.cause is CryptoKitError)
+    }
+}
