@@ -15,13 +15,15 @@ extension UploadRun {
         if hop.keepsSecrets, let credential = credential(of: plan) { fields[.authorization] = credential.value }
         hold { $0.sent = fields }
         var options = plan.options.transfer
-        let share = core.beginSending(self)
-        // A limit that makes no sense is the transport's to refuse.
-        if options.rateLimit.map({ $0.bytes > 0 }) ?? true { options.rateLimit = share }
+        let sent = hop.sendsBody ? body : nil
+        // Only what has a body takes a share. A limit that makes no sense is the transport's to refuse.
+        if let sent, sent.length != 0, options.rateLimit.map({ $0.bytes > 0 }) ?? true {
+            options.rateLimit = core.beginSending(self)
+        }
         options.digest = hop.keepsSecrets ? plan.options.authentication?.digest ?? options.digest : nil
         let transfer = TransferRequest(
             id: id, method: hop.method, url: hop.url, headers: fields,
-            body: hop.sendsBody ? body : nil, options: options)
+            body: sent, options: options)
         let control = core.transport.start(transfer, sink: AttemptSink(run: self, attempt: attempt))
         hold { $0.control = control }
     }
