@@ -85,6 +85,24 @@ import Waybill
         #expect(whole.first?.body == bytes)
     }
 
+    @Test func `a server that ends the connection under a pause gets the upload anew, without a retry`() async throws {
+        let gate = Gate()
+        let server = try LoopbackServer(
+            Behaviour([.read(1 << 20), .wait(gate), .close(.reset)]), otherwise: .respond(200),
+            receiveBuffer: .kibibytes(64))
+        var options = UploadOptions(retry: .none)
+        options.transfer.limits.stall = .seconds(50)
+        let task = UploadSession().start(.data(bytes), to: server.url(), options: options)
+        try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 1 << 20 }
+        task.pause()
+        _ = await progress(of: task) { $0.isPaused && $0.sent > 0 }
+        gate.open()
+        try await server.waitUntil { $0.connections[0].isClosed }
+        task.resume()
+        #expect(try await task.response.attempts.map(\.sequel) == [.restart, .end])
+        #expect(server.requests.filter(\.isComplete).map { $0.body == bytes } == [true])
+    }
+
     @Test func `no limit of time runs while an upload stands`() async throws {
         let server = try LoopbackServer()
         var options = UploadOptions(retry: .none)

@@ -79,7 +79,7 @@ package struct AdmissionQueue: Sendable {
     var groups: [String: Usage] = [:]
     var groupSlots: [String: Int] = [:]
     private var nextTicket: Int64 = 0
-    private var halts = 0
+    var halts = 0
 
     /// Transfers that hold a slot.
     package internal(set) var running = 0
@@ -180,49 +180,10 @@ extension AdmissionQueue {
     }
 }
 
-// MARK: - Groups, and all at once
-
-extension AdmissionQueue {
-    /// How many transfers of a group may run at once, less than one counts as one; `nil` for as many as there are slots.
-    /// What runs is not stopped.
-    ///
-    /// - Complexity: O(n log n) in all uploads when a limit is new or goes away.
-    package mutating func limit(group: String, to slots: Int?) -> Calls {
-        let slots = slots.map { max(1, $0) }
-        let isMoving = (groupSlots[group] == nil) != (slots == nil)
-        groupSlots[group] = slots
-        guard isMoving else { return call() }
-        if slots != nil { groups[group] = Usage() }
-        let members = entries.filter { $0.value.group == group }.sorted { $0.value.ticket < $1.value.ticket }
-        for (id, entry) in members {
-            unregister(entry)
-            var moved = entry
-            moved.lane = lane(entry.host, group)
-            entries[id] = moved
-            register(moved)
-            line(id, moved)
-        }
-        if slots == nil { groups[group] = nil }
-        return call()
-    }
-
-    /// Nobody is called until ``goOn()``, so that much can change at once at the cost of the changes, and nobody is called
-    /// in between who leaves a moment later. May be nested.
-    package mutating func halt() { halts += 1 }
-
-    /// Calls again.
-    package mutating func goOn() -> Calls {
-        halts = max(0, halts - 1)
-        return call()
-    }
-
-    private mutating func call() -> Calls { halts == 0 ? nextCalls() : Calls() }
-}
-
 // MARK: - Books
 
 extension AdmissionQueue {
-    private func lane(_ host: String, _ group: String?) -> Lane {
+    func lane(_ host: String, _ group: String?) -> Lane {
         Lane(host: host, group: group.flatMap { groupSlots[$0] == nil ? nil : $0 })
     }
 
@@ -236,7 +197,7 @@ extension AdmissionQueue {
     }
 
     /// Stands an entry in the line that it belongs to, unless it stands there.
-    private mutating func line(_ id: UploadID, _ entry: Entry) {
+    mutating func line(_ id: UploadID, _ entry: Entry) {
         guard !entry.isHeld else { return }
         switch entry.stage {
         case .waiting: lanes[entry.lane]?.waiting.insert(id, entry.ticket, entry.priority)
@@ -245,13 +206,13 @@ extension AdmissionQueue {
         }
     }
 
-    private mutating func register(_ entry: Entry) {
+    mutating func register(_ entry: Entry) {
         lanes[entry.lane, default: Lines()].members += 1
         hosts[entry.host, default: Usage()].members += 1
         count(entry, 1)
     }
 
-    private mutating func unregister(_ entry: Entry) {
+    mutating func unregister(_ entry: Entry) {
         count(entry, -1)
         lanes[entry.lane]?.members -= 1
         if lanes[entry.lane]?.members == 0 { lanes[entry.lane] = nil }

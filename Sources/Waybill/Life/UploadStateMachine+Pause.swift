@@ -9,6 +9,8 @@ enum Standstill: Sendable {
     case kept(pause: Int?)
     /// That time was over: the transfer was told to stop, and the upload starts anew.
     case closing
+    /// It goes on, from so many acknowledged bytes. If it breaks without one more, the connection had died under the pause.
+    case resumed(acknowledged: Int64)
 }
 
 extension UploadStateMachine {
@@ -23,7 +25,8 @@ extension UploadStateMachine {
         case .waiting, .preparing, .queued: return [.hold, .publish(snapshot)]
         case .asking, .retrying, .refreshing: return [.publish(snapshot)]
         case .running(let record):
-            guard case .none = standstill, !isBeyondPause(record) else { return [.publish(snapshot)] }
+            if case .closing = standstill { return [.publish(snapshot)] }
+            guard !isBeyondPause(record) else { return [.publish(snapshot)] }
             // What could not be sent again would be lost with its connection, so it keeps that for as long as it takes.
             standstill = .kept(pause: maySendAgain ? pauses : nil)
             let timer = [Action.scheduleSlotReturn(after: rules.pauseKeepsSlot, pause: pauses)]
@@ -42,7 +45,7 @@ extension UploadStateMachine {
         case .asking, .retrying, .refreshing: return [.publish(snapshot)]
         case .running:
             guard case .kept = standstill else { return [.publish(snapshot)] }
-            return endStandstill().givingBack + [.resumeTransfer, .publish(snapshot)]
+            return goOn() + [.publish(snapshot)]
         }
     }
 
@@ -63,7 +66,13 @@ extension UploadStateMachine {
     /// A transfer that stands goes on when its last byte turns out to have left before: only the answer would be kept away.
     mutating func goOnIfBeyond(_ record: AttemptRecord) -> [Action] {
         guard case .kept = standstill, isBeyondPause(record) else { return [] }
-        return endStandstill().givingBack + [.resumeTransfer]
+        return goOn()
+    }
+
+    private mutating func goOn() -> [Action] {
+        let givingBack = endStandstill().givingBack
+        standstill = .resumed(acknowledged: snapshot.acknowledged)
+        return givingBack + [.resumeTransfer]
     }
 
     /// Whether a pause can't take anything back any more: the whole request is out of our hands.
@@ -104,21 +113,23 @@ extension UploadStateMachine {
     mutating func restart(
         _ record: AttemptRecord, _ ending: TransferEnd, _ verdict: inout AttemptVerdict, after standstill: Standstill
     ) -> [Action]? {
-        guard verdict.response == nil, var failure = verdict.failure else { return nil }
+        guard var failure = verdict.failure else { return nil }
         switch standstill {
         case .none: return nil
         case .closing:
-            guard failure.transferCode == .cancelled else { return nil }
+            guard verdict.response == nil, failure.transferCode == .cancelled else { return nil }
             failure.code = .paused
             failure.message = "the upload was paused for longer than its connection is kept"
             if failure.outcome == .unknown {
-                failure.message += ", and its whole body had just left: look whether it was stored before you send it again"
+                failure.message +=
+                    ", and its whole body had just left: look whether it was stored before you send it again"
             }
             verdict.failure = failure
             verdict.reason = "closed, because the upload was paused"
         case .kept:
-            // Servers don't keep an idle connection for ever either. A failure to connect is nothing that a pause does.
-            guard record.isConnected, !RetryPolicy.neverRetried.contains(failure.transferCode) else { return nil }
+            guard isServersImpatience(record, verdict) else { return nil }
+        case .resumed(let acknowledged):
+            guard record.evidence.acknowledged <= acknowledged, isServersImpatience(record, verdict) else { return nil }
         }
         guard maySendAgain, mayRepeat(failure) else { return nil }
         history.add(record, ending, verdict, sequel: .restart)
@@ -130,11 +141,17 @@ extension UploadStateMachine {
         return [.restarted(attempt: snapshot.attempt), begin, .requeue(isHeld: snapshot.isPaused)]
     }
 
+    /// Whether the server gave up on a body that stood: by closing, or by 408 (RFC 9110 section 15.5.9).
+    private func isServersImpatience(_ record: AttemptRecord, _ verdict: AttemptVerdict) -> Bool {
+        if let status = verdict.response?.head.status { return status.code == 408 }
+        guard record.isConnected, let code = verdict.failure?.transferCode else { return false }
+        return [.connectionLost, .responseIncomplete].contains(code)
+    }
+
     private func mayRepeat(_ failure: AttemptVerdict.Failure) -> Bool {
         switch failure.outcome {
-        case .notSent, .incomplete: true
+        case .notSent, .incomplete, .rejected: true
         case .unknown: rules.keyWindow != nil || isSafe
-        case .rejected: false
         }
     }
 

@@ -17,13 +17,15 @@ extension UploadRun {
             fields[.cookie] = [fields[.cookie], cookie].compactMap(\.self).joined(separator: "; ")
         }
         var options = plan.options.transfer
-        let share = core.beginSending(self)
-        // A limit that makes no sense is the transport's to refuse.
-        if options.rateLimit.map({ $0.bytes > 0 }) ?? true { options.rateLimit = share }
+        let sent = hop.sendsBody ? body : nil
+        // Only what has a body takes a share. A limit that makes no sense is the transport's to refuse.
+        if let sent, sent.length != 0, options.rateLimit.map({ $0.bytes > 0 }) ?? true {
+            options.rateLimit = core.beginSending(self)
+        }
         options.digest = hop.keepsSecrets ? plan.options.authentication?.digest ?? options.digest : nil
         let transfer = TransferRequest(
             id: id, method: hop.method, url: hop.url, headers: fields,
-            body: hop.sendsBody ? body : nil, options: options)
+            body: sent, options: options)
         hold { $0.sent = transfer }
         log.started(transfer, attempt: attempt)
         let sink = AttemptSink(run: self, attempt: attempt)

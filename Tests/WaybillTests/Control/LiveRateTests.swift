@@ -28,7 +28,8 @@ import WaybillTesting
             func end() {
                 let evidence = TransferEvidence(announced: 3, sent: 3, acknowledged: 3, isBodyComplete: true)
                 sink.transfer(
-                    .ended(TransferEnd(result: .success(TransferResponse(head: .init(status: .ok))), evidence: evidence))
+                    .ended(
+                        TransferEnd(result: .success(TransferResponse(head: .init(status: .ok))), evidence: evidence))
                 )
             }
         }

@@ -49,7 +49,7 @@ struct LifeChecker {
     mutating func check(_ event: UploadStateMachine.Event, _ actions: [UploadStateMachine.Action]) {
         if isFinished, !actions.isEmpty { fail("actions after the end: \(actions)") }
         var isSuccess = false
-        let wasStopped = isStopSent || pauses.isStanding
+        let wasStopped = isStopSent || pauses.hasStood
         pauses.see(event, isCancelled: isCancelled || isFinished)
         switch event {
         case .prepared(_, let isReplayable) where isPreparing:
@@ -105,7 +105,9 @@ struct LifeChecker {
             isCalled = false
             if place == .slot { place = .readyLine }
         case .restarted(let attempt):
-            if !wasStopped || isCancelled || transfer != nil || attempt != started + 1 { fail("a restart out of place") }
+            if !wasStopped || isCancelled || transfer != nil || attempt != started + 1 {
+                fail("a restart out of place")
+            }
             if floor.mayBeStored, !isSafe, rules.keyWindow == nil { fail("a restart of what may be stored") }
             restarts += 1
             isRetryStart = false
@@ -193,7 +195,9 @@ struct LifeChecker {
     /// A retry begins: in time, and with a key that the server still knows if it may have acted already.
     private mutating func checkStart(_ elapsed: Duration) {
         guard retries + restarts > 0 else { return }
-        if isRetryStart, let deadline = rules.retry.deadline, elapsed - pauses.total > deadline { fail("a start after the deadline") }
+        if isRetryStart, let deadline = rules.retry.deadline, elapsed - pauses.total > deadline {
+            fail("a start after the deadline")
+        }
         if let window = rules.keyWindow, floor.mayBeStored, !isSafe, elapsed > window {
             fail("a start with a key that is forgotten")
         }

@@ -11,6 +11,8 @@ struct PauseBooks {
     /// The pause whose slot is to be given back.
     private(set) var timer: Int?
     var isStanding = false
+    /// Whether the attempt that runs, or ran last, has stood.
+    private(set) var hasStood = false
     /// Whether the time of a kept slot has just run out.
     var isOverdue = false
     private var since = Duration.zero
@@ -41,6 +43,9 @@ struct PauseBooks {
         case .stepBack:
             defer { isHeld = true }
             return isPaused ? nil : "a step back of one that is not paused"
+        case .startTransfer:
+            hasStood = false
+            return nil
         case .hold:
             defer { isHeld = true }
             return isInLine && !isHeld ? nil : "held at \(place)"
@@ -48,7 +53,10 @@ struct PauseBooks {
             defer { isHeld = false }
             return isInLine && isHeld ? nil : "released at \(place)"
         case .pauseTransfer:
-            defer { isStanding = true }
+            defer {
+                isStanding = true
+                hasStood = true
+            }
             return transfer != nil && !isStanding && isPaused ? nil : "nothing to make stand"
         case .resumeTransfer:
             defer { isStanding = false }

@@ -184,6 +184,6 @@ struct RandomLife {
 
     private static func status(using random: inout SeededGenerator) -> HTTPResponse.Status {
         HTTPResponse.Status(
-            code: [200, 204, 302, 303, 307, 307, 401, 404, 413, 429, 500, 503].randomElement(using: &random)!)
+            code: [200, 204, 302, 303, 307, 307, 401, 404, 408, 413, 429, 500, 503].randomElement(using: &random)!)
     }
 }

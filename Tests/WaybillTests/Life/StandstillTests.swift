@@ -54,7 +54,8 @@ import WaybillCore
         #expect(attempts.map(\.code) == [.paused, nil])
         #expect(attempts.map(\.sequel) == [.restart, .end])
         #expect(attempts[0].outcome == .incomplete(acknowledged: 6))
-        #expect(attempts[0].description == "attempt 1: closed, because the upload was paused, sent anew after the pause")
+        #expect(
+            attempts[0].description == "attempt 1: closed, because the upload was paused, sent anew after the pause")
     }
 
     @Test func `resumed while the connection is being closed, it joins the line like others`() {
@@ -116,6 +117,31 @@ import WaybillCore
             names(stopped(&machine, .connectionLost)) == [
                 "unscheduleSlotReturn", "releaseSlot", "restarted(attempt: 2)", "queued paused", "requeue held",
             ])
+    }
+
+    @Test func `a connection that turns out to be dead when it is resumed costs no retry either`() {
+        var machine = sending(retry: .none)
+        _ = machine.handle(.pause())
+        _ = machine.handle(.resume())
+        var moved = machine
+        #expect(
+            names(stopped(&machine, .connectionLost)) == ["releaseSlot", "restarted(attempt: 2)", "queued", "requeue"])
+        // One that went on and broke later broke by itself.
+        _ = tell(&moved, .progress(TransferProgress(sent: 8, acknowledged: 7, accuracy: .exact)))
+        #expect(
+            names(stopped(&moved, .connectionLost))
+                == ["releaseSlot", "failed", "connectionLost: incomplete after 7 bytes"])
+    }
+
+    @Test func `a server that lost its patience and says so is asked anew`() {
+        for (status, follows) in [(HTTPResponse.Status.requestTimeout, true), (.badRequest, false)] {
+            var machine = sending(retry: .none)
+            _ = machine.handle(.pause())
+            let end = TransferEnd(
+                result: .success(TransferResponse(head: HTTPResponse(status: status))), evidence: TransferEvidence())
+            let actions = names(tell(&machine, .ended(end)))
+            #expect(actions.contains("requeue held") == follows)
+        }
     }
 
     @Test func `a whole body that left at the last moment is sent again only under a key`() {
