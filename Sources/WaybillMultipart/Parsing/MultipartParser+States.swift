@@ -5,6 +5,7 @@ import WaybillCore
 
 extension MultipartParser {
     mutating func parse(_ input: Span<UInt8>, to handler: inout some MultipartHandler) throws {
+        if input.count < Self.fewBytes, try takeFew(input, to: &handler) { return }
         // What is within the limit is parsed first, so that the error comes at the same byte for every cut.
         let end = Int(clamping: min(Int64(input.count), totalLimit - totalBytes))
         totalBytes += Int64(end)
@@ -24,6 +25,28 @@ extension MultipartParser {
         guard end == input.count else {
             throw BodyError(.bodyTooLarge, "The body has more than \(limits.total?.bytes ?? 0) bytes.")
         }
+    }
+
+    /// Pieces below this size are not worth a search.
+    private static let fewBytes = 8
+
+    /// Takes a few bytes of content that are no more than content, or no more than the next ones of a delimiter: what
+    /// nearly all pieces are when a body comes byte by byte.
+    ///
+    /// - Returns: False, and nothing is taken, when there is more to it.
+    private mutating func takeFew(_ input: Span<UInt8>, to handler: inout some MultipartHandler) throws -> Bool {
+        guard case .content = state, Int64(input.count) <= totalLimit - totalBytes else { return false }
+        if matched == 0 {
+            for index in input.indices where input[index] == FormText.carriageReturn { return false }
+            totalBytes += Int64(input.count)
+            try emit(input, to: &handler)
+            return true
+        }
+        guard input.count < delimiter.count - matched else { return false }
+        for index in input.indices where input[index] != delimiter[matched + index] { return false }
+        totalBytes += Int64(input.count)
+        matched += input.count
+        return true
     }
 
     private mutating func skipPreamble(
@@ -52,7 +75,7 @@ extension MultipartParser {
         // The search looks at what follows, too: that spares hostile content, full of near delimiters, the long way round.
         if input.count - start >= delimiter.count,
             let found = ByteSearch.find(
-                delimiter: delimiter, in: input, from: start, padding: limits.paddingBytes)
+                delimiter: delimiter, in: input, from: start, padding: max(0, limits.paddingBytes))
         {
             try emit(input.extracting(start..<found), to: &handler)
             matched = delimiter.count
