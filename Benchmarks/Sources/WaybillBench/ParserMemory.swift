@@ -88,6 +88,7 @@ enum ParserMemory {
                 content: filled(delimiter + String(repeating: " ", count: 120) + "x"), times: 4),
             Body(name: "headers at their limit", head: part(headers: largest), content: random),
             Body(name: "one header line at its limit", head: part(headers: [longest]), content: random),
+            Body(name: "names at their limit", head: Array(named.utf8), content: random),
             Body(
                 name: "500 parts, headers at their limit",
                 head: (0..<500).flatMap { _ in part(headers: largest) + Array("\r\n".utf8) } + part(headers: largest),
@@ -109,6 +110,14 @@ enum ParserMemory {
 
     private static var longest: String {
         "X: " + String(repeating: "x", count: MultipartLimits().headerBytes - disposition.utf8.count - 5) + "\r\n"
+    }
+
+    private static var named: String {
+        let bare = "Content-Disposition: form-data; name=\"\"; filename=\"\"\r\n"
+        // Every third byte comes out: of %22, a quote is left.
+        let name = String(repeating: "%22", count: (MultipartLimits().headerBytes - bare.utf8.count) / 6)
+        let line = "Content-Disposition: form-data; name=\"\(name)\"; filename=\"\(name)\"\r\n"
+        return "--\(boundary)\r\n\(line)\r\n"
     }
 
     private static func part(headers: [String]) -> [UInt8] {

@@ -27,28 +27,6 @@ extension MultipartParser {
         }
     }
 
-    /// Pieces below this size are not worth a search.
-    private static let fewBytes = 8
-
-    /// Takes a few bytes of content that are no more than content, or no more than the next ones of a delimiter: what
-    /// nearly all pieces are when a body comes byte by byte.
-    ///
-    /// - Returns: False, and nothing is taken, when there is more to it.
-    private mutating func takeFew(_ input: Span<UInt8>, to handler: inout some MultipartHandler) throws -> Bool {
-        guard case .content = state, Int64(input.count) <= totalLimit - totalBytes else { return false }
-        if matched == 0 {
-            for index in input.indices where input[index] == FormText.carriageReturn { return false }
-            totalBytes += Int64(input.count)
-            try emit(input, to: &handler)
-            return true
-        }
-        guard input.count < delimiter.count - matched else { return false }
-        for index in input.indices where input[index] != delimiter[matched + index] { return false }
-        totalBytes += Int64(input.count)
-        matched += input.count
-        return true
-    }
-
     private mutating func skipPreamble(
         _ input: Span<UInt8>, from start: Int, to handler: inout some MultipartHandler
     ) throws -> Int {
@@ -213,7 +191,7 @@ extension MultipartParser {
     }
 
     /// Emits the beginning of a delimiter that turned out to be none.
-    private mutating func emitMatched(to handler: inout some MultipartHandler) throws {
+    mutating func emitMatched(to handler: inout some MultipartHandler) throws {
         let bytes = delimiter
         let range = imagined..<max(imagined, matched)
         matched = 0
@@ -233,7 +211,7 @@ extension MultipartParser {
     }
 
     /// Hands out content, or counts preamble.
-    private mutating func emit(_ bytes: Span<UInt8>, to handler: inout some MultipartHandler) throws {
+    mutating func emit(_ bytes: Span<UInt8>, to handler: inout some MultipartHandler) throws {
         guard !bytes.isEmpty else { return }
         if partCount == 0 {
             preambleCount += bytes.count
