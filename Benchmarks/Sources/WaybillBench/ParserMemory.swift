@@ -114,8 +114,7 @@ enum ParserMemory {
 
     private static var named: String {
         let bare = "Content-Disposition: form-data; name=\"\"; filename=\"\"\r\n"
-        // Every third byte comes out: of %22, a quote is left.
-        let name = String(repeating: "%22", count: (MultipartLimits().headerBytes - bare.utf8.count) / 6)
+        let name = String(repeating: "x", count: (MultipartLimits().headerBytes - bare.utf8.count) / 2)
         let line = "Content-Disposition: form-data; name=\"\(name)\"; filename=\"\(name)\"\r\n"
         return "--\(boundary)\r\n\(line)\r\n"
     }

@@ -24,6 +24,7 @@ extension MultipartParser {
         return true
     }
 
+    @inline(__always)
     private mutating func takeOne(_ input: Span<UInt8>, to handler: inout some MultipartHandler) throws -> Bool {
         // The last byte of a delimiter changes the state.
         guard matched < delimiter.count - 1 else { return false }
