@@ -7,6 +7,7 @@
 #   make lint       layout and documentation rules, without changing a file
 #   make format     put the layout right
 #   make bench      measure against curl on this machine
+#   make bench-forward  a part of 1 MiB and one of 1 GiB on their way from a form into another one, and what memory it takes
 #   make bench-jpeg measure pictures against other programs; make bench-setup installs those
 #   make bench-colours  hold converted colours against littlecms
 #   make fuzz       feed the parsers and the encoder random bytes for FUZZ_SECONDS (60) each
@@ -21,7 +22,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 # Two builds side by side would wait for each other's lock or fight for memory: one thing at a time, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help setup setup-build build demo test samples-test check plain thread address lint format bench bench-setup bench-jpeg bench-colours fuzz fuzz-short docs clean
+.PHONY: help setup setup-build build demo test samples-test check plain thread address lint format bench bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short docs clean
 
 FUZZ_SECONDS ?= 60
 THREAD_ROUNDS ?= 5
@@ -115,6 +116,11 @@ bench: setup ## measure against curl
 	$(call say,Building the benchmarks)
 	@swift build -c release --package-path Benchmarks
 	@Benchmarks/.build/release/waybill-bench --rounds $(BENCH_ROUNDS)
+
+bench-forward: setup ## the memory of the forwarding sample, for 1 MiB and for 1 GiB
+	$(call say,Building the forwarding sample and its tests (the first time takes a few minutes))
+	@$(TESTING) swift test -c release -Xswiftc -enable-testing --package-path Samples/NIO --filter '^ForwarderTests\.' | \
+		grep -E '^Forwarder:|✘|Test run'
 
 bench-setup: setup ## what bench-jpeg compares with and judges by
 	@Scripts/bench-setup
