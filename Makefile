@@ -7,7 +7,7 @@
 #   make lint       layout and documentation rules, without changing a file
 #   make format     put the layout right
 #   make bench      measure against curl on this machine
-#   make bench-forward  a part of 1 MiB and one of 1 GiB on their way from a form into another one, and what memory it takes
+#   make bench-forward  send a part of 1 MiB and one of 1 GiB through the forwarding sample, and print its memory
 #   make bench-jpeg measure pictures against other programs; make bench-setup installs those
 #   make bench-colours  hold converted colours against littlecms
 #   make fuzz       feed the parsers and the encoder random bytes for FUZZ_SECONDS (60) each

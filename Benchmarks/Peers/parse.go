@@ -1,4 +1,5 @@
-// Parses a form with one file by Go's mime/multipart, chunk by chunk, and prints the megabytes per second.
+// Parses a form with one file by Go's mime/multipart, chunk by chunk, and prints the megabytes per
+// second of processor time.
 //
 // parse FILE BOUNDARY CHUNK TOTAL: the file is the content, over and over, until there are so many bytes of it.
 package main
@@ -10,7 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
+	"syscall"
 )
 
 // A reader that gives at most a chunk each time.
@@ -49,7 +50,7 @@ func main() {
 	body := io.MultiReader(strings.NewReader(head), &chunks{block: block, size: size, left: total},
 		strings.NewReader("\r\n--"+boundary+"--\r\n"))
 	buffer := make([]byte, 65536)
-	started := time.Now()
+	started := processorTime()
 	reader := multipart.NewReader(body, boundary)
 	part, err := reader.NextPart()
 	check(err)
@@ -66,7 +67,7 @@ func main() {
 	if err != io.EOF {
 		refused(fmt.Errorf("the form did not end"))
 	}
-	elapsed := time.Since(started).Seconds()
+	elapsed := processorTime() - started
 	if count < int64(total) {
 		refused(fmt.Errorf("%d bytes came out of %d", count, total))
 	}
@@ -79,6 +80,13 @@ func refused(err error) {
 		fmt.Println("nan")
 		os.Exit(0)
 	}
+}
+
+// Seconds that this process has used, in the kernel too.
+func processorTime() float64 {
+	var usage syscall.Rusage
+	check(syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
+	return float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e9
 }
 
 func check(err error) {
