@@ -7,7 +7,9 @@
 #   make lint       layout and documentation rules, without changing a file
 #   make format     put the layout right
 #   make bench      measure against curl on this machine
+#   make bench-forward  a part of 1 MiB and one of 1 GiB on their way from a form into another one, and what memory it takes
 #   make bench-jpeg measure pictures against other programs; make bench-setup installs those
+#   make bench-colours  hold converted colours against littlecms
 #   make fuzz       feed the parsers and the encoder random bytes for FUZZ_SECONDS (60) each
 #   make docs       build the documentation; a broken link is an error
 #   make clean      remove everything that was built
@@ -20,7 +22,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 # Two builds side by side would wait for each other's lock or fight for memory: one thing at a time, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help setup setup-build build demo test samples-test check plain thread address lint format bench bench-setup bench-jpeg fuzz fuzz-short docs clean
+.PHONY: help setup setup-build build demo test samples-test check plain thread address lint format bench bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short docs clean
 
 FUZZ_SECONDS ?= 60
 THREAD_ROUNDS ?= 5
@@ -32,7 +34,7 @@ STRICT := WAYBILL_CI=1 swift
 KERNELS := -Xcc -O2
 # A crashing test must not leave a backtrace program behind that holds our pipe open. Eight tests at a time: with all of
 # them begun at once, one that waits for an event stands in line behind every other one's work.
-TESTING := SWIFT_BACKTRACE=enable=no SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
+TESTING := Scripts/tests env SWIFT_BACKTRACE=enable=no SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
 
 # Nested packages, where there are some. What tools make in them begins with a dot, so the folders named are all source.
 NESTED := $(wildcard Samples Benchmarks Fuzz)
@@ -115,6 +117,11 @@ bench: setup ## measure against curl
 	@swift build -c release --package-path Benchmarks
 	@Benchmarks/.build/release/waybill-bench --rounds $(BENCH_ROUNDS)
 
+bench-forward: setup ## the memory of the forwarding sample, for 1 MiB and for 1 GiB
+	$(call say,Building the forwarding sample and its tests (the first time takes a few minutes))
+	@$(TESTING) swift test -c release -Xswiftc -enable-testing --package-path Samples/NIO --filter '^ForwarderTests\.' | \
+		grep -E '^Forwarder:|✘|Test run'
+
 bench-setup: setup ## what bench-jpeg compares with and judges by
 	@Scripts/bench-setup
 
@@ -124,6 +131,12 @@ bench-jpeg: bench-setup ## pictures, against other programs; the table goes into
 	@swift build -c release --package-path Benchmarks --product BenchLauncher
 	@tools=$$(Scripts/bench-setup where); $$tools/bin/python Benchmarks/JPEG/bench_jpeg.py --python "$$tools/bin/python" \
 		--cache "$$(dirname "$$tools")" --rounds $(BENCH_ROUNDS) \
+		$(if $(BENCH_JPEG_CORPUS),--corpus "$(BENCH_JPEG_CORPUS)")
+
+bench-colours: bench-setup ## colours of wide-gamut pictures, against littlecms
+	$(call say,Building the benchmarks)
+	@swift build -c release --package-path Benchmarks --product JPEGErrand
+	@$$(Scripts/bench-setup where)/bin/python Benchmarks/JPEG/colours.py \
 		$(if $(BENCH_JPEG_CORPUS),--corpus "$(BENCH_JPEG_CORPUS)")
 
 fuzz: setup ## random bytes for the parsers and the encoder

@@ -30,6 +30,7 @@ let package = Package(
         .library(name: "Waybill", targets: ["Waybill"]),
         .library(name: "WaybillMultipart", targets: ["WaybillMultipart"]),
         .library(name: "WaybillJPEG", targets: ["WaybillJPEG"]),
+        .library(name: "WaybillFoundation", targets: ["WaybillFoundation"]),
         .library(name: "WaybillTesting", targets: ["WaybillTesting"]),
         .executable(name: "waybill", targets: ["WaybillCLI"]),
     ],
@@ -61,6 +62,7 @@ let package = Package(
             swiftSettings: swift),
 
         // Side.
+        .target(name: "WaybillFoundation", dependencies: ["Waybill", "WaybillCore"], swiftSettings: swift),
         .target(
             name: "WaybillTesting", dependencies: ["WaybillCore", "WaybillMultipart", httpTypes], swiftSettings: swift),
 
@@ -89,6 +91,9 @@ let package = Package(
         .testTarget(
             name: "WaybillTests", dependencies: ["Waybill", "WaybillTesting", "TestSupport", httpTypes],
             swiftSettings: swift),
+        .testTarget(
+            name: "WaybillFoundationTests",
+            dependencies: ["WaybillFoundation", "Waybill", "WaybillTesting", "TestSupport"], swiftSettings: swift),
         .testTarget(
             name: "WaybillTestingTests",
             dependencies: ["WaybillTesting", "Waybill", "WaybillCurl", "TestSupport", httpTypes], swiftSettings: swift),

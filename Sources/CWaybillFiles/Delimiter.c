@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CWaybillFiles.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #if defined(__SSE2__)
@@ -36,59 +37,192 @@ ssize_t wb_find_delimiter_plainly(
 }
 
 #if defined(__SSE2__)
+// The search in vectors has two gaits. The scan goes over content by fixed steps and asks 32 places at once for CR, LF
+// and the last byte of the boundary. Where the delimiter's beginning stands, the chase takes over: content made to look
+// like delimiters has the next one close behind, and no other can begin in what was just compared, for a delimiter has
+// but one CR. So the chase jumps from one to the next and leaves most bytes in between unread.
+
+enum { step = 32, compared = 16, padding_looked_at = 16, window = 64 };
+
+typedef struct {
+    const unsigned char *delimiter;
+    size_t length, padding_limit;
+    __m128i first, last;
+    // The bits of bytes that are behind a short delimiter.
+    unsigned not_first;
+    // How far from the end a candidate must be for everything that is looked at behind it to be there.
+    size_t room;
+} sought;
+
 static inline __m128i load(const unsigned char *bytes) { return _mm_loadu_si128((const __m128i *)bytes); }
 
-// memcmp(3) without a call: a candidate costs no more than the bytes it is compared with.
-static inline int is_delimiter(const unsigned char *bytes, const unsigned char *delimiter, size_t length) {
-    if (length < 16) return memcmp(bytes, delimiter, length) == 0;
-    __m128i equal = _mm_cmpeq_epi8(load(bytes + length - 16), load(delimiter + length - 16));
-    for (size_t at = 0; at + 16 < length; at += 16)
-        equal = _mm_and_si128(equal, _mm_cmpeq_epi8(load(bytes + at), load(delimiter + at)));
-    return _mm_movemask_epi8(equal) == 0xFFFF;
+static inline unsigned bits(__m128i bytes) { return (unsigned)_mm_movemask_epi8(bytes); }
+
+static inline unsigned equal_in_32(const unsigned char *bytes, unsigned char wanted) {
+    const __m128i all = _mm_set1_epi8((char)wanted);
+    return bits(_mm_cmpeq_epi8(load(bytes), all)) | bits(_mm_cmpeq_epi8(load(bytes + 16), all)) << 16;
+}
+
+static inline unsigned not_blank_in_16(const unsigned char *bytes) {
+    const __m128i here = load(bytes);
+    const __m128i space = _mm_cmpeq_epi8(here, _mm_set1_epi8(' ')), tab = _mm_cmpeq_epi8(here, _mm_set1_epi8('\t'));
+    return bits(_mm_or_si128(space, tab)) ^ 0xFFFF;
+}
+
+static inline sought prepared(const unsigned char *delimiter, size_t length, size_t padding_limit) {
+    unsigned char first[compared] = {0};
+    memcpy(first, delimiter, length < compared ? length : compared);
+    sought what = {
+        .delimiter = delimiter, .length = length, .padding_limit = padding_limit, .first = load(first),
+        .not_first = length < compared ? 0xFFFFu << length : 0,
+        .room = length + step + window + padding_looked_at,
+    };
+    what.last = length < compared ? what.first : load(delimiter + length - compared);
+    return what;
+}
+
+static inline int begins_at(const unsigned char *bytes, const sought *what) {
+    return (uint16_t)(bits(_mm_cmpeq_epi8(load(bytes), what->first)) | what->not_first) == 0xFFFF;
+}
+
+// Whether the rest of it stands there, too. memcmp(3) without a call.
+static inline int ends_rightly(const unsigned char *bytes, const sought *what) {
+    if (what->length <= compared) return 1;
+    __m128i equal = _mm_cmpeq_epi8(load(bytes + what->length - compared), what->last);
+    if (what->length > 2 * compared)
+        equal = _mm_and_si128(equal, _mm_cmpeq_epi8(load(bytes + 16), load(what->delimiter + 16)));
+    if (what->length > 3 * compared)
+        equal = _mm_and_si128(equal, _mm_cmpeq_epi8(load(bytes + 32), load(what->delimiter + 32)));
+    for (size_t at = 3 * compared; at + compared < what->length; at += compared)
+        equal = _mm_and_si128(equal, _mm_cmpeq_epi8(load(bytes + at), load(what->delimiter + at)));
+    return bits(equal) == 0xFFFF;
+}
+
+// `is_followed_rightly` where at least 17 bytes are left. Returns `rightly`, or how many of the bytes are content without
+// a CR for certain: the blanks, if they are many.
+static const size_t rightly = SIZE_MAX;
+
+static __attribute__((noinline)) size_t what_follows_many_blanks(
+    const unsigned char *rest, size_t count, size_t padding_limit) {
+    size_t blanks = padding_looked_at;
+    unsigned other = 0;
+    while (blanks <= padding_limit && blanks + 2 * padding_looked_at <= count) {
+        other = not_blank_in_16(rest + blanks);
+        if (other != 0) break;
+        blanks += padding_looked_at;
+    }
+    if (other == 0) return is_followed_rightly(rest, count, padding_limit) ? rightly : 0;
+    const size_t all = blanks + (size_t)__builtin_ctz(other);
+    return all > padding_limit || (rest[all] == '\r' && rest[all + 1] == '\n') ? rightly : blanks;
+}
+
+static inline size_t what_follows(const unsigned char *rest, size_t count, size_t padding_limit) {
+    if (rest[0] > '-') return 0;
+    if (rest[0] == '-') return rest[1] == '-' ? rightly : 0;
+    const unsigned other = not_blank_in_16(rest);
+    if (other == 0) return what_follows_many_blanks(rest, count, padding_limit);
+    const size_t blanks = (size_t)__builtin_ctz(other);
+    return (rest[blanks] == '\r' && rest[blanks + 1] == '\n') || blanks > padding_limit ? rightly : 0;
+}
+
+// Goes from one place where the delimiter's beginning stands to the next.
+// Returns where the delimiter is, with `is_found` set, or where to search on.
+static __attribute__((noinline)) const unsigned char *chase(
+    const unsigned char *at, const unsigned char *end, const sought *wanted, int *is_found) {
+    const sought what = *wanted;
+    const unsigned char *const limit = end - what.room;
+    size_t distance = 0, times = 0;
+    do {
+        size_t next;
+        if (ends_rightly(at, &what)) {
+            const unsigned char *rest = at + what.length;
+            const size_t skipped = what_follows(rest, (size_t)(end - rest), what.padding_limit);
+            if (__builtin_expect(skipped != 0, 0)) {
+                if (skipped == rightly) {
+                    *is_found = 1;
+                    return at;
+                }
+                rest += skipped;
+                if (rest > limit) return rest;
+            }
+            const unsigned returns = equal_in_32(rest, '\r');
+            if (returns == 0) return rest + step;
+            next = (size_t)(rest - at) + (size_t)__builtin_ctz(returns);
+        } else {
+            // Only its beginning stands here. The next CR can be no closer than the end of that.
+            const unsigned char *rest = at + compared;
+            const uint64_t returns =
+                equal_in_32(rest, '\r') | (uint64_t)equal_in_32(rest + step, '\r') << step;
+            if (returns == 0) return rest + window;
+            next = compared + (size_t)__builtin_ctzll(returns);
+        }
+        times = next == distance ? times + 1 : 0;
+        if (times > 4) {
+            // Always the same distance: taken from the register that has had it for a while, the next place need not
+            // wait for the bytes that were just looked at, and the processor goes ahead of them. The barrier keeps the
+            // compiler from taking it from them after all.
+            __asm__ volatile("" : "+r"(distance));
+        } else {
+            distance = next;
+        }
+        at += distance;
+        if (!begins_at(at, &what)) return at + 1;
+    } while (at <= limit);
+    return at;
+}
+
+// Of places with CR, LF and the right last byte, there may be one in three, as "\r\n1" over and over. Eliminates by the
+// bytes after CR LF, all places at once, until there are few.
+static inline unsigned thinned(unsigned places, const unsigned char *base, const sought *what) {
+    for (size_t at = 2; at + 1 < what->length && at < compared; at += 2) {
+        unsigned rest = places & (places - 1);
+        rest &= rest - 1;
+        rest &= rest - 1;
+        if (__builtin_expect((rest & (rest - 1)) == 0, 1)) break;
+        places &= equal_in_32(base + at, what->delimiter[at]) & equal_in_32(base + at + 1, what->delimiter[at + 1]);
+    }
+    return places;
+}
+
+static const unsigned char *scan(
+    const unsigned char *at, const unsigned char *end, const sought *what, int *is_found) {
+    const __m128i cr = _mm_set1_epi8('\r'), lf = _mm_set1_epi8('\n');
+    const __m128i last = _mm_set1_epi8((char)what->delimiter[what->length - 1]);
+    const unsigned char *const limit = end - what->room;
+    while (at <= limit) {
+        const unsigned char *const base = at, *const tail = at + what->length - 1;
+        __m128i low = _mm_and_si128(_mm_cmpeq_epi8(load(at), cr), _mm_cmpeq_epi8(load(at + 1), lf));
+        __m128i high = _mm_and_si128(_mm_cmpeq_epi8(load(at + 16), cr), _mm_cmpeq_epi8(load(at + 17), lf));
+        low = _mm_and_si128(low, _mm_cmpeq_epi8(load(tail), last));
+        high = _mm_and_si128(high, _mm_cmpeq_epi8(load(tail + 16), last));
+        at += step;
+        if (__builtin_expect(bits(_mm_or_si128(low, high)) == 0, 1)) continue;
+        unsigned places = thinned(bits(low) | bits(high) << 16, base, what);
+        for (; places != 0; places &= places - 1) {
+            const unsigned char *candidate = base + __builtin_ctz(places);
+            if (!begins_at(candidate, what)) continue;
+            if (candidate > limit) return candidate;
+            at = chase(candidate, end, what, is_found);
+            if (*is_found) return at;
+            break;
+        }
+    }
+    return at;
 }
 #endif
 
 ssize_t wb_find_delimiter(
     const unsigned char *bytes, size_t count, const unsigned char *delimiter, size_t length, size_t padding_limit) {
-    size_t from = 0;
+    const unsigned char *at = bytes;
 #if defined(__SSE2__)
-    size_t gap = 0;
-    // CR, LF and the last byte of the boundary at their distances: three bytes that no hostile content can have more
-    // often than at every third place, and chance hardly ever. The rest is compared only there.
-    const __m128i cr = _mm_set1_epi8('\r'), lf = _mm_set1_epi8('\n');
-    const __m128i last = _mm_set1_epi8((char)delimiter[length - 1]);
-    while (count >= length && from + 32 + length - 1 <= count) {
-        const unsigned char *at = bytes + from, *end = at + length - 1;
-        __m128i low = _mm_and_si128(_mm_cmpeq_epi8(load(at), cr), _mm_cmpeq_epi8(load(at + 1), lf));
-        __m128i high = _mm_and_si128(_mm_cmpeq_epi8(load(at + 16), cr), _mm_cmpeq_epi8(load(at + 17), lf));
-        low = _mm_and_si128(low, _mm_cmpeq_epi8(load(end), last));
-        high = _mm_and_si128(high, _mm_cmpeq_epi8(load(end + 16), last));
-        from += 32;
-        if (__builtin_expect(_mm_movemask_epi8(_mm_or_si128(low, high)) == 0, 1)) continue;
-        unsigned mask = (unsigned)_mm_movemask_epi8(low) | (unsigned)_mm_movemask_epi8(high) << 16;
-        size_t base = from - 32;
-        while (mask) {
-            size_t place = (size_t)__builtin_ctz(mask), start = base + place;
-            mask &= mask - 1;
-            if (place == gap) {
-                // Content full of near delimiters has them at one distance. Taken from the last one, the place need not
-                // wait for these bytes to be looked at: the processor goes ahead, and three times as fast.
-                size_t guess = gap;
-                __asm__("" : "+r"(guess));
-                start = base + guess;
-            } else {
-                gap = place;
-                __asm__ volatile("" : "+r"(gap));
-            }
-            if (!is_delimiter(bytes + start, delimiter, length)) continue;
-            if (is_followed_rightly(bytes + start + length, count - start - length, padding_limit))
-                return (ssize_t)start;
-            // No other one can begin in it, for it has but one CR.
-            from = start + length;
-            break;
-        }
+    const sought what = prepared(delimiter, length, padding_limit);
+    if (count >= what.room) {
+        int is_found = 0;
+        at = scan(bytes, bytes + count, &what, &is_found);
+        if (is_found) return at - bytes;
     }
 #endif
-    ssize_t found = wb_find_delimiter_plainly(bytes + from, count - from, delimiter, length, padding_limit);
-    return found < 0 ? found : found + (ssize_t)from;
+    ssize_t found =
+        wb_find_delimiter_plainly(at, count - (size_t)(at - bytes), delimiter, length, padding_limit);
+    return found < 0 ? found : found + (at - bytes);
 }

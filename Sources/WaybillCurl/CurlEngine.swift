@@ -123,6 +123,15 @@ final class CurlEngine: @unchecked Sendable {
         }
         for (transfer, limit) in overdue { abandon(transfer, because: limit) }
         nextTick = now + interval
+        for transfer in active.values {
+            transfer.goOnIfDue(now)
+            if let due = transfer.pacedUntil { look(noLaterThan: due) }
+        }
+    }
+
+    /// Looks at the clock by then.
+    func look(noLaterThan due: ContinuousClock.Instant) {
+        nextTick = min(nextTick, due)
     }
 }
 

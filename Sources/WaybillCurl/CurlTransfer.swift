@@ -34,6 +34,9 @@ final class CurlTransfer: @unchecked Sendable {
     private(set) var wasRefusedLeave = false
     /// Whether libcurl was told to pause by the caller.
     private var isPaused = false
+    private var pacer: SendPacer
+    /// When the body may go on that was held back for its rate.
+    private(set) var pacedUntil: ContinuousClock.Instant?
     /// Why the transfer is being ended by us, which libcurl then reports as an aborted callback.
     var ownFailure: (code: TransferError.Code, message: String, cause: (any Error)?)?
     private var reported: TransferProgress?
@@ -46,6 +49,7 @@ final class CurlTransfer: @unchecked Sendable {
         self.sink = sink
         assembler = ResponseAssembler(limits: request.options.limits)
         watch = TransferWatch(limits: request.options.limits, now: .now)
+        pacer = SendPacer(rate: request.options.rateLimit)
     }
 
     // MARK: - Start
@@ -156,11 +160,26 @@ final class CurlTransfer: @unchecked Sendable {
         guard feed != nil else { return .bytes(0) }
         // libcurl forgets a pause that comes before the connection is there.
         guard !isPaused else { return .pause }
-        let answer = unsafe feed!.fill(buffer)
+        guard let room = room() else { return .pause }
+        let answer = unsafe feed!.fill(UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(room)))
+        if case .bytes(let count) = answer { pacer.spend(count) }
         if answer == .abort, let failure = feed?.failure {
             ownFailure = (.bodyFailed, "The body can't be read: \(failure)", failure)
         }
         return answer
+    }
+
+    /// How many bytes may leave now; `nil` when it has to be asked again at ``pacedUntil``.
+    private func room() -> Int? {
+        pacedUntil = nil
+        guard pacer.rate != nil else { return .max }
+        let now = ContinuousClock.now
+        let room = pacer.room(now: now)
+        guard room == 0 else { return room }
+        let due = pacer.due(now: now)
+        pacedUntil = due
+        engine?.look(noLaterThan: due)
+        return nil
     }
 
     /// libcurl rewinds a body to send it again: for a connection that died under it, among others. Only a body of which
@@ -248,7 +267,18 @@ final class CurlTransfer: @unchecked Sendable {
 
     func limit(to rate: ByteCount?) {
         guard isRunning else { return }
-        easy!.setRateLimit(rate)
+        pacer.limit(to: rate, now: .now)
+        if pacedUntil != nil { goOn() }
+    }
+
+    /// Lets a body go on that was held back for its rate, if it is time.
+    func goOnIfDue(_ now: ContinuousClock.Instant) {
+        if let due = pacedUntil, due <= now { goOn() }
+    }
+
+    private func goOn() {
+        pacedUntil = nil
+        if isRunning, !isPaused { applyPause() }
     }
 
     private func applyPause() {

@@ -66,12 +66,6 @@ extension EasyHandle {
             set(CURLOPT_EXPECT_100_TIMEOUT_MS, max(1, wait.wholeMilliseconds))
         }
         set(CURLOPT_TCP_KEEPALIVE, true)
-        setRateLimit(request.options.rateLimit)
-    }
-
-    /// Takes effect at once, also on a running transfer.
-    func setRateLimit(_ rate: ByteCount?) {
-        set(CURLOPT_MAX_SEND_SPEED_LARGE, large: rate?.bytes ?? 0)
     }
 
     /// Large buffers make large bodies 1.7 times as fast on a plain connection. Small bodies lose by them: libcurl

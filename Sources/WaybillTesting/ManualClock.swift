@@ -1,3 +1,5 @@
+import WaybillCore
+
 /// A clock that stands still until a test moves it, so that waits between attempts take no time.
 ///
 /// Give it to a session, and its retries wait on it; give it to the steps of a ``TransferScript``, and a slow peer takes

@@ -1,3 +1,5 @@
+import WaybillCore
+
 /// A place in a script where attempts wait until the test lets them go on.
 ///
 /// ```swift

@@ -12,16 +12,17 @@ enum House {
         "WaybillJPEG": ["WaybillCore", "CWaybillJPEG"],
         "WaybillCurl": ["WaybillCore", "CWaybillCurl", "HTTPTypes", "Logging"],
         "Waybill": ["WaybillCore", "WaybillMultipart", "WaybillJPEG", "WaybillCurl", "HTTPTypes", "Logging"],
+        "WaybillFoundation": ["Waybill", "WaybillCore"],
         "WaybillTesting": ["WaybillCore", "WaybillMultipart", "HTTPTypes"],
         "WaybillCLI": ["Waybill", "WaybillCurl", "ArgumentParser", "Logging", "HTTPTypes"],
     ]
 
     /// What the toolchain brings and any target may import.
-    static let toolchain: Set<String> = ["Swift", "Glibc", "FoundationEssentials"]
+    static let toolchain: Set<String> = ["Swift", "Glibc", "FoundationEssentials", "Dispatch"]
 
     /// Full Foundation costs a program 6 MB of memory, so it stays where it is asked for.
     static func mayUseFoundation(_ path: String) -> Bool {
-        path.hasPrefix("Sources/Waybill/Porting/") || path.hasPrefix("Sources/WaybillCLI/")
+        path.hasPrefix("Sources/WaybillFoundation/") || path.hasPrefix("Sources/WaybillCLI/")
     }
 
     /// The one target that sees each C module.

@@ -35,7 +35,7 @@ struct RuleTests {
     @Test func `Foundation out of its place is found`() {
         #expect(!imported("import Foundation", in: "Sources/WaybillCore/A.swift").isEmpty)
         #expect(!imported("public import struct Foundation.URL", in: "Sources/Waybill/A.swift").isEmpty)
-        #expect(imported("import Foundation", in: "Sources/Waybill/Porting/A.swift").isEmpty)
+        #expect(imported("import Foundation", in: "Sources/WaybillFoundation/A.swift").isEmpty)
         #expect(imported("import FoundationEssentials", in: "Sources/WaybillCore/A.swift").isEmpty)
     }
 

@@ -4,7 +4,8 @@ import Waybill
 
 /// Measures Waybill on this machine, beside curl.
 ///
-///     waybill-bench [--rounds 5] [--size 1GiB] [--count 10000] [form] [memory] [progress] [small] [parts] [parser] [instructions]
+///     waybill-bench [--rounds 5] [--size 1GiB] [--count 10000] [form] [memory] [progress] [small] [parts] [parser] [parser-memory]
+///         [instructions]
 @main
 struct WaybillBench {
     static func main() {
@@ -49,6 +50,7 @@ struct WaybillBench {
         if options.names.contains("parser") {
             print(try ParserBench.measure(rounds: options.rounds), terminator: "\n\n")
         }
+        if options.names.contains("parser-memory") { print(try ParserMemory.measure(), terminator: "\n\n") }
         if options.names.contains("instructions") { print(try workloads.instructions(), terminator: "\n\n") }
     }
 }
@@ -60,7 +62,7 @@ struct Options {
     var count = 10_000
     var names = Self.workloads
     private static let workloads: Set<String> = [
-        "form", "memory", "progress", "small", "parts", "parser", "instructions",
+        "form", "memory", "progress", "small", "parts", "parser", "parser-memory", "instructions",
     ]
 
     init(_ arguments: [String]) throws(BenchError) {

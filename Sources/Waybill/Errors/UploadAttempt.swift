@@ -4,7 +4,7 @@ public import WaybillCore
 /// One attempt of an upload: how it ended, why, and what came of it.
 ///
 /// Every request that went out is an attempt: the first one, a retry, the hop of a redirect, the second try with fresh
-/// credentials.
+/// credentials, a restart after a pause.
 public struct UploadAttempt: Sendable, Hashable {
     /// The number, from 1.
     public var number: Int
@@ -61,6 +61,9 @@ public enum AttemptSequel: Sendable, Hashable {
     case redirect(to: String)
     /// The same once more, with a fresh credential.
     case freshCredential
+    /// The same once more, from the first byte: the upload was paused for longer than its connection was kept. That is no
+    /// retry and spends none.
+    case restart
 
     /// What set the length of a wait.
     public enum DelaySource: Sendable, Hashable {
@@ -107,6 +110,7 @@ extension AttemptSequel {
         case .retry(let delay, .retryAfter): ", next after \(delay) as the server asked"
         case .redirect(let url): ", on to \(url)"
         case .freshCredential: ", next with a fresh credential"
+        case .restart: ", sent anew after the pause"
         case .noRetry(let reason): ", no retry: \(reason)"
         }
     }

@@ -71,6 +71,10 @@ extension UploadError.Code {
     public static let bodyFailed = Self("bodyFailed")
     /// The body would have had to be sent again within one attempt.
     public static let resendRefused = Self("resendRefused")
+    /// The attempt was closed because the upload was paused for longer than
+    /// ``UploadSession/Configuration/pauseKeepsSlot``. In the list of attempts; the error of an upload only when its whole
+    /// body had left in that very moment, so that sending it again could store it twice.
+    public static let paused = Self("paused")
     /// Cancelled by the caller, or by the closing of the session.
     public static let cancelled = Self("cancelled")
     /// Anything else; the message says what libcurl said.

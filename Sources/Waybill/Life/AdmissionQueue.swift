@@ -1,7 +1,7 @@
 package import WaybillCore
 
-/// Who may prepare and who may send: at most `slots` transfers at once and `slotsPerHost` of them to one host, first
-/// come, first served among uploads of one priority.
+/// Who may prepare and who may send: at most `slots` transfers at once, `slotsPerHost` of them to one host and as many of
+/// a group as that one has, first come, first served among uploads of one priority.
 ///
 /// A step of priority is worth `reach` places: uploads are served by their number in line less `reach` for each step. So
 /// nobody is overtaken by more than `reach` later uploads for each step that those are above it.
@@ -11,11 +11,13 @@ package import WaybillCore
 /// are between the two calls, so that the next body is there when a slot falls free, and a batch of a hundred thousand
 /// opens no more than a batch of ten.
 ///
-/// A busy host blocks nobody else: a slot goes to the first whose host has room. Nor can it fill the window: at most
-/// `slotsPerHost + 2` of the uploads ahead may be such as their host has no room for.
+/// A busy host blocks nobody else: a slot goes to the first whose host and group have room. Nor can it fill the window: at
+/// most `slotsPerHost + 2` of the uploads ahead may be such as their host has no room for, and at most two such as their
+/// group has none for.
 ///
-/// An upload that comes back for a retry is ready already; it joins the end of the second line and does not count as
-/// ahead.
+/// Who is *held* keeps its place and is passed over until it is released. It does not count as ahead, whatever it has
+/// prepared, so that paused uploads keep nobody else from preparing. An upload that comes back for another attempt is ready
+/// already; it joins the end of the second line and does not count as ahead either.
 package struct AdmissionQueue: Sendable {
     /// Who is called. The queue has already counted them.
     package struct Calls: Sendable, Equatable {
@@ -27,36 +29,62 @@ package struct AdmissionQueue: Sendable {
         }
     }
 
-    private enum Stage: Sendable { case waiting, preparing, ready, readyAgain, running }
+    enum Stage: Sendable { case waiting, preparing, ready, running }
 
-    private struct Entry: Sendable {
-        var host: String
+    struct Entry: Sendable {
+        let host: String
+        let group: String?
+        var lane: Lane
         var stage: Stage
-        var ticket: Int64
+        let ticket: Int64
         var priority: UploadPriority
+        /// Whether no attempt of it was made yet.
+        let isFirst: Bool
+        var isHeld: Bool
+
+        var isAhead: Bool { isFirst && !isHeld && (stage == .preparing || stage == .ready) }
     }
 
-    private struct Host: Sendable {
+    /// Uploads that the same limits are for. Groups without a limit have no lane of their own, so their number is free.
+    struct Lane: Sendable, Hashable {
+        var host: String
+        var group: String?
+    }
+
+    /// The two lines of a lane. Who left the middle of one, or is held, is skipped when it gets to the front.
+    struct Lines: Sendable {
         var waiting = PriorityLines()
         var ready = PriorityLines()
+        var members = 0
+    }
+
+    /// What a host or a group has of the session.
+    struct Usage: Sendable {
         var ahead = 0
         var running = 0
         var members = 0
 
         func room(under limit: Int) -> Int { max(0, limit - running) }
+        /// How many of those ahead would find no room.
+        func blocked(under limit: Int) -> Int { max(0, ahead - room(under: limit)) }
     }
 
-    private let slots: Int
-    private let slotsPerHost: Int
-    private let reach: Int64
-    private var entries: [UploadID: Entry] = [:]
-    private var hosts: [String: Host] = [:]
+    let slots: Int
+    let slotsPerHost: Int
+    let reach: Int64
+    var entries: [UploadID: Entry] = [:]
+    var lanes: [Lane: Lines] = [:]
+    var hosts: [String: Usage] = [:]
+    /// Of the groups with a limit of their own.
+    var groups: [String: Usage] = [:]
+    var groupSlots: [String: Int] = [:]
     private var nextTicket: Int64 = 0
+    var halts = 0
 
     /// Transfers that hold a slot.
-    package private(set) var running = 0
+    package internal(set) var running = 0
     /// Uploads that prepare or are ready for their first attempt.
-    package private(set) var ahead = 0
+    package internal(set) var ahead = 0
     /// All uploads that are in a line or hold something.
     package var count: Int { entries.count }
 
@@ -66,139 +94,141 @@ package struct AdmissionQueue: Sendable {
         self.slotsPerHost = max(1, slotsPerHost)
         self.reach = Int64(max(0, min(reach, 1 << 40)))
     }
+}
 
+// MARK: - Uploads
+
+extension AdmissionQueue {
     /// A new upload joins the first line.
     ///
-    /// - Complexity: O(hosts), as all verbs.
-    package mutating func join(_ id: UploadID, host: String, priority: UploadPriority = .normal) -> Calls {
-        add(id, host: host, stage: .waiting, priority)
+    /// - Complexity: O(lanes), as all verbs: hosts, and groups with a limit.
+    package mutating func join(
+        _ id: UploadID, host: String, group: String? = nil, priority: UploadPriority = .normal, isHeld: Bool = false
+    ) -> Calls {
+        add(id, host, group, .waiting, priority, isHeld)
     }
 
     /// A called upload is prepared and joins the second line.
     package mutating func ready(_ id: UploadID) -> Calls {
-        guard var entry = entries[id], entry.stage == .preparing else { return Calls() }
+        guard entries[id]?.stage == .preparing else { return Calls() }
         // With its old number: who took long to prepare does not lose its place, and is not overtaken as often again.
-        entry.stage = .ready
-        entries[id] = entry
-        hosts[entry.host]?.ready.insert(id, entry.ticket, entry.priority)
+        update(id) { $0.stage = .ready }
         return call()
     }
 
     /// An upload that had left comes back for another attempt.
-    package mutating func requeue(_ id: UploadID, host: String, priority: UploadPriority = .normal) -> Calls {
-        add(id, host: host, stage: .readyAgain, priority)
+    package mutating func requeue(
+        _ id: UploadID, host: String, group: String? = nil, priority: UploadPriority = .normal, isHeld: Bool = false
+    ) -> Calls {
+        add(id, host, group, .ready, priority, isHeld)
     }
 
     /// An upload becomes more or less urgent. It keeps its number in line.
     ///
-    /// - Complexity: linear in the uploads of that priority to its host, if any of them came later; else O(hosts).
+    /// - Complexity: linear in the uploads of that priority in its lane, if any of them came later; else O(lanes).
     package mutating func prioritize(_ id: UploadID, _ priority: UploadPriority) -> Calls {
-        guard var entry = entries[id], entry.priority != priority else { return Calls() }
-        entry.priority = priority
-        entries[id] = entry
-        switch entry.stage {
-        case .waiting: hosts[entry.host]?.waiting.insert(id, entry.ticket, priority)
-        case .ready, .readyAgain: hosts[entry.host]?.ready.insert(id, entry.ticket, priority)
-        case .preparing, .running: break
+        guard let entry = entries[id], entry.priority != priority else { return Calls() }
+        update(id) { $0.priority = priority }
+        return call()
+    }
+
+    /// An upload is passed over from now on. It keeps its number in line, and a slot that it has been given.
+    package mutating func hold(_ id: UploadID) -> Calls {
+        guard entries[id]?.isHeld == false else { return Calls() }
+        update(id) { $0.isHeld = true }
+        return call()
+    }
+
+    /// It is no longer passed over.
+    ///
+    /// - Complexity: as for ``prioritize(_:_:)``.
+    package mutating func release(_ id: UploadID) -> Calls {
+        guard entries[id]?.isHeld == true else { return Calls() }
+        update(id) { $0.isHeld = false }
+        return call()
+    }
+
+    /// A held upload does not take up the call that was on its way: it goes back to where it stood.
+    package mutating func stepBack(_ id: UploadID) -> Calls {
+        guard let entry = entries[id], entry.stage == .preparing || entry.stage == .running else { return Calls() }
+        update(id) { entry in
+            entry.stage = entry.stage == .running ? .ready : .waiting
+            entry.isHeld = true
         }
         return call()
     }
 
     /// An upload leaves, from wherever it is, and gives back what it holds. Leaving twice is harmless.
     package mutating func leave(_ id: UploadID) -> Calls {
-        guard let entry = entries.removeValue(forKey: id), var host = hosts[entry.host] else { return Calls() }
-        switch entry.stage {
-        case .waiting, .readyAgain: break
-        case .preparing, .ready:
-            ahead -= 1
-            host.ahead -= 1
-        case .running:
-            running -= 1
-            host.running -= 1
-        }
-        host.members -= 1
-        hosts[entry.host] = host.members == 0 ? nil : host
+        guard let entry = entries.removeValue(forKey: id) else { return Calls() }
+        unregister(entry)
         return call()
     }
 
     private mutating func add(
-        _ id: UploadID, host name: String, stage: Stage, _ priority: UploadPriority
+        _ id: UploadID, _ host: String, _ group: String?, _ stage: Stage, _ priority: UploadPriority, _ isHeld: Bool
     ) -> Calls {
         guard entries[id] == nil else { return Calls() }
-        let ticket = takeTicket()
-        entries[id] = Entry(host: name, stage: stage, ticket: ticket, priority: priority)
-        hosts[name, default: Host()].members += 1
-        if stage == .waiting {
-            hosts[name]?.waiting.insert(id, ticket, priority)
-        } else {
-            hosts[name]?.ready.insert(id, ticket, priority)
-        }
-        return call()
-    }
-
-    private mutating func takeTicket() -> Int64 {
         nextTicket += 1
-        return nextTicket
+        let entry = Entry(
+            host: host, group: group, lane: lane(host, group), stage: stage, ticket: nextTicket, priority: priority,
+            isFirst: stage == .waiting, isHeld: isHeld)
+        entries[id] = entry
+        register(entry)
+        line(id, entry)
+        return call()
     }
 }
 
-// MARK: - Calling
+// MARK: - Books
 
 extension AdmissionQueue {
-    private mutating func call() -> Calls {
-        var calls = Calls()
-        while running < slots, let id = nextToStart() {
-            if entries[id]?.stage == .ready {
-                ahead -= 1
-                change(id) { $0.ahead -= 1 }
-            }
-            entries[id]?.stage = .running
-            running += 1
-            change(id) { $0.running += 1 }
-            calls.start.append(id)
+    func lane(_ host: String, _ group: String?) -> Lane {
+        Lane(host: host, group: group.flatMap { groupSlots[$0] == nil ? nil : $0 })
+    }
+
+    mutating func update(_ id: UploadID, _ change: (inout Entry) -> Void) {
+        guard var entry = entries[id] else { return }
+        count(entry, -1)
+        change(&entry)
+        count(entry, 1)
+        entries[id] = entry
+        line(id, entry)
+    }
+
+    /// Stands an entry in the line that it belongs to, unless it stands there.
+    mutating func line(_ id: UploadID, _ entry: Entry) {
+        guard !entry.isHeld else { return }
+        switch entry.stage {
+        case .waiting: lanes[entry.lane]?.waiting.insert(id, entry.ticket, entry.priority)
+        case .ready: lanes[entry.lane]?.ready.insert(id, entry.ticket, entry.priority)
+        case .preparing, .running: break
         }
-        while ahead < slots + 2, let id = nextToPrepare() {
-            entries[id]?.stage = .preparing
-            ahead += 1
-            change(id) { $0.ahead += 1 }
-            calls.prepare.append(id)
-        }
-        return calls
     }
 
-    private mutating func nextToStart() -> UploadID? {
-        let limit = slotsPerHost
-        return takeFirst(\.ready, where: { $0.running < limit }, stages: [.ready, .readyAgain])
+    mutating func register(_ entry: Entry) {
+        lanes[entry.lane, default: Lines()].members += 1
+        hosts[entry.host, default: Usage()].members += 1
+        count(entry, 1)
     }
 
-    private mutating func nextToPrepare() -> UploadID? {
-        let limit = slotsPerHost
-        let blocked = hosts.values.reduce(0) { $0 + max(0, $1.ahead - $1.room(under: limit)) }
-        let mayBlock = blocked < limit + 2
-        return takeFirst(\.waiting, where: { mayBlock || $0.ahead < $0.room(under: limit) }, stages: [.waiting])
+    mutating func unregister(_ entry: Entry) {
+        count(entry, -1)
+        lanes[entry.lane]?.members -= 1
+        if lanes[entry.lane]?.members == 0 { lanes[entry.lane] = nil }
+        hosts[entry.host]?.members -= 1
+        if hosts[entry.host]?.members == 0 { hosts[entry.host] = nil }
     }
 
-    /// The first of the heads of the hosts' lines, among the hosts that may be served.
-    private mutating func takeFirst(
-        _ lines: WritableKeyPath<Host, PriorityLines>, where mayServe: (Host) -> Bool, stages: Set<Stage>
-    ) -> UploadID? {
-        let entries = entries
-        let names = hosts.compactMap { mayServe($0.value) ? $0.key : nil }
-        var best: (name: String, head: PriorityLines.Head)?
-        for name in names {
-            // Who left the middle of a line, or changed lines, is skipped when it gets to the front.
-            let head = hosts[name]?[keyPath: lines].head(reach: reach) { id, ticket, priority in
-                guard let entry = entries[id] else { return false }
-                return entry.ticket == ticket && entry.priority == priority && stages.contains(entry.stage)
-            }
-            if let head, best.map({ head < $0.head }) ?? true { best = (name, head) }
-        }
-        return best.flatMap { hosts[$0.name]?[keyPath: lines].remove($0.head) }
-    }
-
-    private mutating func change(_ id: UploadID, _ body: (inout Host) -> Void) {
-        guard let name = entries[id]?.host, var host = hosts[name] else { return }
-        body(&host)
-        hosts[name] = host
+    private mutating func count(_ entry: Entry, _ sign: Int) {
+        let (ahead, running) = (entry.isAhead ? sign : 0, entry.stage == .running ? sign : 0)
+        guard ahead != 0 || running != 0 else { return }
+        self.ahead += ahead
+        self.running += running
+        hosts[entry.host]?.ahead += ahead
+        hosts[entry.host]?.running += running
+        guard let group = entry.lane.group else { return }
+        groups[group]?.ahead += ahead
+        groups[group]?.running += running
     }
 }

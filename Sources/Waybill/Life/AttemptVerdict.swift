@@ -19,7 +19,7 @@ struct AttemptVerdict: Sendable {
     /// The complete answer, accepted or not.
     let response: TransferResponse?
     /// One sentence for the list of attempts.
-    let reason: String
+    var reason: String
     /// Whether the server refused the credential: by the status 401, or by the envelope.
     private(set) var isCredentialRefused = false
 

@@ -26,6 +26,14 @@ extension UploadStateMachine {
         case credentialFailed(attempt: Int, UploadError)
         /// The wait before this attempt is over.
         case retryDue(attempt: Int)
+        /// The caller wants it to stand still, so long after the start of the first attempt.
+        case pause(elapsed: Duration = .zero)
+        /// And to go on.
+        case resume(elapsed: Duration = .zero)
+        /// The time for which this pause keeps a slot is over.
+        case slotReturnDue(pause: Int)
+        /// The transfer may send so fast now as the driver knows.
+        case rateChanged
         /// The caller wants no more.
         case cancel
         /// The session is closing and cancels what it has.
@@ -34,22 +42,40 @@ extension UploadStateMachine {
 
     /// What is to be done, in the order given.
     package enum Action: Sendable {
-        /// Join the line of those that wait.
-        case join
+        /// Join the line of those that wait; held there if the upload is paused.
+        case join(isHeld: Bool)
         /// Start making the body.
         case prepare
         /// Stop making the body; its result is no longer wanted.
         case stopPreparing
         /// Join the line of those that are ready.
         case awaitSlot
-        /// Join that line again, for another attempt.
-        case requeue
+        /// Join that line again, for another attempt; held there if the upload is paused.
+        case requeue(isHeld: Bool)
+        /// Be passed over in whatever line it is in, and keep the place.
+        case hold
+        /// No longer be passed over.
+        case release
+        /// Give back what the queue has just called the upload to, and be passed over where it stood before.
+        case stepBack
         /// Leave whatever line it is in.
         case withdraw
         /// Hand the attempt to the transport.
         case startTransfer(attempt: Int)
         /// Tell the transport to stop; its end is still awaited.
         case cancelTransfer
+        /// Tell the transport to stand still, with the connection open.
+        case pauseTransfer
+        /// Tell the transport to go on.
+        case resumeTransfer
+        /// Come back with `slotReturnDue` after this time.
+        case scheduleSlotReturn(after: Duration, pause: Int)
+        /// Don't come back with it.
+        case unscheduleSlotReturn
+        /// The number of the attempt that sends anew what a pause had stopped: for whoever keeps records.
+        case restarted(attempt: Int)
+        /// Tell the transport that its share of the rate has changed.
+        case limitTransfer
         /// Give the slot back.
         case releaseSlot
         /// Ask the budget for a retry after this attempt, and come back with `retryAnswered`.
@@ -80,6 +106,7 @@ package struct UploadSnapshot: Sendable, Hashable {
     package var acknowledged: Int64 = 0
     package var total: Int64?
     package var accuracy: ProgressAccuracy = .exact
+    package var isPaused = false
 
     package init() {}
 }

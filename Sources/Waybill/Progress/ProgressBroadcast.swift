@@ -1,13 +1,23 @@
 import WaybillCore
 
 /// Tells any number of listeners the latest snapshot. With no listener it costs one look at a counter.
+///
+/// Each listens for one handle of the upload. One that was cancelled while others stayed hears of its own end and of nothing
+/// after it.
 final class ProgressBroadcast: Sendable {
     private struct State {
         var snapshot = UploadSnapshot()
         var parts: [BodyPart] = []
         var meter = RateMeter()
-        var listeners: [Int: AsyncStream<UploadProgress>.Continuation] = [:]
+        var listeners: [Int: Listener] = [:]
+        /// The last snapshots of handles that were cancelled apart.
+        var departed: [Int: UploadProgress] = [:]
         var nextKey = 0
+    }
+
+    private struct Listener {
+        let handle: Int
+        let stream: AsyncStream<UploadProgress>.Continuation
     }
 
     private let state = Locked(State())
@@ -24,10 +34,26 @@ final class ProgressBroadcast: Sendable {
     /// The latest position.
     var snapshot: UploadSnapshot { state.withLock { $0.snapshot } }
 
-    /// The latest position, in full.
-    func current() -> UploadProgress {
+    /// The latest position, in full, as a handle sees it.
+    func current(for handle: Int) -> UploadProgress {
         let time = elapsed()
-        return state.withLock { Self.progress(&$0, at: time) }
+        return state.withLock { $0.departed[handle] ?? Self.progress(&$0, at: time) }
+    }
+
+    /// A handle was cancelled, and the others go on.
+    func depart(_ handle: Int) {
+        let time = elapsed()
+        let leaving = state.withLock { state -> [Listener] in
+            guard !state.snapshot.phase.isTerminal, state.departed[handle] == nil else { return [] }
+            var last = Self.progress(&state, at: time)
+            last.phase = .cancelled
+            last.isPaused = false
+            state.departed[handle] = last
+            let keys = state.listeners.filter { $0.value.handle == handle }.keys
+            for key in keys { state.listeners[key]?.stream.yield(last) }
+            return keys.compactMap { state.listeners.removeValue(forKey: $0) }
+        }
+        for listener in leaving { listener.stream.finish() }
     }
 
     /// The parts of the body, once they are known.
@@ -38,29 +64,30 @@ final class ProgressBroadcast: Sendable {
     /// Tells all listeners; a terminal snapshot is the last.
     func publish(_ snapshot: UploadSnapshot) {
         let time = elapsed()
-        let leaving = state.withLock { state -> [AsyncStream<UploadProgress>.Continuation] in
+        let leaving = state.withLock { state -> [Listener] in
             state.snapshot = snapshot
             guard !state.listeners.isEmpty else { return [] }
             let progress = Self.progress(&state, at: time)
-            for listener in state.listeners.values { listener.yield(progress) }
+            for listener in state.listeners.values { listener.stream.yield(progress) }
             guard snapshot.phase.isTerminal else { return [] }
             defer { state.listeners = [:] }
             return Array(state.listeners.values)
         }
         // Outside the lock: finishing calls the termination handler, which takes it.
-        for listener in leaving { listener.finish() }
+        for listener in leaving { listener.stream.finish() }
     }
 
     /// A new listener. It has the latest snapshot at once.
-    func listen() -> AsyncStream<UploadProgress> {
+    func listen(for handle: Int) -> AsyncStream<UploadProgress> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: UploadProgress.self, bufferingPolicy: .bufferingNewest(1))
         let time = elapsed()
         let key = state.withLock { state -> Int? in
-            continuation.yield(Self.progress(&state, at: time))
-            guard !state.snapshot.phase.isTerminal else { return nil }
+            let last = state.departed[handle]
+            continuation.yield(last ?? Self.progress(&state, at: time))
+            guard last == nil, !state.snapshot.phase.isTerminal else { return nil }
             state.nextKey += 1
-            state.listeners[state.nextKey] = continuation
+            state.listeners[state.nextKey] = Listener(handle: handle, stream: continuation)
             return state.nextKey
         }
         if let key {
@@ -84,7 +111,8 @@ final class ProgressBroadcast: Sendable {
         return UploadProgress(
             phase: now.phase, attempt: now.attempt, sent: now.sent, acknowledged: now.acknowledged, total: now.total,
             accuracy: now.accuracy, bytesPerSecond: state.meter.bytesPerSecond,
-            parts: state.parts.map { PartProgress($0, acknowledgedOfBody: now.acknowledged) })
+            parts: state.parts.map { PartProgress($0, acknowledgedOfBody: now.acknowledged) },
+            isPaused: now.isPaused)
     }
 
     private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {

@@ -53,11 +53,14 @@ public struct UploadProgress: Sendable, Hashable {
     public var bytesPerSecond: Double
     /// The named parts of a form, in order; empty for other bodies.
     public var parts: [PartProgress]
+    /// Whether it was paused: see ``UploadTask/pause()``. The phase stays what it was.
+    public var isPaused: Bool
 
     /// Describes a snapshot.
     public init(
         phase: UploadPhase, attempt: Int, sent: Int64 = 0, acknowledged: Int64 = 0, total: Int64? = nil,
-        accuracy: ProgressAccuracy = .exact, bytesPerSecond: Double = 0, parts: [PartProgress] = []
+        accuracy: ProgressAccuracy = .exact, bytesPerSecond: Double = 0, parts: [PartProgress] = [],
+        isPaused: Bool = false
     ) {
         self.phase = phase
         self.attempt = attempt
@@ -67,6 +70,7 @@ public struct UploadProgress: Sendable, Hashable {
         self.accuracy = accuracy
         self.bytesPerSecond = bytesPerSecond
         self.parts = parts
+        self.isPaused = isPaused
     }
 
     /// The acknowledged share of the body, 0...1; `nil` while the length is unknown. An empty body is whole from the

@@ -9,10 +9,11 @@ public struct UploadProgressSequence: AsyncSequence, Sendable {
     public typealias Failure = Never
 
     let run: UploadRun
+    let handle: Int
 
     /// Joins the listeners.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(stream: run.listen().makeAsyncIterator())
+        Iterator(stream: run.listen(for: handle).makeAsyncIterator())
     }
 
     /// One listener. It leaves when it is let go.

@@ -23,6 +23,8 @@ extension RetryPolicy {
         package var keyWindow: Duration?
         /// The time since the first attempt began.
         package var elapsed = Duration.zero
+        /// How long of it the upload was paused, which is not the deadline's time. The server's memory knows no pause.
+        package var paused = Duration.zero
 
         package init(
             attempt: Int, code: UploadError.Code, outcome: UploadOutcome, isReplayable: Bool,
@@ -54,6 +56,11 @@ extension RetryPolicy {
         package func objection(at elapsed: Duration) -> NoRetryReason? {
             limits.first { elapsed > $0.end }?.reason
         }
+
+        /// The upload was paused for so long while the plan waited.
+        mutating func add(pause: Duration) {
+            for index in limits.indices where limits[index].reason == .deadlinePassed { limits[index].end += pause }
+        }
     }
 
     package enum Answer: Sendable, Hashable {
@@ -73,7 +80,7 @@ extension RetryPolicy {
         if isUncertain, let window = question.keyWindow {
             plan.limits.append(Plan.Limit(end: window, reason: .idempotencyWindowClosed))
         }
-        if let deadline { plan.limits.append(Plan.Limit(end: deadline, reason: .deadlinePassed)) }
+        if let deadline { plan.limits.append(Plan.Limit(end: deadline + question.paused, reason: .deadlinePassed)) }
         if let objection = plan.objection(at: question.elapsed + plan.delay) { return .stop(objection) }
         return .retry(plan)
     }

@@ -29,6 +29,17 @@ public struct UploadOptions: Sendable, Hashable {
     /// What of the session's own the upload does without: its header fields, its common fields, its interceptors.
     public var omits: SessionDefaults = []
 
+    // Control: how the upload is found, and what it shares with others.
+
+    /// Names to find it by: ``UploadSession/uploads(taggedWith:)``.
+    public var tags: Set<String> = []
+    /// The group that it belongs to, which can be paused, cancelled and limited as one: ``UploadSession/group(_:)``.
+    public var group: String?
+    /// What makes it the same upload as another one. While one with this key is alive in the session, starting another
+    /// sends nothing: its handle joins the transfer that is there, whatever its own request says. The handles are cancelled
+    /// apart, and the transfer stops with the last of them: ``UploadTask/isJoined``. `nil` for an upload of its own.
+    public var deduplicationKey: String?
+
     /// Three retries, 2xx is success, and the limits of `TransferLimits`.
     public init(
         transfer: TransferOptions = TransferOptions(), retry: RetryPolicy = .standard,

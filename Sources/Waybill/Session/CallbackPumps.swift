@@ -3,21 +3,23 @@ import WaybillCore
 /// Carries snapshots and the end to callbacks, off the transport's thread: a callback that takes its time delays its own
 /// next snapshot and nothing else.
 final class CallbackPumps: Sendable {
-    private let pumps = Locked<[Task<Void, Never>]>([])
+    private let pumps = Locked<[Int: [Task<Void, Never>]]>([:])
 
-    func onProgress(of run: UploadRun, _ body: @escaping @Sendable (UploadProgress) -> Void) {
+    func onProgress(of run: UploadRun, for handle: Int, _ body: @escaping @Sendable (UploadProgress) -> Void) {
         // Joined here and not in the task, so that no snapshot from now on is missed.
-        let snapshots = run.listen()
+        let snapshots = run.listen(for: handle)
         let pump = Task {
             for await progress in snapshots { body(progress) }
         }
-        pumps.withLock { $0.append(pump) }
+        pumps.withLock { $0[handle, default: []].append(pump) }
     }
 
-    func onCompletion(of run: UploadRun, _ body: @escaping @Sendable (Result<UploadResponse, UploadError>) -> Void) {
-        let before = pumps.withLock { $0 }
+    func onCompletion(
+        of run: UploadRun, for handle: Int, _ body: @escaping @Sendable (Result<UploadResponse, UploadError>) -> Void
+    ) {
+        let before = pumps.withLock { $0[handle] ?? [] }
         Task {
-            let result = await run.result()
+            let result = await run.result(for: handle)
             for pump in before { await pump.value }
             body(result)
         }

@@ -1,5 +1,6 @@
 public import HTTPTypes
 public import Logging
+public import WaybillCore
 
 extension UploadSession {
     /// What all uploads of a session have in common.
@@ -37,6 +38,18 @@ extension UploadSession {
         /// How many retries each host gets from all uploads of the session together, or `nil` for as many as the uploads'
         /// policies want.
         public var retryBudget: RetryBudget? = .standard
+        // Control.
+
+        /// The most bytes per second that the bodies of all uploads together may take, or `nil` for no limit. It can be
+        /// changed later by ``UploadSession/limit(to:)``.
+        public var rateLimit: ByteCount?
+        /// How long a paused upload keeps its slot and its connection, zero or more. After it the connection is closed, and
+        /// the upload starts anew when it is resumed: see ``UploadTask/pause()``. 20 seconds by default; servers rarely
+        /// wait much longer.
+        public var pauseKeepsSlot: Duration = .seconds(20)
+
+        // What uploads start with.
+
         /// What uploads use that bring no options of their own.
         public var options = UploadOptions()
         /// Header fields of every request. An upload's own fields of the same name take their place.

@@ -3,14 +3,24 @@ import Logging
 import WaybillCore
 import WaybillCurl
 
-/// What the uploads of a session share: the queue, the transport, and who is still alive.
+/// What the uploads of a session share: the queue, the transport, the limits, and who is still alive.
 ///
 /// It lives as long as the session or one of its uploads, so that letting go of the session ends nothing.
+///
+/// Its lock may be held when that of a run is taken, never the other way round.
 final class SessionCore: Sendable {
-    private struct State {
+    struct State {
         var queue: AdmissionQueue
         var retries: RetryBuckets
         var live: [UploadID: UploadRun] = [:]
+        /// The transfers that another upload with the same key can join.
+        var keys: [String: UploadRun] = [:]
+        var groups: [String: GroupSettings] = [:]
+        /// Whether uploads start paused, as far as their group says nothing.
+        var isPaused = false
+        /// Counts what was said about pausing, so that the last word is known as the last.
+        var word = 0
+        var started = 0
         var isClosed = false
         var transport: (any UploadTransport)?
         var calls = AdmissionQueue.Calls()
@@ -20,7 +30,8 @@ final class SessionCore: Sendable {
     let configuration: UploadSession.Configuration
     let events = EventHub()
     private let isShared: Bool
-    private let state: Locked<State>
+    let state: Locked<State>
+    let rates: Locked<RateDesk>
 
     init(configuration: UploadSession.Configuration, transport: (any UploadTransport)?, isShared: Bool = false) {
         self.configuration = configuration
@@ -28,6 +39,7 @@ final class SessionCore: Sendable {
         let queue = AdmissionQueue(
             slots: configuration.slots, slotsPerHost: configuration.slotsPerHost, reach: configuration.priorityReach)
         state = Locked(State(queue: queue, retries: RetryBuckets(configuration.retryBudget), transport: transport))
+        rates = Locked(RateDesk(limit: configuration.rateLimit))
     }
 
     deinit { events.close() }
@@ -45,47 +57,106 @@ final class SessionCore: Sendable {
     /// Starts an upload, unless the caller's task was cancelled before it came here: then nothing is opened.
     func start(_ request: UploadRequest, isCancelled: Bool = false) -> UploadTask {
         let plan = Result { () throws(UploadError) in try RequestPlan(request, configuration) }
-        let run = UploadRun(request, plan, core: self)
-        if case .failure(let error) = plan {
+        let (id, number) = newID()
+        let run = UploadRun(request, plan, id: id, number: number, core: self)
+        if case .success = plan, !isCancelled {
+            switch register(run) {
+            case .new(let handle):
+                run.settle()
+                run.post(.started)
+                return UploadTask(run: run, handle: handle)
+            case .joined(let other, let handle):
+                other.settle()
+                return UploadTask(run: other, handle: handle)
+            case .closed:
+                run.post(
+                    .refused(
+                        UploadError(
+                            .sessionClosed, "the session was closed: start the upload in another one", phase: .waiting))
+                )
+            }
+        } else if case .failure(let error) = plan {
             run.post(.refused(error))
-        } else if isCancelled {
-            run.post(.cancel)
-        } else if admit(run) {
-            run.post(.started)
         } else {
-            run.post(
-                .refused(
-                    UploadError(
-                        .sessionClosed, "the session was closed: start the upload in another one", phase: .waiting)))
+            run.post(.cancel)
         }
-        return UploadTask(run: run)
+        return UploadTask(run: run, handle: 0)
     }
 
-    private func admit(_ run: UploadRun) -> Bool {
-        state.withLock { state in
-            guard !state.isClosed else { return false }
+    private enum Registration {
+        case new(handle: Int)
+        case joined(UploadRun, handle: Int)
+        case closed
+    }
+
+    /// Puts the upload among the living, or its handle to the one that has its key.
+    private func register(_ run: UploadRun) -> Registration {
+        let options = run.options
+        let priority = options?.priority ?? .normal
+        return state.withLock { state in
+            guard !state.isClosed else { return .closed }
+            let isPaused = options?.group.flatMap { state.groups[$0]?.isPaused } ?? state.isPaused
+            if let key = options?.deduplicationKey {
+                if let other = state.keys[key],
+                    let handle = other.join(priority: priority, isPaused: isPaused, word: state.word)
+                {
+                    return .joined(other, handle: handle)
+                }
+                state.keys[key] = run
+            }
             state.live[run.id] = run
-            return true
+            return .new(handle: run.join(priority: priority, isPaused: isPaused, word: state.word) ?? 0)
+        }
+    }
+
+    /// An id that no living upload has. The system's random numbers don't repeat themselves; this makes it certain.
+    private func newID() -> (UploadID, number: Int) {
+        state.withLock { state in
+            state.started += 1
+            var id = UploadID()
+            while state.live[id] != nil { id = UploadID() }
+            return (id, state.started)
         }
     }
 
     /// The upload is over.
-    func forget(_ id: UploadID) {
-        _ = state.withLock { $0.live.removeValue(forKey: id) }
+    func forget(_ run: UploadRun) {
+        let key = run.options?.deduplicationKey
+        state.withLock { state in
+            state.live[run.id] = nil
+            if let key, state.keys[key] === run { state.keys[key] = nil }
+        }
     }
 
     func close(_ mode: UploadSession.CloseMode) async {
-        let open = state.withLock { state in
+        let (open, word) = state.withLock { state in
             if !isShared { state.isClosed = true }
-            return Array(state.live.values)
+            // Who waits for the end can't wait for somebody who stands still.
+            if mode == .drain { state.resumeAll() }
+            state.word += 1
+            return (state.living, state.word)
         }
-        if mode == .cancel { open.forEach { $0.post(.sessionClosing) } }
+        switch mode {
+        case .drain: all { for run in open { run.setPaused(nil, false, word: word) } }
+        case .cancel: all { for run in open { run.cancelForClosing() } }
+        }
         await withTaskCancellationHandler {
-            for run in open { _ = await run.result() }
+            for run in open { _ = await run.result(for: nil) }
         } onCancel: {
-            open.forEach { $0.post(.sessionClosing) }
+            open.forEach { $0.cancelForClosing() }
         }
         if !isShared { events.close() }
+    }
+}
+
+extension SessionCore.State {
+    /// In the order in which they were started.
+    var living: [UploadRun] { live.values.sorted { $0.number < $1.number } }
+
+    /// From now on, uploads start as ever.
+    mutating func resumeAll() {
+        isPaused = false
+        for group in groups.keys { groups[group]?.isPaused = nil }
     }
 }
 
@@ -94,50 +165,4 @@ final class SessionCore: Sendable {
 extension SessionCore {
     func spendRetry(host: String) -> Bool { state.withLock { $0.retries.spend(host) } }
     func earnRetry(host: String) { state.withLock { $0.retries.earn(host) } }
-}
-
-// MARK: - The queue
-
-extension SessionCore {
-    func join(_ id: UploadID, host: String, _ priority: UploadPriority) {
-        ask { $0.join(id, host: host, priority: priority) }
-    }
-    func ready(_ id: UploadID) { ask { $0.ready(id) } }
-    func requeue(_ id: UploadID, host: String, _ priority: UploadPriority) {
-        ask { $0.requeue(id, host: host, priority: priority) }
-    }
-    func prioritize(_ id: UploadID, _ priority: UploadPriority) { ask { $0.prioritize(id, priority) } }
-    func leave(_ id: UploadID) { ask { $0.leave(id) } }
-
-    /// Changes the queue and tells those it called.
-    ///
-    /// Whoever is called first also does the calling of the others that come up meanwhile. Without that, a transport
-    /// that ends its attempts at once would make a thousand uploads start inside each other.
-    private func ask(_ change: @Sendable (inout AdmissionQueue) -> AdmissionQueue.Calls) {
-        let mustCall = state.withLock { state -> Bool in
-            let calls = change(&state.queue)
-            state.calls.prepare += calls.prepare
-            state.calls.start += calls.start
-            defer { state.isCalling = true }
-            return !state.isCalling
-        }
-        guard mustCall else { return }
-        while let (prepare, start) = nextCalls() {
-            for run in start { run.post(.admitted(elapsed: run.elapsed)) }
-            for run in prepare { run.post(.mayPrepare) }
-        }
-    }
-
-    private func nextCalls() -> (prepare: [UploadRun], start: [UploadRun])? {
-        state.withLock { state in
-            let calls = state.calls
-            state.calls = AdmissionQueue.Calls()
-            guard calls != AdmissionQueue.Calls() else {
-                state.isCalling = false
-                return nil
-            }
-            // Who has ended meanwhile has left the queue too, and took its slot along.
-            return (calls.prepare.compactMap { state.live[$0] }, calls.start.compactMap { state.live[$0] })
-        }
-    }
 }

@@ -30,7 +30,17 @@ struct UploadLog: Sendable {
         events.tell(id) { UploadEvent(id: id, attempt: attempt, elapsed: elapsed(), kind: kind()) }
     }
 
-    func phase(_ snapshot: UploadSnapshot, after last: UploadSnapshot) {
+    /// Phase, attempt or pause have changed, or nothing that is logged.
+    func moved(from last: UploadSnapshot, to snapshot: UploadSnapshot) {
+        if snapshot.isPaused != last.isPaused, !snapshot.phase.isTerminal {
+            let attempt: Logger.Metadata = ["attempt": "\(snapshot.attempt)"]
+            if snapshot.isPaused {
+                logger?.debug("upload paused", metadata: attempt)
+            } else {
+                logger?.debug("upload resumed", metadata: attempt)
+            }
+        }
+        guard snapshot.phase != last.phase || snapshot.attempt != last.attempt else { return }
         logger?.trace(
             "upload moved",
             metadata: [
@@ -58,6 +68,11 @@ struct UploadLog: Sendable {
         case .responseHead(let head): tell(attempt) { .responseHead(head.status) }
         case .progress, .bodyAcknowledged, .ended: break
         }
+    }
+
+    /// The attempt sends anew what a pause had stopped.
+    func restarted(_ attempt: Int) {
+        logger?.debug("upload starts anew after a pause", metadata: ["attempt": "\(attempt)"])
     }
 
     func ended(_ end: TransferEnd, attempt: Int) {

@@ -1,7 +1,6 @@
 import HTTPTypes
 import Logging
 import WaybillCore
-import WaybillMultipart
 
 /// One upload at work: a mailbox before the state machine, and hands that do what it says.
 ///
@@ -9,24 +8,47 @@ import WaybillMultipart
 /// event to the machine and performs the actions, in order and with no lock held. So an event that comes up while actions
 /// are performed, from inside them too, waits its turn and is never lost.
 final class UploadRun: Sendable {
-    private struct State {
+    struct State {
         var machine: UploadStateMachine
         var mailbox: [UploadStateMachine.Event] = []
         var isEmptying = false
-        var held: Held
+        var held = Held()
         var core: SessionCore?
         var result: Result<UploadResponse, UploadError>?
-        var waiters: [CheckedContinuation<Result<UploadResponse, UploadError>, Never>] = []
+        var waiters: [Waiter] = []
+        /// Who wants what of it.
+        var book = HandleBook()
+        /// Whether the machine was told to stand still.
+        var isPaused = false
+        var priority: UploadPriority
+        /// The limit of this upload alone.
+        var ownLimit: ByteCount?
+        /// Whether all of it was cancelled, so that nobody can join any more.
+        var isAbandoned = false
+        /// How handles ended that were cancelled while others stayed.
+        var departed: [Int: UploadError] = [:]
+    }
+
+    /// Somebody who waits for the end of a handle, or for that of the whole.
+    struct Waiter {
+        let handle: Int?
+        let continuation: CheckedContinuation<Result<UploadResponse, UploadError>, Never>
     }
 
     /// What has to be let go at the end.
-    private struct Held {
+    struct Held {
         var body: (any UploadBody)?
         var headers: HTTPFields = [:]
         var preparation: Task<Void, Never>?
         var control: (any TransferControl)?
         var timer: Task<Void, Never>?
-        var priority: UploadPriority
+        /// Gives back the slot of a paused transfer.
+        var slotTimer: Task<Void, Never>?
+        /// Whether the transfer stands still. Its position is asked for then, whoever listens: by it is decided whether the
+        /// slot can be given back.
+        var isStanding = false
+        /// The share of the limits that the transfer has.
+        var rate: ByteCount?
         /// Where redirects have led.
         var hop: UploadRoute.Hop?
         /// The credential that was fetched or sent last.
@@ -37,20 +59,26 @@ final class UploadRun: Sendable {
         var elapsed: (@Sendable () -> Duration)?
     }
 
-    let id = UploadID()
+    let id: UploadID
+    /// Its place among the uploads of the session, in the order of their starts.
+    let number: Int
     let request: UploadRequest
     let callbacks = CallbackPumps()
-    private let plan: Result<RequestPlan, UploadError>
-    private let clock: any Clock<Duration>
-    private let jitter: @Sendable () -> Double
-    private let log: UploadLog
+    let plan: Result<RequestPlan, UploadError>
+    let clock: any Clock<Duration>
+    let jitter: @Sendable () -> Double
+    let log: UploadLog
     /// Where events are told.
     let events: EventHub
-    private let broadcast: ProgressBroadcast
-    private let state: Locked<State>
+    let broadcast: ProgressBroadcast
+    let state: Locked<State>
 
-    init(_ request: UploadRequest, _ plan: Result<RequestPlan, UploadError>, core: SessionCore) {
+    init(
+        _ request: UploadRequest, _ plan: Result<RequestPlan, UploadError>, id: UploadID, number: Int, core: SessionCore
+    ) {
         let configuration = core.configuration
+        self.id = id
+        self.number = number
         self.request = request
         self.plan = plan
         clock = configuration.clock
@@ -58,21 +86,27 @@ final class UploadRun: Sendable {
         broadcast = ProgressBroadcast(clock: configuration.clock)
         events = core.events
         log = UploadLog(configuration.logger, id: id, events: events, elapsed: broadcast.elapsed)
-        let machine = UploadStateMachine((try? plan.get())?.rules ?? LifeRules())
+        var rules = (try? plan.get())?.rules ?? LifeRules()
+        rules.pauseKeepsSlot = max(.zero, configuration.pauseKeepsSlot)
         let priority = (try? plan.get())?.options.priority ?? .normal
-        state = Locked(State(machine: machine, held: Held(priority: priority), core: core))
+        let limit = (try? plan.get())?.options.transfer.rateLimit
+        state = Locked(
+            State(machine: UploadStateMachine(rules), core: core, priority: priority, ownLimit: limit))
     }
 
+    /// What was asked for it, beside the request.
+    var options: UploadOptions? { (try? plan.get())?.options }
     var snapshot: UploadSnapshot { broadcast.snapshot }
-    var wantsProgress: Bool { broadcast.hasListeners }
-    func currentProgress() -> UploadProgress { broadcast.current() }
-    func listen() -> AsyncStream<UploadProgress> { broadcast.listen() }
+    var wantsProgress: Bool { broadcast.hasListeners || hold { $0.isStanding } }
+    func currentProgress(for handle: Int) -> UploadProgress { broadcast.current(for: handle) }
+    func listen(for handle: Int) -> AsyncStream<UploadProgress> { broadcast.listen(for: handle) }
 
-    /// The end, when it has come.
-    func result() async -> Result<UploadResponse, UploadError> {
+    /// The end of a handle, or of the whole for `nil`, when it has come.
+    func result(for handle: Int?) async -> Result<UploadResponse, UploadError> {
         await withCheckedContinuation { continuation in
-            let result = state.withLock { state in
-                if state.result == nil { state.waiters.append(continuation) }
+            let result = state.withLock { state -> Result<UploadResponse, UploadError>? in
+                if let error = handle.flatMap({ state.departed[$0] }) { return .failure(error) }
+                if state.result == nil { state.waiters.append(Waiter(handle: handle, continuation: continuation)) }
                 return state.result
             }
             if let result { continuation.resume(returning: result) }
@@ -84,12 +118,12 @@ final class UploadRun: Sendable {
 
 extension UploadRun {
     func post(_ event: UploadStateMachine.Event) {
-        let mustEmpty = state.withLock { state -> Bool in
-            state.mailbox.append(event)
-            defer { state.isEmptying = true }
-            return !state.isEmptying
-        }
-        guard mustEmpty else { return }
+        let mustEmpty = state.withLock { $0.put(event) }
+        if mustEmpty { emptyMailbox() }
+    }
+
+    /// For whoever put an event in while nobody was emptying.
+    func emptyMailbox() {
         while let (actions, core) = nextActions() {
             for action in actions { perform(action, core) }
         }
@@ -108,13 +142,26 @@ extension UploadRun {
     private func perform(_ action: UploadStateMachine.Action, _ core: SessionCore?) {
         switch action {
         case .publish(let snapshot):
-            let last = broadcast.snapshot
-            if snapshot.phase != last.phase || snapshot.attempt != last.attempt { log.phase(snapshot, after: last) }
+            log.moved(from: broadcast.snapshot, to: snapshot)
+            // Whoever waits for an answer sends nothing, and leaves its share to others.
+            if snapshot.phase == .awaitingResponse { core?.endSending(id) }
             broadcast.publish(snapshot)
         case .prepare: prepare()
         case .stopPreparing: hold { $0.preparation.take() }?.cancel()
         case .startTransfer(let attempt): startTransfer(attempt, core)
-        case .cancelTransfer: hold { $0.control }?.cancel()
+        case .cancelTransfer: standStill(false)?.cancel()
+        case .pauseTransfer:
+            standStill(true)?.pause()
+            core?.endSending(id)
+        case .resumeTransfer:
+            if let core { setRate(core.beginSending(self)) }
+            standStill(false)?.resume()
+        case .limitTransfer:
+            let (control, rate) = hold { ($0.control, $0.rate) }
+            control?.limit(to: rate)
+        case .scheduleSlotReturn(let delay, let pause): scheduleSlotReturn(after: delay, pause: pause)
+        case .unscheduleSlotReturn: hold { $0.slotTimer.take() }?.cancel()
+        case .restarted(let attempt): log.restarted(attempt)
         case .askForRetry(let attempt):
             post(.retryAnswered(attempt: attempt, isGranted: core?.spendRetry(host: host) ?? false))
         case .refreshCredential(let attempt): refreshCredential(attempt)
@@ -124,28 +171,31 @@ extension UploadRun {
             log.redirected(to: hop.url, attempt: broadcast.snapshot.attempt)
         case .scheduleRetry(let delay, let attempt): scheduleRetry(after: delay, attempt)
         case .unscheduleRetry: hold { $0.timer.take() }?.cancel()
-        case .join:
+        case .join(let isHeld):
             log.queued()
-            core?.join(id, host: host, priority)
+            core?.join(self, isHeld: isHeld)
         case .awaitSlot: core?.ready(id)
-        case .requeue: core?.requeue(id, host: host, priority)
-        case .withdraw, .releaseSlot: core?.leave(id)
+        case .requeue(let isHeld): core?.requeue(self, isHeld: isHeld)
+        case .hold: core?.hold(id)
+        case .release: core?.release(id)
+        case .stepBack: core?.stepBack(id)
+        case .withdraw: core?.leave(id)
+        case .releaseSlot:
+            _ = standStill(false)
+            core?.endSending(id)
+            core?.leave(id)
         case .finish(let result): finish(result, core)
         }
     }
 
-    private var host: String { hold { $0.hop }?.host ?? (try? plan.get())?.target.hostAndPort ?? "" }
-
-    /// How urgent the upload is, now and in the attempts to come.
-    var priority: UploadPriority { hold { $0.priority } }
-
-    func prioritize(_ priority: UploadPriority) {
-        let core = state.withLock { state in
-            state.held.priority = priority
-            return state.core
+    private func standStill(_ isStanding: Bool) -> (any TransferControl)? {
+        hold { held in
+            held.isStanding = isStanding
+            return held.control
         }
-        core?.prioritize(id, priority)
     }
+
+    var host: String { hold { $0.hop }?.host ?? (try? plan.get())?.target.hostAndPort ?? "" }
 
     /// The time since the first attempt began; zero before that.
     var elapsed: Duration { hold { $0.elapsed }?() ?? .zero }
@@ -153,232 +203,36 @@ extension UploadRun {
     /// The end, for somebody who comes to listen after it.
     var lastEvent: UploadEvent? { state.withLock { $0.result }.map { log.end($0) } }
 
-    private func hold<Value: Sendable>(_ body: (inout Held) -> Value) -> Value {
+    func hold<Value: Sendable>(_ body: (inout Held) -> Value) -> Value {
         state.withLock { body(&$0.held) }
-    }
-}
-
-// MARK: - Preparing
-
-extension UploadRun {
-    private func prepare() {
-        switch request.content.kind {
-        case .empty, .notAFile: prepareNow(nil)
-        case .body(let body): prepareNow(body)
-        case .form(let form): prepareLater { [plan] in try await plan.get().composed(form).prepared() }
-        case .file(let path, let type): prepareLater { try FileBody(path: path, contentType: type) }
-        }
-    }
-
-    private func prepareNow(_ body: (any UploadBody)?) {
-        guard let refresher, refresher.current == nil else { return prepared(body) }
-        prepareLater { body }
-    }
-
-    private func prepareLater(_ make: @escaping @Sendable () async throws -> (any UploadBody)?) {
-        let task = Task { [weak self] in
-            do {
-                let body = try await make()
-                if let self, self.refresher?.current == nil { try await self.fetchCredential(rejected: nil) }
-                self?.prepared(body)
-            } catch let error as UploadError {
-                self?.post(.preparationFailed(error))
-            } catch {
-                self?.post(.preparationFailed(UploadError(preparing: error)))
-            }
-        }
-        hold { $0.preparation = task }
-    }
-
-    private func prepared(_ body: (any UploadBody)?) {
-        do {
-            let headers = try plan.get().headers(for: body)
-            let isWanted = state.withLock { state -> Bool in
-                guard state.result == nil else { return false }
-                state.held.body = body
-                state.held.headers = headers
-                return true
-            }
-            guard isWanted else { return }
-            broadcast.describe(body?.parts ?? [])
-            post(.prepared(total: body.map(\.length) ?? 0, isReplayable: body?.isReplayable ?? true))
-        } catch {
-            post(.preparationFailed(error))
-        }
-    }
-}
-
-// MARK: - Sending
-
-extension UploadRun {
-    private func startTransfer(_ attempt: Int, _ core: SessionCore?) {
-        guard let core, let plan = try? plan.get() else { return }
-        let (body, headers, redirected) = hold { held in
-            if held.elapsed == nil { held.elapsed = Self.stopwatch(clock) }
-            return (held.body, held.headers, held.hop)
-        }
-        let hop = redirected ?? plan.firstHop
-        var fields = plan.headers(headers, on: hop)
-        if hop.keepsSecrets, let credential = credential(of: plan) { fields[.authorization] = credential.value }
-        if let cookie = plan.cookies?.field(for: hop.url) {
-            fields[.cookie] = [fields[.cookie], cookie].compactMap(\.self).joined(separator: "; ")
-        }
-        var options = plan.options.transfer
-        options.digest = hop.keepsSecrets ? plan.options.authentication?.digest ?? options.digest : nil
-        let transfer = TransferRequest(
-            id: id, method: hop.method, url: hop.url, headers: fields,
-            body: hop.sendsBody ? body : nil, options: options)
-        hold { $0.sent = transfer }
-        log.started(transfer, attempt: attempt)
-        let sink = AttemptSink(run: self, attempt: attempt)
-        guard !plan.chain.isEmpty else {
-            let control = core.transport.start(transfer, sink: sink)
-            return hold { $0.control = control }
-        }
-        let intercepted = InterceptedAttempt(
-            transfer, attempt: attempt, chain: plan.chain, adapts: hop.keepsSecrets, accepts: plan.options.accepts,
-            transport: core.transport, sink: sink)
-        hold { $0.control = intercepted }
-        intercepted.start { [weak self] adapted in self?.hold { $0.sent = adapted } }
-    }
-
-    /// An event of the transport, on its thread.
-    func transfer(_ event: TransferEvent, attempt: Int) {
-        guard case .ended(var end) = event else {
-            log.transfer(event, attempt: attempt)
-            if case .responseHead(let head) = event, let jar = (try? plan.get())?.cookies {
-                jar.keep(head.headerFields, from: hold { $0.sent }?.url ?? "")
-            }
-            return post(.transfer(event, attempt: attempt, jitter: 0))
-        }
-        switch end.result {
-        case .failure(var error):
-            // libcurl's messages quote what they are about; a proxy's or a URL's credentials could be in them.
-            error.message = scrubbed(error.message)
-            end.result = .failure(error)
-        case .success(var response):
-            // A server may write what it was sent into its reason phrase; "OK" is too short for a secret.
-            let status = response.head.status
-            if let objection = end.objection { end.objection?.message = scrubbed(objection.message) }
-            guard status.reasonPhrase.utf8.count > 2 else { break }
-            response.head.status = HTTPResponse.Status(
-                code: status.code, reasonPhrase: scrubbed(status.reasonPhrase))
-            end.result = .success(response)
-        }
-        log.ended(end, attempt: attempt)
-        post(.transfer(.ended(end), attempt: attempt, jitter: jitter(), elapsed: elapsed))
-    }
-
-    private func scrubbed(_ text: String) -> String {
-        let plan = try? plan.get()
-        let (sent, hop) = hold { ($0.sent, $0.hop) }
-        let text = Redaction.scrub(text, of: plan?.options.transfer.secrets ?? [])
-        return [request.url, plan?.url, hop?.url, sent?.url].compactMap(\.self).reduce(text) { text, url in
-            Redaction.scrub(
-                text,
-                of: Redaction.secrets(url: url, proxy: plan?.options.transfer.proxy, headers: sent?.headers ?? [:]))
-        }
-    }
-
-    private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
-        let start = clock.now
-        return { start.duration(to: clock.now) }
-    }
-
-    private func scheduleRetry(after delay: Duration, _ attempt: Int) {
-        log.retrying(after: delay, attempt: attempt)
-        let timer = Task { [weak self, clock] in
-            do {
-                try await clock.sleep(for: delay)
-                self?.post(.retryDue(attempt: attempt))
-            } catch {
-                // Unscheduled.
-            }
-        }
-        hold { held in
-            held.control = nil
-            held.timer = timer
-        }
     }
 
     private func finish(_ result: Result<UploadResponse, UploadError>, _ core: SessionCore?) {
         log.finished(result)
         if case .success = result { core?.earnRetry(host: host) }
-        core?.forget(id)
+        core?.forget(self)
         let (waiters, held) = state.withLock { state in
             state.result = result
             state.core = nil
             defer {
                 state.waiters = []
-                state.held = Held(priority: state.held.priority)
+                state.held = Held()
             }
             return (state.waiters, state.held)
         }
-        for waiter in waiters { waiter.resume(returning: result) }
+        for waiter in waiters { waiter.continuation.resume(returning: result) }
         // Bodies close files and run code that is not ours when they go: not under the lock.
         _ = consume held
     }
 }
 
-// MARK: - Credentials
-
-extension UploadRun {
-    private var refresher: (any CredentialRefresher)? { (try? plan.get())?.options.authentication?.refresher }
-
-    /// The credential to send now. One that was renewed meanwhile is taken over one that was fetched for this upload.
-    private func credential(of plan: RequestPlan) -> Secret? {
-        guard let refresher else { return plan.credential }
-        let current = refresher.current
-        return hold { held in
-            held.credential = current ?? held.credential
-            return held.credential
-        }
+extension UploadRun.State {
+    /// Puts an event in the mailbox.
+    ///
+    /// - Returns: Whether whoever put it in has to empty it.
+    mutating func put(_ event: UploadStateMachine.Event) -> Bool {
+        mailbox.append(event)
+        defer { isEmptying = true }
+        return !isEmptying
     }
-
-    private func fetchCredential(rejected: Secret?) async throws(UploadError) {
-        guard let refresher else { return }
-        do {
-            let value = try await refresher.refresh(rejected: rejected)
-            _ = try Authentication.checked(value.value)
-            hold { $0.credential = value }
-        } catch let error as UploadError {
-            throw error
-        } catch {
-            throw UploadError(
-                .credentialRefreshFailed,
-                "no fresh credential could be had for the upload: the cause says what the refresher met",
-                phase: .preparing, cause: error)
-        }
-    }
-
-    private func refreshCredential(_ attempt: Int) {
-        let used = hold { $0.credential }
-        log.refreshing(attempt: attempt)
-        let task = Task { [weak self] in
-            do throws(UploadError) {
-                try await self?.fetchCredential(rejected: used)
-                self?.post(.credentialReady(attempt: attempt))
-            } catch {
-                self?.post(.credentialFailed(attempt: attempt, error))
-            }
-        }
-        hold { held in
-            held.control = nil
-            held.timer = task
-        }
-    }
-}
-
-/// Tells the run which attempt an event is of, so that a late one is known as late.
-private final class AttemptSink: TransferSink {
-    private let run: UploadRun
-    private let attempt: Int
-
-    init(run: UploadRun, attempt: Int) {
-        self.run = run
-        self.attempt = attempt
-    }
-
-    func transfer(_ event: TransferEvent) { run.transfer(event, attempt: attempt) }
-    var wantsProgress: Bool { run.wantsProgress }
 }

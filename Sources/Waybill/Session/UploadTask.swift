@@ -11,17 +11,20 @@ public import WaybillCore
 /// Letting go of the handle changes nothing: the upload goes on.
 public final class UploadTask: Sendable, Identifiable {
     let run: UploadRun
+    let handle: Int
 
-    init(run: UploadRun) {
+    init(run: UploadRun, handle: Int) {
         self.run = run
+        self.handle = handle
     }
 
-    /// What logs, events and errors call the upload.
+    /// What logs, events and errors call the upload. No other living upload of the session has it; handles that joined one
+    /// transfer share it.
     public var id: UploadID { run.id }
 
     /// Snapshots as they come, for any number of listeners; each starts with the latest, skips what it is too slow for,
     /// and ends after the snapshot of the terminal phase. Listen or don't: work is done only for listeners.
-    public var progress: UploadProgressSequence { UploadProgressSequence(run: run) }
+    public var progress: UploadProgressSequence { UploadProgressSequence(run: run, handle: handle) }
 
     /// The answer, when it has come. May be asked any number of times.
     ///
@@ -32,16 +35,20 @@ public final class UploadTask: Sendable, Identifiable {
         get async throws(UploadError) { try await outcome(onProgress: nil) }
     }
 
-    /// How urgent the upload is. A change counts for the lines it still has to stand in; what runs is not stopped.
+    /// How urgent the upload is. A change counts for the lines it still has to stand in; what runs is not stopped. Of
+    /// handles that joined one transfer the most urgent counts.
     public var priority: UploadPriority {
-        get { run.priority }
-        set { run.prioritize(newValue) }
+        get { run.priority(of: handle) }
+        set { run.prioritize(handle, newValue) }
     }
 
     /// Cancels the upload, in whatever phase it is. It ends with ``UploadError/Code/cancelled`` unless the answer was
     /// already there. Safe from anywhere, callbacks included, and any number of times.
+    ///
+    /// Where other handles have joined (``isJoined``), only this one is cancelled: its ``response`` throws at once, and the
+    /// transfer goes on for the others.
     public func cancel() {
-        run.post(.cancel)
+        run.cancel(handle)
     }
 
     /// Calls back with every snapshot, as ``progress`` gives them: one after the other, off the transport's thread.
@@ -49,7 +56,7 @@ public final class UploadTask: Sendable, Identifiable {
     /// - Returns: The task, to go on with `.onCompletion`.
     @discardableResult
     public func onProgress(_ body: @escaping @Sendable (UploadProgress) -> Void) -> UploadTask {
-        run.callbacks.onProgress(of: run, body)
+        run.callbacks.onProgress(of: run, for: handle, body)
         return self
     }
 
@@ -60,14 +67,14 @@ public final class UploadTask: Sendable, Identifiable {
     public func onCompletion(
         _ body: @escaping @Sendable (Result<UploadResponse, UploadError>) -> Void
     ) -> UploadTask {
-        run.callbacks.onCompletion(of: run, body)
+        run.callbacks.onCompletion(of: run, for: handle, body)
         return self
     }
 }
 
 extension UploadTask: CustomStringConvertible {
     /// Id, method, URL without secrets, and phase.
-    public var description: String { "\(id) \(run.request) \(run.snapshot.phase)" }
+    public var description: String { "\(id) \(run.request) \(run.currentProgress(for: handle).phase)" }
 }
 
 extension UploadTask {
@@ -75,20 +82,20 @@ extension UploadTask {
     func outcome(
         onProgress: (@Sendable (UploadProgress) -> Void)?
     ) async throws(UploadError) -> UploadResponse {
-        let run = run
+        let (run, handle) = (run, handle)
         let result = await withTaskCancellationHandler {
-            guard let onProgress else { return await run.result() }
+            guard let onProgress else { return await run.result(for: handle) }
             var last: UploadProgress?
-            for await progress in UploadProgressSequence(run: run) {
+            for await progress in UploadProgressSequence(run: run, handle: handle) {
                 last = progress
                 onProgress(progress)
             }
-            let result = await run.result()
+            let result = await run.result(for: handle)
             // A cancelled task's iteration ends early; the terminal snapshot is promised all the same.
-            if last?.phase.isTerminal != true { onProgress(run.currentProgress()) }
+            if last?.phase.isTerminal != true { onProgress(run.currentProgress(for: handle)) }
             return result
         } onCancel: {
-            run.post(.cancel)
+            run.cancel(handle)
         }
         return try result.get()
     }

@@ -29,6 +29,14 @@ enum SizeArgument {
         throw .usage("\(option): \"\(Redaction.escaped(text))\" is no number of pixels. Write 2.4MP or 1600x1200.")
     }
 
+    /// Pixels along a side.
+    static func side(_ text: String, for option: String) throws(CommandFailure) -> Int {
+        guard let side = whole(text[...]), side > 0 else {
+            throw .usage("\(option): \"\(Redaction.escaped(text))\" is no number of pixels. Write 1600.")
+        }
+        return side
+    }
+
     /// A time in seconds, with a fraction if wanted; `nil` for 0, which means "no limit" to curl.
     static func seconds(_ text: String, for option: String) throws(CommandFailure) -> Duration? {
         guard let seconds = decimal(text[...]), seconds < 1e9 else {

@@ -56,6 +56,11 @@ struct ShrinkCommand: AsyncParsableCommand {
         help: ArgumentHelp("The most pixels, as in 2.4MP or 1600x1200.", valueName: "pixels"))
     var maxPixels: String?
 
+    @Option(
+        name: .customLong("max-side"),
+        help: ArgumentHelp("The most pixels of the longer side, as in 1600.", valueName: "pixels"))
+    var maxSide: String?
+
     @Option(name: .customLong("mode"), help: "How much work goes into the last bit of quality: draft, fast or best.")
     var mode: ShrinkMode = .best
 
@@ -117,13 +122,15 @@ struct ShrinkCommand: AsyncParsableCommand {
     }
 
     private func options() throws(CommandFailure) -> JPEGOptions {
-        guard maxBytes != nil || quality != nil || maxPixels != nil else {
-            throw .usage("Say what it has to become: --max-bytes 100KiB, --quality 50 or --max-pixels 2.4MP.")
+        guard maxBytes != nil || quality != nil || maxPixels != nil || maxSide != nil else {
+            throw .usage(
+                "Say what it has to become: --max-bytes 100KiB, --quality 50, --max-pixels 2.4MP or --max-side 1600.")
         }
         var options = JPEGOptions(mode: mode.value, isDocument: isDocument)
         if let maxBytes { options.maxBytes = try SizeArgument.size(maxBytes, for: "--max-bytes") }
         if let quality { options.quality = try SizeArgument.quality(quality, for: "--quality") }
         if let maxPixels { options.maxPixels = try SizeArgument.pixels(maxPixels, for: "--max-pixels") }
+        if let maxSide { options.maxSide = try SizeArgument.side(maxSide, for: "--max-side") }
         return options
     }
 }

@@ -18,6 +18,8 @@ struct ShrinkReport: Sendable {
             line += ", quality \(quality)"
         }
         if picture.orientation != 1 { line += ", turned upright" }
+        if let profile = picture.convertedProfile { line += ", colours converted from \(profile)" }
+        if let profile = picture.droppedProfile { line += ", colours of profile \(profile) kept as they are" }
         if !picture.stripped.isEmpty { line += "; removed \(picture.stripped.joined(separator: ", "))" }
         return line
     }
@@ -36,6 +38,8 @@ struct ShrinkReport: Sendable {
             JSONMember("height", .int(Int64(picture.height))),
             JSONMember("orientation", .int(Int64(picture.orientation))),
             JSONMember("quality", .int(orNull: picture.quality.map(Int64.init))),
+            JSONMember("convertedProfile", .string(orNull: picture.convertedProfile)),
+            JSONMember("droppedProfile", .string(orNull: picture.droppedProfile)),
             JSONMember("passedThrough", .bool(picture.isPassedThrough)),
             JSONMember("removed", .array(picture.stripped.map { .string($0) })),
             JSONMember("cpuSeconds", .double(SummaryText.value(picture.cpuTime))),

@@ -18,7 +18,7 @@ struct HeaderBlock {
         while let end = ByteSearch.find(byte: FormText.lineFeed, in: input, from: position) {
             // A line that is far too long is not even copied.
             try checkSize(adding: end + 1 - position, isBlankLine: endsBlank(input, position, end), limits)
-            append(input, position..<end + 1)
+            append(input, position..<end + 1, limits)
             position = end + 1
             guard try finishLine(limits) else { continue }
             return position
@@ -26,7 +26,7 @@ struct HeaderBlock {
         let left = input.count - position
         let mayBeBlank = lineStart == bytes.count && left == 1 && input[position] == FormText.carriageReturn
         try checkSize(adding: left, isBlankLine: mayBeBlank, limits)
-        append(input, position..<input.count)
+        append(input, position..<input.count, limits)
         return nil
     }
 
@@ -42,7 +42,12 @@ struct HeaderBlock {
         throw BodyError(.headerTooLarge, "The headers of a part have more than \(limits.headerBytes) bytes.")
     }
 
-    private mutating func append(_ input: Span<UInt8>, _ range: Range<Int>) {
+    private mutating func append(_ input: Span<UInt8>, _ range: Range<Int>, _ limits: MultipartLimits) {
+        let count = bytes.count + range.count
+        if count > bytes.capacity {
+            // Doubled, as an array does by itself, but not beyond what may ever come: the limit and a blank line.
+            bytes.reserveCapacity(max(count, min(2 * bytes.capacity, max(0, limits.headerBytes) &+ 2)))
+        }
         unsafe input.extracting(range).withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
     }
 

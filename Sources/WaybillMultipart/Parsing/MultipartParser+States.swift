@@ -5,6 +5,7 @@ import WaybillCore
 
 extension MultipartParser {
     mutating func parse(_ input: Span<UInt8>, to handler: inout some MultipartHandler) throws {
+        if input.count < Self.fewBytes, try takeFew(input, to: &handler) { return }
         // What is within the limit is parsed first, so that the error comes at the same byte for every cut.
         let end = Int(clamping: min(Int64(input.count), totalLimit - totalBytes))
         totalBytes += Int64(end)
@@ -52,7 +53,7 @@ extension MultipartParser {
         // The search looks at what follows, too: that spares hostile content, full of near delimiters, the long way round.
         if input.count - start >= delimiter.count,
             let found = ByteSearch.find(
-                delimiter: delimiter, in: input, from: start, padding: limits.paddingBytes)
+                delimiter: delimiter, in: input, from: start, padding: max(0, limits.paddingBytes))
         {
             try emit(input.extracting(start..<found), to: &handler)
             matched = delimiter.count
@@ -190,7 +191,7 @@ extension MultipartParser {
     }
 
     /// Emits the beginning of a delimiter that turned out to be none.
-    private mutating func emitMatched(to handler: inout some MultipartHandler) throws {
+    mutating func emitMatched(to handler: inout some MultipartHandler) throws {
         let bytes = delimiter
         let range = imagined..<max(imagined, matched)
         matched = 0
@@ -210,7 +211,7 @@ extension MultipartParser {
     }
 
     /// Hands out content, or counts preamble.
-    private mutating func emit(_ bytes: Span<UInt8>, to handler: inout some MultipartHandler) throws {
+    mutating func emit(_ bytes: Span<UInt8>, to handler: inout some MultipartHandler) throws {
         guard !bytes.isEmpty else { return }
         if partCount == 0 {
             preambleCount += bytes.count

@@ -115,10 +115,28 @@ import Testing
             ], environment: Tool.environment())
         let progress = try await process.waitUntil { $0.text.contains("\"name\":\"a\"") && $0.errorText.contains("\n") }
         let tool = try #require(Int32(progress.errorText.prefix { $0.isNumber }))
+        // In the middle: much of the file is written, and the rest does not come.
+        while Self.bytesOfUnfinishedFiles(of: tool, in: target) < 200_000 {
+            try await Task.sleep(for: .milliseconds(5))
+        }
         kill(tool, signal)
         let ended = try await process.waitUntil { $0.text.contains("end ") }
         #expect(ended.text.contains("end \(128 + signal)"), "\(ended.text)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: target) == [])
         _ = try await process.finish()
+    }
+
+    /// What a process has written into files of a folder that it has open, names or no names.
+    private static func bytesOfUnfinishedFiles(of process: Int32, in folder: String) -> Int {
+        let place = "/proc/\(process)/fd"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
+        return names.reduce(0) { sum, name in
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(place)/\(name)")
+            var status = stat()
+            guard target?.hasPrefix(folder + "/") == true, unsafe stat("\(place)/\(name)", &status) == 0 else {
+                return sum
+            }
+            return sum + Int(status.st_size)
+        }
     }
 }

@@ -65,6 +65,24 @@ import Testing
         #expect(summary["orientation"] as? Int == 6)
     }
 
+    @Test func `the longer side is bounded, and a profile that could not be converted is named`() async throws {
+        let folder = try TemporaryDirectory()
+        let profile = TinyJPEG.segment(0xE2, Array("ICC_PROFILE\0".utf8) + [1, 1] + Array("no profile".utf8))
+        let path = try folder.write("card.jpg", Array(photo[..<2]) + profile + Array(photo[2...]))
+        let arguments = ["shrink", path, "--max-side", "160", "--mode", "draft", "--force"]
+        let told = try await Tool.run(arguments)
+        #expect(told.exit == .status(0), "\(told.errorText)")
+        #expect(told.errorText.contains("120 x 160"), "\(told.errorText)")
+        #expect(told.errorText.contains("colours of profile unnamed kept as they are"), "\(told.errorText)")
+        let summary = try #require(try await Tool.run(arguments + ["--json"]).jsonLines().last)
+        #expect(summary["height"] as? Int == 160)
+        #expect(summary["droppedProfile"] as? String == "unnamed")
+        #expect(summary["convertedProfile"] is NSNull)
+        for side in ["0", "-1", "1600px", "99999999999999999999"] {
+            #expect(try await Tool.run(["shrink", path, "--max-side", side]).exit == .status(2), "\(side)")
+        }
+    }
+
     @Test func `what can't be shrunk is 3, and leaves no file`() async throws {
         let folder = try TemporaryDirectory()
         let good = try folder.write("good.jpg", photo)

@@ -42,6 +42,7 @@ import WaybillMultipart
         var generator = SeededGenerator(seed: seed)
         let pieces = [
             "\r", "\n", "\r\n", "-", "--", "B", "BB", "--B", "\r\n--B", "\r\n--", " ", "\t", "x", "B--", "\r\n--B-",
+            "\r\n--BBx",
         ]
         for _ in 0..<60 {
             let count = Int.random(in: 0..<12, using: &generator)
@@ -52,6 +53,11 @@ import WaybillMultipart
             for cut in bytes.indices {
                 let record = ParserRecord(bytes, cutAt: [cut], boundary: "BB", limits: MultipartLimits())
                 #expect(record == whole, "seed \(seed), cut \(cut)")
+            }
+            for piece in 1...9 {
+                let cuts = Array(stride(from: piece, to: bytes.count, by: piece))
+                let record = ParserRecord(bytes, cutAt: cuts, boundary: "BB", limits: MultipartLimits())
+                #expect(record == whole, "seed \(seed), pieces of \(piece)")
             }
             let twoCuts = ParserRecord(
                 bytes, cutAt: [bytes.count / 3, bytes.count / 2], boundary: "BB", limits: MultipartLimits())

@@ -26,6 +26,51 @@ import Testing
         }
     }
 
+    @Test(arguments: boundaries)
+    func `content made to look like delimiters keeps the fast search from nothing`(boundary: String) {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var generator = SeededGenerator(seed: seed)
+        let delimiter = Array("\r\n--\(boundary)".utf8)
+        for _ in 0..<300 {
+            // Long enough for the search to settle: the same, or nearly the same, over and over; then something else.
+            var bytes: [UInt8] = []
+            for _ in 0..<Int.random(in: 1...4, using: &generator) {
+                let unit = nearDelimiter(delimiter, &generator)
+                for _ in 0..<Int.random(in: 1...30, using: &generator) { bytes += unit }
+                bytes += [UInt8](repeating: UInt8(ascii: "x"), count: Int.random(in: 0...40, using: &generator))
+            }
+            if Bool.random(using: &generator) {
+                bytes += delimiter + Array(["--", "\r\n", " \t\r\n", ""].randomElement(using: &generator)!.utf8)
+                bytes += [UInt8](repeating: UInt8(ascii: "x"), count: Int.random(in: 0...300, using: &generator))
+            }
+            let padding = Int.random(in: 0...60, using: &generator)
+            let fast = ByteSearch.find(delimiter: delimiter, in: bytes.span, from: 0, padding: padding)
+            let plain = ByteSearch.find(delimiter: delimiter, in: bytes.span, from: 0, padding: padding, isPlain: true)
+            #expect(fast == plain, "seed \(seed), padding \(padding): \(bytes)")
+        }
+    }
+
+    /// Something that costs a search much and is none, most of the time.
+    private func nearDelimiter(_ delimiter: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
+        switch Int.random(in: 0..<5, using: &generator) {
+        case 0: return delimiter + Array(["x", "-x", " \tx", "\rx", "", "\n"].randomElement(using: &generator)!.utf8)
+        case 1:
+            let blanks = [UInt8](repeating: UInt8(ascii: " "), count: Int.random(in: 0...80, using: &generator))
+            return delimiter + blanks + [UInt8(ascii: "x")]
+        case 2:
+            var wrong = delimiter
+            wrong[Int.random(in: wrong.indices, using: &generator)] ^= 1
+            return wrong
+        case 3:
+            // The beginning, with the last byte where the period puts it.
+            let period = Int.random(in: 2...20, using: &generator)
+            var beginning = Array(delimiter.prefix(period))
+            beginning[(delimiter.count - 1) % beginning.count] = delimiter[delimiter.count - 1]
+            return beginning
+        default: return Array(delimiter.dropLast())
+        }
+    }
+
     @Test func `it looks at what follows, and takes the undecided for a delimiter`() {
         func place(_ text: String) -> Int? {
             ByteSearch.find(delimiter: Array("\r\n--B".utf8), in: Array(text.utf8).span, from: 0, padding: 4)

@@ -81,16 +81,38 @@ import WaybillCore
             break
         }
         #expect(try directory.list() == [])
-        // The task is cancelled in the middle.
-        let (stream, continuation) = AsyncStream<[UInt8]>.makeStream()
-        continuation.yield(Array(whole.prefix(60_000)))
-        let form = try IncomingForm(stream, contentType: IncomingFormTests.type)
+        // The task is cancelled in the middle: what has come is written, and more is waited for.
+        let (waiting, isWaiting) = AsyncStream<Void>.makeStream()
+        let body = StalledBody(pieces: [Array(whole.prefix(60_000))], isWaiting: isWaiting)
+        let form = try IncomingForm(body, contentType: IncomingFormTests.type)
         let task = Task { [folder] in
             for try await part in form { _ = try await part.collect(to: folder) }
         }
+        _ = await waiting.first { true }
+        #expect(try directory.list().count == (isNamed ? 1 : 0))
         task.cancel()
         await #expect(throws: BodyError.self) { try await task.value }
         #expect(try directory.list() == [])
+    }
+
+    /// Some pieces, and then nothing for as long as nobody cancels.
+    private struct StalledBody: AsyncSequence, Sendable {
+        var pieces: [[UInt8]]
+        let isWaiting: AsyncStream<Void>.Continuation
+
+        func makeAsyncIterator() -> Iterator { Iterator(pieces: pieces[...], isWaiting: isWaiting) }
+
+        struct Iterator: AsyncIteratorProtocol {
+            var pieces: ArraySlice<[UInt8]>
+            let isWaiting: AsyncStream<Void>.Continuation
+
+            mutating func next() async throws -> [UInt8]? {
+                if let piece = pieces.popFirst() { return piece }
+                isWaiting.yield()
+                try await Task.sleep(for: .seconds(3_600))
+                return nil
+            }
+        }
     }
 
     @Test func `a full disk is told as one and leaves no file`() async throws {

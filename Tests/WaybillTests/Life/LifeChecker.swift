@@ -18,14 +18,24 @@ struct LifeChecker {
     /// The attempt after which the budget was asked for a retry and has not answered.
     private(set) var question: Int?
     private(set) var started = 0
+    /// How often it was sent anew after a pause.
+    private(set) var restarts = 0
+    var isPaused: Bool { pauses.isPaused }
+    var slotTimer: Int? { pauses.timer }
     /// The attempt whose credential is being renewed.
     private(set) var refresh: Int?
     private var refreshes = 0
+    /// Whether the queue has called it and waits for what it does.
+    private var isCalled = false
     private var isGranted = false
     private var retries = 0
     private var isRetryStart = false
     private var hops: [UploadRoute.Hop] = []
-    private var isCancelSent = false
+    /// Whether the transfer was told to stop, and whether the caller wants no more.
+    private(set) var isStopSent = false
+    private var isCancelled = false
+    private var pauses = PauseBooks()
+    private var isReplayable = false
     private var isTerminalPublished: UploadPhase?
     private var lastPublished: UploadSnapshot?
     private var floor = CertaintyFloor()
@@ -39,12 +49,20 @@ struct LifeChecker {
     mutating func check(_ event: UploadStateMachine.Event, _ actions: [UploadStateMachine.Action]) {
         if isFinished, !actions.isEmpty { fail("actions after the end: \(actions)") }
         var isSuccess = false
+        let wasStopped = isStopSent || pauses.hasStood
+        pauses.see(event, isCancelled: isCancelled || isFinished)
         switch event {
-        case .prepared, .preparationFailed: isPreparing = false
+        case .prepared(_, let isReplayable) where isPreparing:
+            isPreparing = false
+            self.isReplayable = isReplayable
+        case .preparationFailed: isPreparing = false
+        case .mayPrepare where place == .waitingLine: isCalled = true
         case .retryDue(let attempt) where attempt == timer: timer = nil
         case .credentialReady(let attempt) where attempt == refresh: refresh = nil
         case .credentialFailed(let attempt, _) where attempt == refresh: refresh = nil
-        case .admitted where place == .readyLine: place = .slot
+        case .admitted where place == .readyLine:
+            place = .slot
+            isCalled = true
         case .retryAnswered(let attempt, let isGranted) where attempt == question:
             question = nil
             self.isGranted = isGranted
@@ -52,6 +70,8 @@ struct LifeChecker {
             floor.see(event)
             guard case .ended(let end) = event else { break }
             transfer = nil
+            isStopSent = false
+            pauses.isStanding = false
             if case .success(let response) = end.result {
                 let status = response.head.status
                 // Who sends elsewhere before the end of the body has not said yes to it.
@@ -61,47 +81,70 @@ struct LifeChecker {
             }
         default: break
         }
-        for action in actions { check(action, isSuccess: isSuccess) }
+        for action in actions { check(action, isSuccess: isSuccess, wasStopped: wasStopped) }
+        if !isFinished, violation == nil { checkBooks() }
         if isGranted { fail("a retry was granted and not made") }
         if !isFinished, case .admitted(let elapsed) = event, actions.contains(where: \.isStart) { checkStart(elapsed) }
         switch event {
         case .cancel, .sessionClosing:
             // At once, or as soon as the transport has let go; then no retry and no other wait.
-            if !isFinished && !(transfer != nil && isCancelSent) { fail("a cancel without effect") }
+            if !isFinished && !(transfer != nil && isStopSent) { fail("a cancel without effect") }
+            isCancelled = true
         default: break
         }
     }
 
-    private mutating func check(_ action: UploadStateMachine.Action, isSuccess: Bool) {
+    private mutating func check(_ action: UploadStateMachine.Action, isSuccess: Bool, wasStopped: Bool) {
         guard !isFinished else { return fail("\(action) after finish") }
+        if let problem = pauses.check(action, transfer: transfer, place: place) { fail(problem) }
         switch action {
+        case .hold, .release, .pauseTransfer, .resumeTransfer, .scheduleSlotReturn, .unscheduleSlotReturn: break
+        case .limitTransfer: if transfer == nil { fail("no transfer to limit") }
+        case .stepBack:
+            if !isCalled || transfer != nil { fail("a step back that nobody called") }
+            isCalled = false
+            if place == .slot { place = .readyLine }
+        case .restarted(let attempt):
+            if !wasStopped || isCancelled || transfer != nil || attempt != started + 1 {
+                fail("a restart out of place")
+            }
+            if floor.mayBeStored, !isSafe, rules.keyWindow == nil { fail("a restart of what may be stored") }
+            restarts += 1
+            isRetryStart = false
         case .join: move(from: [.nowhere], to: .waitingLine, started == 0 && lastPublished == nil, "join")
         case .prepare:
-            move(from: [.waitingLine], to: .preparationWindow, !isPreparing, "prepare")
+            move(from: [.waitingLine], to: .preparationWindow, !isPreparing && isCalled, "prepare")
             isPreparing = true
+            isCalled = false
         case .stopPreparing:
             if !isPreparing { fail("nothing is being prepared") }
             isPreparing = false
         case .awaitSlot: move(from: [.preparationWindow], to: .readyLine, !isPreparing, "awaitSlot")
         case .requeue: move(from: [.nowhere], to: .readyLine, started > 0 && timer == nil && refresh == nil, "requeue")
         case .withdraw: move(from: [.waitingLine, .preparationWindow, .readyLine], to: .nowhere, true, "withdraw")
-        case .releaseSlot: move(from: [.slot], to: .nowhere, transfer == nil, "releaseSlot")
+        case .releaseSlot:
+            move(from: [.slot], to: .nowhere, transfer == nil, "releaseSlot")
+            isCalled = false
         case .startTransfer(let attempt):
             move(from: [.slot], to: .slot, transfer == nil && attempt == started + 1, "startTransfer")
+            if pauses.isPaused || !isCalled { fail("a start that nobody called, or of a paused upload") }
+            if attempt > 1, !isReplayable, hops.last?.sendsBody != false { fail("a body that can be read once, twice") }
             started = attempt
             transfer = attempt
+            isCalled = false
             floor.begin()
         case .cancelTransfer:
-            if transfer == nil || isCancelSent { fail("no transfer to cancel, or cancelled twice") }
-            isCancelSent = true
+            if transfer == nil || isStopSent { fail("no transfer to cancel, or cancelled twice") }
+            isStopSent = true
+            pauses.isStanding = false
         case .askForRetry(let attempt):
-            if question != nil || transfer != nil || place != .nowhere || attempt != started || isCancelSent {
+            if question != nil || transfer != nil || place != .nowhere || attempt != started || isCancelled {
                 fail("a question out of place")
             }
             question = attempt
         case .refreshCredential(let attempt):
             refreshes += 1
-            if refresh != nil || transfer != nil || place != .nowhere || attempt != started || isCancelSent {
+            if refresh != nil || transfer != nil || place != .nowhere || attempt != started || isCancelled {
                 fail("a refresh out of place")
             }
             if refreshes > 1 || !rules.canRefresh { fail("refresh \(refreshes)") }
@@ -113,7 +156,7 @@ struct LifeChecker {
             refresh = nil
         case .redirect(let hop): check(hop)
         case .scheduleRetry(let delay, let attempt):
-            if timer != nil || place != .nowhere || attempt != started + 1 || isCancelSent || delay < .zero {
+            if timer != nil || place != .nowhere || attempt != started + 1 || isCancelled || delay < .zero {
                 fail("a retry out of place")
             }
             if !isGranted { fail("a retry that nobody granted") }
@@ -138,7 +181,7 @@ struct LifeChecker {
 
     /// A redirect is followed: not too often, never to where it was, and dropped credentials don't come back.
     private mutating func check(_ hop: UploadRoute.Hop) {
-        if place != .nowhere || transfer != nil || timer != nil || isCancelSent { fail("a redirect out of place") }
+        if place != .nowhere || transfer != nil || timer != nil || isCancelled { fail("a redirect out of place") }
         let before = hops.last ?? rules.route?.hop
         if rules.route == nil || hops.count >= 5 { fail("redirect \(hops.count + 1)") }
         if hops.contains(hop) || hop == rules.route?.hop { fail("in a circle to \(hop)") }
@@ -151,11 +194,25 @@ struct LifeChecker {
 
     /// A retry begins: in time, and with a key that the server still knows if it may have acted already.
     private mutating func checkStart(_ elapsed: Duration) {
-        guard retries > 0 else { return }
-        if isRetryStart, let deadline = rules.retry.deadline, elapsed > deadline { fail("a start after the deadline") }
+        guard retries + restarts > 0 else { return }
+        if isRetryStart, let deadline = rules.retry.deadline, elapsed - pauses.total > deadline {
+            fail("a start after the deadline")
+        }
         if let window = rules.keyWindow, floor.mayBeStored, !isSafe, elapsed > window {
             fail("a start with a key that is forgotten")
         }
+    }
+
+    /// Whoever was called has answered; who is paused is passed over, and only then; a slot is for a transfer.
+    private mutating func checkBooks() {
+        if isCalled { fail("a call that was not taken up") }
+        if (place == .slot) != (transfer != nil) { fail("a slot without a transfer, or the other way round") }
+        if [.waitingLine, .preparationWindow, .readyLine].contains(place), pauses.isHeld != pauses.isPaused {
+            fail("held: \(pauses.isHeld), paused: \(pauses.isPaused)")
+        }
+        if pauses.timer != nil, !pauses.isStanding { fail("a slot is to be given back that nobody keeps") }
+        if pauses.isOverdue, !isStopSent, transfer != nil { fail("a slot was not given back in time") }
+        pauses.isOverdue = false
     }
 
     private mutating func move(from allowed: Set<Place>, to next: Place, _ condition: Bool, _ what: String) {
@@ -167,6 +224,7 @@ struct LifeChecker {
         if isTerminalPublished != nil { fail("a snapshot after the terminal one") }
         if snapshot.phase.isTerminal { isTerminalPublished = snapshot.phase }
         if snapshot.acknowledged > snapshot.sent { fail("more acknowledged than sent") }
+        if snapshot.isPaused != (pauses.isPaused && !snapshot.phase.isTerminal) { fail("paused \(snapshot.isPaused)") }
         defer { lastPublished = snapshot }
         guard let last = lastPublished else { return }
         if snapshot.attempt < last.attempt { fail("the attempt went back") }
@@ -177,7 +235,9 @@ struct LifeChecker {
 
     private mutating func check(_ result: Result<UploadResponse, UploadError>, isSuccess: Bool) {
         isFinished = true
-        if place != .nowhere || isPreparing || transfer != nil || timer != nil || refresh != nil {
+        if place != .nowhere || isPreparing || transfer != nil || timer != nil || refresh != nil
+            || pauses.timer != nil || pauses.isStanding
+        {
             fail("kept: \(place), preparing \(isPreparing), transfer \(transfer as Any), timer \(timer as Any)")
         }
         switch result {
@@ -213,84 +273,6 @@ struct LifeChecker {
         case .awaitingResponse: 5
         case .retrying: 6
         case .succeeded, .failed, .cancelled: 7
-        }
-    }
-}
-
-/// What was told over all attempts, as plain facts, and which outcomes they forbid.
-struct CertaintyFloor {
-    private var anythingArrived = false
-    private var mostAcknowledged: Int64 = 0
-    private var wholeBodyLeft = false
-    private var wasRefused = false
-    private var wasPromisedYes = false
-    private var worstClaim = 0
-    private(set) var isCurrentWhole = false
-
-    /// Whether the server may have acted, by the strictest reading: a whole body left and was not refused.
-    private(set) var mayBeStored = false
-
-    private var wasTaken = false
-
-    /// The server said that the answer lies elsewhere: it has acted.
-    mutating func tookIt() {
-        wasTaken = true
-    }
-
-    mutating func begin() {
-        isCurrentWhole = false
-    }
-
-    mutating func see(_ event: TransferEvent) {
-        switch event {
-        case .connected: break
-        case .progress(let progress): arrived(progress.acknowledged)
-        case .bodyAcknowledged:
-            anythingArrived = true
-            isCurrentWhole = true
-        case .responseHead(let head): answered(head.status)
-        case .ended(let end):
-            arrived(end.evidence.acknowledged)
-            anythingArrived = anythingArrived || end.evidence.requestAcknowledged || end.evidence.sawResponseHead
-            isCurrentWhole = isCurrentWhole || end.evidence.isBodyComplete
-            switch end.result {
-            case .success(let response):
-                answered(response.head.status)
-                switch end.objection?.kind {
-                case .rejected, .credentialExpired, .retry: wasRefused = true
-                case .unreadable, .cancelled: worstClaim = 3
-                case nil: break
-                }
-            case .failure(let error):
-                worstClaim = max(worstClaim, error.outcome.uncertainty)
-                if error.outcome == .unknown { mayBeStored = true }
-                // A whole body of which nothing arrived is the dead connection of the design, and nothing else is.
-                if isCurrentWhole, end.evidence.requestAcknowledged { wholeBodyLeft = true }
-            }
-        }
-    }
-
-    private mutating func arrived(_ count: Int64) {
-        mostAcknowledged = max(mostAcknowledged, count)
-        anythingArrived = anythingArrived || count > 0
-    }
-
-    private mutating func answered(_ status: HTTPResponse.Status) {
-        anythingArrived = true
-        if status.code >= 300 { wasRefused = true } else { wasPromisedYes = true }
-    }
-
-    func objection(to outcome: UploadOutcome) -> String? {
-        if outcome.uncertainty < worstClaim { return "\(outcome) though the transport claimed less certainty" }
-        if wasTaken, outcome != .unknown { return "\(outcome) though the server had taken it" }
-        switch outcome {
-        case .notSent: return anythingArrived ? "notSent though something arrived" : nil
-        case .incomplete(let acknowledged):
-            if wasRefused || wasPromisedYes { return "incomplete though an answer came" }
-            if wholeBodyLeft { return "incomplete though the whole body left" }
-            return acknowledged < mostAcknowledged ? "incomplete(\(acknowledged)) of \(mostAcknowledged)" : nil
-        case .rejected: return wasRefused ? nil : "rejected without an answer"
-        case .unknown: return nil
         }
     }
 }

@@ -11,9 +11,12 @@ struct RandomLife {
     private(set) var log: [String] = []
     private(set) var checker: LifeChecker
     private(set) var events = 0
+    private var pauses = 0
     private var machine: UploadStateMachine
     private let total: Int64?
     private let keepsLog: Bool
+    /// The time since the first attempt began. It only goes forward.
+    private var now = Duration.zero
 
     init(using random: inout SeededGenerator, keepsLog: Bool = false) {
         let retry = [
@@ -45,6 +48,7 @@ struct RandomLife {
         if Int.random(in: 0..<50, using: &random) != 0 { feed(.started, step) }
         var beyond = 0
         while events < 60, beyond < 4, checker.violation == nil {
+            now += .milliseconds(Int.random(in: 0...2_000, using: &random))
             feed(next(using: &random), step)
             if checker.isFinished { beyond += 1 }
         }
@@ -59,6 +63,7 @@ struct RandomLife {
     }
 
     private mutating func feed(_ event: UploadStateMachine.Event, _ step: Step) {
+        if case .pause = event { pauses += 1 }
         let actions = step(&machine, event)
         events += 1
         if keepsLog { log.append("\(event) → \(actions)") }
@@ -67,10 +72,14 @@ struct RandomLife {
 
     private func next(using random: inout SeededGenerator) -> UploadStateMachine.Event {
         guard Int.random(in: 0..<10, using: &random) < 7 else { return anything(using: &random) }
+        if Int.random(in: 0..<6, using: &random) == 0 { return standstill(using: &random) }
+        if checker.isPaused, Int.random(in: 0..<3, using: &random) == 0 { return .resume(elapsed: now) }
+        if let pause = checker.slotTimer, Bool.random(using: &random) { return .slotReturnDue(pause: pause) }
         if let attempt = checker.transfer {
-            let event = Self.transferEvent(using: &random, total: total)
+            let isStopped = checker.isStopSent && Bool.random(using: &random)
+            let event = isStopped ? Self.stopped(total) : Self.transferEvent(using: &random, total: total)
             return .transfer(
-                event, attempt: attempt, jitter: .random(in: 0...1, using: &random), elapsed: Self.time(using: &random))
+                event, attempt: attempt, jitter: .random(in: 0...1, using: &random), elapsed: now)
         }
         if let attempt = checker.question {
             return .retryAnswered(attempt: attempt, isGranted: Int.random(in: 0..<5, using: &random) > 0)
@@ -83,14 +92,16 @@ struct RandomLife {
         switch checker.place {
         case .waitingLine: return .mayPrepare
         case .preparationWindow: return .prepared(total: total, isReplayable: .random(using: &random))
-        case .readyLine: return .admitted(elapsed: Self.time(using: &random))
+        case .readyLine: return .admitted(elapsed: now)
         case .slot, .nowhere: return anything(using: &random)
         }
     }
 
     private func anything(using random: inout SeededGenerator) -> UploadStateMachine.Event {
         let attempt = Int.random(in: 0...checker.started + 2, using: &random)
-        switch Int.random(in: 0..<15, using: &random) {
+        switch Int.random(in: 0..<18, using: &random) {
+        case 15, 16: return standstill(using: &random)
+        case 17: return .rateChanged
         case 10: return .credentialReady(attempt: attempt)
         case 11: return .credentialFailed(attempt: attempt, Self.noCredential)
         case 0: return .started
@@ -98,7 +109,7 @@ struct RandomLife {
         case 2: return .mayPrepare
         case 3: return .prepared(total: total, isReplayable: .random(using: &random))
         case 4: return .preparationFailed(UploadError(.fileNotFound, "gone", phase: .preparing))
-        case 5: return .admitted(elapsed: Self.time(using: &random))
+        case 5: return .admitted(elapsed: now)
         case 6: return .retryDue(attempt: attempt)
         case 7: return .cancel
         case 9: return .retryAnswered(attempt: attempt, isGranted: .random(using: &random))
@@ -113,8 +124,13 @@ struct RandomLife {
         UploadError(.credentialRefreshFailed, "none", phase: .retrying)
     }
 
-    private static func time(using random: inout SeededGenerator) -> Duration {
-        .seconds(Int.random(in: 0...40, using: &random))
+    /// A pause, its end, or the end of the time for which it keeps a slot; that of an earlier one, too.
+    private func standstill(using random: inout SeededGenerator) -> UploadStateMachine.Event {
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0, 1, 2: .pause(elapsed: now)
+        case 3: .resume(elapsed: now)
+        default: .slotReturnDue(pause: checker.slotTimer ?? Int.random(in: 0...pauses + 1, using: &random))
+        }
     }
 
     private static func transferEvent(using random: inout SeededGenerator, total: Int64?) -> TransferEvent {
@@ -128,6 +144,13 @@ struct RandomLife {
         case 6: return .responseHead(HTTPResponse(status: status(using: &random)))
         default: return .ended(end(using: &random, total: total))
         }
+    }
+
+    /// What a transport says that was told to stop within the body.
+    private static func stopped(_ total: Int64?) -> TransferEvent {
+        let evidence = TransferEvidence(announced: total, requestAcknowledged: true)
+        let error = TransferError(.cancelled, "stopped", outcome: .incomplete(acknowledged: 0))
+        return .ended(TransferEnd(result: .failure(error), evidence: evidence))
     }
 
     private static func end(using random: inout SeededGenerator, total: Int64?) -> TransferEnd {
@@ -161,6 +184,6 @@ struct RandomLife {
 
     private static func status(using random: inout SeededGenerator) -> HTTPResponse.Status {
         HTTPResponse.Status(
-            code: [200, 204, 302, 303, 307, 307, 401, 404, 413, 429, 500, 503].randomElement(using: &random)!)
+            code: [200, 204, 302, 303, 307, 307, 401, 404, 408, 413, 429, 500, 503].randomElement(using: &random)!)
     }
 }

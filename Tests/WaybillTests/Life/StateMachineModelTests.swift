@@ -13,6 +13,7 @@ import WaybillCore
         var seeds = SeededGenerator()
         var events = 0
         var attempts = 0
+        var restarts = 0
         for _ in 0..<Self.lives / Self.shares {
             let seed = seeds.next()
             var random = SeededGenerator(seed: seed)
@@ -20,6 +21,7 @@ import WaybillCore
             let violation = life.live(using: &random) { $0.handle($1) }
             events += life.events
             attempts += life.checker.started
+            restarts += life.checker.restarts
             guard let violation else { continue }
             Issue.record("life \(seed): \(violation)\n\(Self.replay(seed))")
             return
@@ -27,6 +29,7 @@ import WaybillCore
         // Lives that end before anything happened would prove nothing.
         #expect(events > 8 * Self.lives / Self.shares)
         #expect(attempts > Self.lives / Self.shares / 2)
+        #expect(restarts > Self.lives / Self.shares / 200)
     }
 
     @Test(arguments: Mutation.allCases)
@@ -54,6 +57,7 @@ enum Mutation: CaseIterable {
     case finishesTwice, keepsTheSlot, keepsThePreparation, keepsTheTimer, keepsThePlace, ignoresCancel
     case speaksAfterTheEnd, takesLateEvents, believesTheBest, countsFromZeroAgain, cancelsTwice, retriesAfterCancel
     case asksNobody, startsLate, goesInCircles, keepsCredentials, forgetsThatItWasTaken, keepsTheRefresh
+    case sendsWhilePaused, staysPaused, standsForEver, keepsTheSlotTimer, takesTheCall, pausesTwice, keepsTheSlotForEver
 
     mutating func step(
         _ machine: inout UploadStateMachine, _ event: UploadStateMachine.Event
@@ -78,6 +82,7 @@ enum Mutation: CaseIterable {
             return .transfer(inner, attempt: attempt, jitter: jitter, elapsed: elapsed)
         case (.asksNobody, .retryAnswered(let number, _)): return .retryAnswered(attempt: number, isGranted: true)
         case (.startsLate, .admitted): return .admitted()
+        case (.keepsTheSlotForEver, .slotReturnDue): return .slotReturnDue(pause: -1)
         default: return event
         }
     }
@@ -93,7 +98,10 @@ enum Mutation: CaseIterable {
         case (.countsFromZeroAgain, .publish(var snapshot)) where snapshot.phase == .awaitingResponse:
             snapshot.acknowledged = 0
             return [.publish(snapshot)]
-        case (.keepsTheRefresh, .stopRefreshing): return []
+        case (.keepsTheRefresh, .stopRefreshing), (.sendsWhilePaused, .hold), (.staysPaused, .release): return []
+        case (.standsForEver, .resumeTransfer), (.keepsTheSlotTimer, .unscheduleSlotReturn): return []
+        case (.takesTheCall, .stepBack): return []
+        case (.pausesTwice, .pauseTransfer): return [action, action]
         case (.goesInCircles, .redirect): return [action, action]
         case (.keepsCredentials, .redirect(var hop)):
             // Dropped at one hop and there again at the next.

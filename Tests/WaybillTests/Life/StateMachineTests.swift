@@ -189,6 +189,8 @@ import WaybillCore
         actions.map { action in
             switch action {
             case .publish(let snapshot): "\(snapshot.phase)"
+            case .join(let isHeld): isHeld ? "join held" : "join"
+            case .requeue(let isHeld): isHeld ? "requeue held" : "requeue"
             case .startTransfer(let attempt): "start \(attempt)"
             case .askForRetry(let attempt): "ask for a retry after \(attempt)"
             case .scheduleRetry(let delay, let attempt):

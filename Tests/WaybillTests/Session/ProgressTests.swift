@@ -110,7 +110,7 @@ import WaybillTesting
         ]
         let task = world.session.start(form, to: SessionWorld.url)
         await gate.arrivals(atLeast: 1)
-        let progress = task.run.currentProgress()
+        let progress = task.run.currentProgress(for: 0)
         #expect(progress.parts.map(\.name) == ["DOCTYPE", "FILE"])
         #expect(progress.parts.map(\.fileName) == [nil, "card.jpg"])
         #expect(progress.parts.map(\.acknowledged) == [2, 1_000])

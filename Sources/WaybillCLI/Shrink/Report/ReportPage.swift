@@ -84,6 +84,7 @@ struct ReportPage: Sendable {
         if let limit = options.maxBytes { parts.append("at most \(limit)") }
         if let quality = options.quality { parts.append("quality \(quality)") }
         if let pixels = options.maxPixels { parts.append("at most \(pixels) pixels") }
+        if let side = options.maxSide { parts.append("at most \(side) pixels along a side") }
         parts.append("mode \(options.mode)")
         if options.isDocument { parts.append("for fine text") }
         return "Asked for: \(parts.joined(separator: ", "))."

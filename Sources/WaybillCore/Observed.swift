@@ -1,10 +1,8 @@
-import WaybillCore
-
 /// A value behind a lock that tasks wait for, without polling.
 ///
-/// A wait ends when the value is as asked, when the task is cancelled, or when patience runs out, so that a test that
-/// waits for what never comes is ended by its time limit.
-final class Observed<Value: Sendable>: Sendable {
+/// A wait ends when the value is as asked, when the task is cancelled, or when patience runs out, so that nobody waits for
+/// ever for what never comes.
+package final class Observed<Value: Sendable>: Sendable {
     private struct Waiter {
         let isMet: @Sendable (Value) -> Bool
         let continuation: CheckedContinuation<Bool, Never>
@@ -14,20 +12,22 @@ final class Observed<Value: Sendable>: Sendable {
         var value: Value
         var waiters: [Int: Waiter] = [:]
         var abandoned: Set<Int> = []
+        /// Waits that have not returned.
+        var open: Set<Int> = []
         var nextKey = 0
     }
 
     private let storage: Locked<Storage>
 
-    init(_ value: Value) {
+    package init(_ value: Value) {
         storage = Locked(Storage(value: value))
     }
 
-    var value: Value { storage.withLock { $0.value } }
+    package var value: Value { storage.withLock { $0.value } }
 
     /// Changes the value and lets go who waited for what it became.
     @discardableResult
-    func update<Result: Sendable>(_ change: @Sendable (inout Value) -> Result) -> Result {
+    package func update<Result: Sendable>(_ change: (inout Value) -> Result) -> Result {
         let (result, met) = storage.withLock { storage in
             let result = change(&storage.value)
             let value = storage.value
@@ -42,7 +42,7 @@ final class Observed<Value: Sendable>: Sendable {
     ///
     /// - Returns: Whether it became so, which a cancelled wait can't say.
     @discardableResult
-    func wait(isDeaf: Bool = false, until isMet: @escaping @Sendable (Value) -> Bool) async -> Bool {
+    package func wait(isDeaf: Bool = false, until isMet: @escaping @Sendable (Value) -> Bool) async -> Bool {
         let key = newKey()
         guard !isDeaf else { return await enter(key, isMet) }
         return await withTaskCancellationHandler {
@@ -53,10 +53,14 @@ final class Observed<Value: Sendable>: Sendable {
     }
 
     /// Waits until the value is as asked, and no longer than patience lasts.
-    func wait(atMost patience: Duration, until isMet: @escaping @Sendable (Value) -> Bool) async -> Bool {
+    @discardableResult
+    package func wait(
+        atMost patience: Duration, clock: any Clock<Duration> = ContinuousClock(),
+        until isMet: @escaping @Sendable (Value) -> Bool
+    ) async -> Bool {
         let key = newKey()
         let timer = Task { [self] in
-            guard (try? await Task.sleep(for: patience)) != nil else { return }
+            guard (try? await clock.sleep(for: patience)) != nil else { return }
             abandon(key)
         }
         defer { timer.cancel() }
@@ -67,15 +71,27 @@ final class Observed<Value: Sendable>: Sendable {
         }
     }
 
+    /// Looks at the value without a change.
+    package func read<Result: Sendable>(_ body: (Value) -> Result) -> Result {
+        storage.withLock { body($0.value) }
+    }
+
     private func newKey() -> Int {
         storage.withLock { storage in
             storage.nextKey += 1
+            storage.open.insert(storage.nextKey)
             return storage.nextKey
         }
     }
 
     private func enter(_ key: Int, _ isMet: @escaping @Sendable (Value) -> Bool) async -> Bool {
-        await withCheckedContinuation { continuation in
+        defer {
+            storage.withLock { storage in
+                storage.open.remove(key)
+                storage.abandoned.remove(key)
+            }
+        }
+        return await withCheckedContinuation { continuation in
             let answer: Bool? = storage.withLock { storage in
                 let isAbandoned = storage.abandoned.remove(key) != nil
                 if isMet(storage.value) { return true }
@@ -91,7 +107,7 @@ final class Observed<Value: Sendable>: Sendable {
         let waiter = storage.withLock { storage in
             let waiter = storage.waiters.removeValue(forKey: key)
             // It may come before the wait has begun, or after its end; a key is never used twice.
-            if waiter == nil { storage.abandoned.insert(key) }
+            if waiter == nil, storage.open.contains(key) { storage.abandoned.insert(key) }
             return waiter
         }
         waiter?.continuation.resume(returning: false)

@@ -1,0 +1,215 @@
+import WaybillCore
+
+/// A batch at work: a task that takes items and starts them, a task an item that waits for its end, and the books between
+/// them.
+final class BatchRun<Item: Sendable>: Sendable {
+    struct State: Sendable {
+        var ledger: BatchLedger
+        var tasks: [Int: UploadTask] = [:]
+        var results: [UploadBatchResult<Item>] = []
+        var failures: [UploadBatchSummary.Failure] = []
+        var sourceError: (any Error)?
+        var duration: Duration?
+        var readers = 0
+        var listeners = 0
+        /// Goes up with every change that a snapshot shows.
+        var version = 0
+    }
+
+    /// How many failures the summary names.
+    private static var namedFailures: Int { 100 }
+
+    let options: UploadBatchOptions
+    let books: Observed<State>
+    let clock: any Clock<Duration>
+    let elapsed: @Sendable () -> Duration
+    private let core: SessionCore
+
+    init(core: SessionCore, options: UploadBatchOptions, count: Int?) {
+        self.core = core
+        self.options = options
+        clock = core.configuration.clock
+        elapsed = Self.stopwatch(core.configuration.clock)
+        // What the session's queue holds at most between its two calls, and what runs.
+        let busy = 2 * max(1, core.configuration.slots) + 2
+        let ledger = BatchLedger(
+            window: options.window ?? busy, buffer: options.unreadResults, count: options.expectedCount ?? count)
+        books = Observed(State(ledger: ledger))
+    }
+
+    /// Takes items until there are no more, or no more are wanted.
+    func drive<Source: AsyncIteratorProtocol>(
+        _ source: inout Source, _ request: @Sendable (Item) async throws -> UploadRequest,
+        isolation: isolated (any Actor)? = #isolation
+    ) async where Source.Element == Item {
+        while await mayTake() {
+            let item: Item?
+            do {
+                item = try await source.next(isolation: isolation)
+            } catch {
+                stop(because: error)
+                return
+            }
+            guard let item else { return change { $0.ledger.exhaust() } }
+            await begin(item, request)
+        }
+    }
+
+    private func mayTake() async -> Bool {
+        await books.wait { $0.ledger.isStopped || $0.ledger.mayTake(isRead: $0.readers > 0) }
+        return books.read { !$0.ledger.isStopped }
+    }
+
+    private func begin(_ item: Item, _ request: @Sendable (Item) async throws -> UploadRequest) async {
+        // The source may have taken its time, and the batch may have been stopped meanwhile.
+        let (index, isUnwanted) = change { state in
+            let (index, isCancelled) = state.ledger.take()
+            return (index, isCancelled || state.ledger.isStopped)
+        }
+        guard !isUnwanted else { return end(index, item, .failure(Self.cancelled)) }
+        let wanted: UploadRequest
+        do {
+            wanted = try await request(item)
+        } catch {
+            return end(index, item, .failure(Self.failure(error)))
+        }
+        let task = core.start(wanted)
+        let (isUnwantedNow, isWatched) = change { state in
+            state.tasks[index] = task
+            return (state.ledger.isStopped || state.ledger.isCancelled(index), state.listeners > 0)
+        }
+        if isUnwantedNow { task.cancel() }
+        if isWatched { watch(task, index) }
+        Task { [self] in
+            do throws(UploadError) {
+                end(index, item, .success(try await task.response))
+            } catch {
+                end(index, item, .failure(error))
+            }
+        }
+    }
+
+    /// An item has ended.
+    private func end(_ index: Int, _ item: Item, _ result: Result<UploadResponse, UploadError>) {
+        let mustStop = change { state -> Bool in
+            state.tasks[index] = nil
+            let (ending, arrived, length) = Self.entry(of: result)
+            let (isNews, drop) = state.ledger.end(
+                index, ending, acknowledged: arrived, total: length, isRead: state.readers > 0)
+            guard isNews else { return false }
+            state.results.append(UploadBatchResult(index: index, item: item, result: result))
+            state.results.removeFirst(drop)
+            if case .failure(let error) = result, ending == .failed, state.failures.count < Self.namedFailures {
+                state.failures.append(UploadBatchSummary.Failure(index: index, error: error))
+            }
+            // In a closed session every further item would only fail, a hundred thousand times.
+            if case .failure(let error) = result, error.code == .sessionClosed { return true }
+            return ending == .failed && options.onFailure == .stop
+        }
+        if mustStop { cancel() }
+    }
+
+    private func stop(because error: any Error) {
+        change { state in
+            state.sourceError = error
+            state.ledger.stop()
+        }
+    }
+
+    /// What an end means for the books: of its kind, bytes that arrived, length of the body.
+    private static func entry(
+        of result: Result<UploadResponse, UploadError>
+    ) -> (BatchLedger.Ending, arrived: Int64, length: Int64?) {
+        switch result {
+        case .success(let response):
+            let sent = response.attempts.map(\.sent).max() ?? 0
+            return (.succeeded, sent, sent)
+        case .failure(let error):
+            let arrived = error.attempts.map(\.acknowledged).max() ?? error.acknowledged
+            return (error.isCancelled ? .cancelled : .failed, arrived, nil)
+        }
+    }
+
+    private static var cancelled: UploadError {
+        UploadError(.cancelled, "the item was cancelled before its turn", phase: .cancelled)
+    }
+
+    private static func failure(_ error: any Error) -> UploadError {
+        if let error = error as? UploadError { return error }
+        return UploadError(
+            .preparationFailed, "no request could be made of the item: the cause says what the closure met",
+            phase: .preparing, cause: error)
+    }
+
+    private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
+        let start = clock.now
+        return { start.duration(to: clock.now) }
+    }
+}
+
+// MARK: - From outside
+
+extension BatchRun {
+    var ledger: BatchLedger { books.read(\.ledger) }
+    var executing: [Int: UploadTask] { books.read(\.tasks) }
+
+    func cancel() {
+        let tasks = change { state in
+            state.ledger.stop()
+            return Array(state.tasks.values)
+        }
+        for task in tasks { task.cancel() }
+    }
+
+    func cancel(at index: Int) {
+        let task = change { state in state.ledger.cancel(index) ? state.tasks[index] : nil }
+        task?.cancel()
+    }
+
+    func finished() async -> UploadBatchSummary {
+        await books.wait { $0.ledger.isFinished }
+        return books.read { state in
+            let ledger = state.ledger
+            return UploadBatchSummary(
+                taken: ledger.taken, succeeded: ledger.counts[.succeeded] ?? 0, failed: ledger.counts[.failed] ?? 0,
+                cancelled: ledger.counts[.cancelled] ?? 0, acknowledged: ledger.acknowledged,
+                duration: state.duration ?? .zero, failures: state.failures, isComplete: ledger.isExhausted,
+                sourceError: state.sourceError)
+        }
+    }
+
+    func nextResult() async -> UploadBatchResult<Item>? {
+        while true {
+            await books.wait { !$0.results.isEmpty || $0.ledger.isFinished }
+            let (result, isOver) = books.update { state -> (UploadBatchResult<Item>?, Bool) in
+                guard !state.results.isEmpty else { return (nil, state.ledger.isFinished) }
+                state.ledger.read()
+                return (state.results.removeFirst(), false)
+            }
+            if result != nil || isOver || Task.isCancelled { return result }
+        }
+    }
+
+    /// Changes the books, and stops the watch with the last change.
+    @discardableResult
+    func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
+        let now = elapsed()
+        return books.update { state in
+            defer {
+                state.version += 1
+                if state.ledger.isFinished, state.duration == nil { state.duration = now }
+            }
+            return body(&state)
+        }
+    }
+
+    /// Counts the bytes of an upload on its way.
+    func watch(_ task: UploadTask, _ index: Int) {
+        Task { [self] in
+            for await progress in task.progress {
+                change { $0.ledger.progress(index, acknowledged: progress.acknowledged, total: progress.total) }
+                if books.read({ $0.listeners == 0 }) { return }
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+extension UploadSession {
+    /// Starts uploads of many items and returns the handle of all at once.
+    ///
+    /// ```swift
+    /// let batch = session.startBatch(of: files.lazy.filter(\.isNew)) { file in
+    ///     UploadRequest(.put, "https://bucket.example/\(file.name)", content: .file(path: file.path))
+    /// }
+    /// ```
+    ///
+    /// Items are taken from the sequence when it is their turn, one after the other, on a task of the batch; a sequence that
+    /// blocks, blocks a thread of Swift's pool.
+    ///
+    /// - Parameters:
+    ///   - items: The items. It may be lazy and as long as you like.
+    ///   - options: What happens when one fails, and how many are on their way at once.
+    ///   - request: Makes the request of an item, when it is its turn. What it throws is the failure of that item.
+    /// - Returns: The handle of all.
+    public func startBatch<Items: Sequence & SendableMetatype>(
+        of items: sending Items, options: UploadBatchOptions = UploadBatchOptions(),
+        request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
+    ) -> UploadBatch<Items.Element> where Items.Element: Sendable, Items.Iterator: SendableMetatype {
+        start(items, options, count: nil, request)
+    }
+
+    /// Starts uploads of many items whose number is known, and returns the handle of all at once.
+    public func startBatch<Items: RandomAccessCollection & SendableMetatype>(
+        of items: sending Items, options: UploadBatchOptions = UploadBatchOptions(),
+        request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
+    ) -> UploadBatch<Items.Element> where Items.Element: Sendable, Items.Iterator: SendableMetatype {
+        let count = items.count
+        return start(items, options, count: count, request)
+    }
+
+    /// Starts many requests and returns the handle of all at once.
+    public func startBatch<Requests: Sequence & SendableMetatype>(
+        of requests: sending Requests, options: UploadBatchOptions = UploadBatchOptions()
+    ) -> UploadBatch<UploadRequest> where Requests.Element == UploadRequest, Requests.Iterator: SendableMetatype {
+        start(requests, options, count: nil) { $0 }
+    }
+
+    /// Starts many requests whose number is known, and returns the handle of all at once.
+    public func startBatch<Requests: RandomAccessCollection & SendableMetatype>(
+        of requests: sending Requests, options: UploadBatchOptions = UploadBatchOptions()
+    ) -> UploadBatch<UploadRequest>
+    where Requests.Element == UploadRequest, Requests.Iterator: SendableMetatype {
+        let count = requests.count
+        return start(requests, options, count: count) { $0 }
+    }
+
+    /// Starts uploads of items that come with time, and returns the handle of all at once.
+    ///
+    /// The next item is awaited only when there is room for it. An error of the sequence ends the batch, once what is on its
+    /// way has ended: ``UploadBatchSummary/sourceError``.
+    public func startBatch<Items: AsyncSequence & SendableMetatype>(
+        of items: sending Items, options: UploadBatchOptions = UploadBatchOptions(),
+        request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
+    ) -> UploadBatch<Items.Element> where Items.Element: Sendable, Items.AsyncIterator: SendableMetatype {
+        let run = BatchRun<Items.Element>(core: core, options: options, count: nil)
+        Task {
+            var source = items.makeAsyncIterator()
+            await run.drive(&source, request)
+        }
+        return UploadBatch(run: run)
+    }
+
+    /// Uploads many items and waits for all.
+    ///
+    /// Cancelling the surrounding task cancels the batch. The results of all are kept in memory; for very many items, read them
+    /// from ``startBatch(of:options:request:)`` as they come.
+    ///
+    /// - Parameters:
+    ///   - items: The items.
+    ///   - options: What happens when one fails, and how many are on their way at once.
+    ///   - onProgress: Called with snapshots, at most about twenty a second, the last one included.
+    ///   - request: Makes the request of an item, when it is its turn. What it throws is the failure of that item.
+    /// - Returns: What became of each item that was taken, in the order of the source. Nothing is thrown: look at each.
+    public func uploadAll<Items: Collection & SendableMetatype>(
+        _ items: sending Items, options: UploadBatchOptions = UploadBatchOptions(),
+        onProgress: (@Sendable (UploadBatchProgress) -> Void)? = nil,
+        request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
+    ) async -> [UploadBatchResult<Items.Element>] where Items.Element: Sendable, Items.Iterator: SendableMetatype {
+        let count = items.count
+        let batch = start(items, options, count: count, request)
+        let reader = BatchReader(run: batch.run)
+        return await withTaskCancellationHandler {
+            // Not of the task that was cancelled: what ends by that is told too.
+            await Task {
+                async let watched: Void = Self.watch(batch, onProgress)
+                var results: [UploadBatchResult<Items.Element>] = []
+                while let result = await reader.run.nextResult() { results.append(result) }
+                await watched
+                return results.sorted { $0.index < $1.index }
+            }.value
+        } onCancel: {
+            batch.cancel()
+        }
+    }
+
+    private func start<Items: Sequence & SendableMetatype>(
+        _ items: sending Items, _ options: UploadBatchOptions, count: Int?,
+        _ request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
+    ) -> UploadBatch<Items.Element> where Items.Element: Sendable, Items.Iterator: SendableMetatype {
+        let run = BatchRun<Items.Element>(core: core, options: options, count: count)
+        Task {
+            var source = Turns(base: items.makeIterator())
+            await run.drive(&source, request)
+        }
+        return UploadBatch(run: run)
+    }
+
+    private static func watch<Item: Sendable>(
+        _ batch: UploadBatch<Item>, _ onProgress: (@Sendable (UploadBatchProgress) -> Void)?
+    ) async {
+        guard let onProgress else { return }
+        for await progress in batch.progress { onProgress(progress) }
+    }
+}
+
+/// A sequence whose elements are asked for like those of an asynchronous one.
+private struct Turns<Base: IteratorProtocol>: AsyncIteratorProtocol {
+    var base: Base
+
+    mutating func next() async -> Base.Element? { base.next() }
+}

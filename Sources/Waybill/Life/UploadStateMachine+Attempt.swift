@@ -1,0 +1,124 @@
+import HTTPTypes
+import WaybillCore
+
+// One attempt: what is seen of it, what its end means, and what follows.
+
+extension UploadStateMachine {
+    mutating func proceed(
+        _ record: AttemptRecord, with event: TransferEvent, jitter: Double, elapsed: Duration
+    ) -> [Action] {
+        var record = record
+        record.see(event, total: snapshot.total)
+        state = .running(record)
+        let before = snapshot
+        snapshot.sent = record.evidence.sent
+        snapshot.acknowledged = record.evidence.acknowledged
+        snapshot.accuracy = record.accuracy
+        if case .ended(let end) = event {
+            let (before, givingBack) = endStandstill()
+            return givingBack + [.releaseSlot]
+                + conclude(record, end, after: before, jitter: jitter, elapsed: elapsed)
+        }
+        if record.isBodyAcknowledged {
+            snapshot.phase = .awaitingResponse
+        } else if record.isConnected {
+            snapshot.phase = .sending
+        }
+        return goOnIfBeyond(record) + (snapshot == before ? [] : [.publish(snapshot)])
+    }
+
+    private mutating func conclude(
+        _ record: AttemptRecord, _ ending: TransferEnd, after standstill: Standstill, jitter: Double, elapsed: Duration
+    ) -> [Action] {
+        var verdict = AttemptVerdict(record, ending, accepts: rules.accepts, cancelMessage: cancelMessage)
+        guard var failure = verdict.failure else {
+            history.add(record, ending, verdict, sequel: .end)
+            guard let response = history.lastResponse else { return [] }
+            return end(.success(response), as: .succeeded)
+        }
+        guard cancelMessage == nil else {
+            history.add(record, ending, verdict, sequel: .end)
+            return fail(failure)
+        }
+        if let restarted = restart(record, ending, &verdict, after: standstill) { return restarted }
+        failure = verdict.failure ?? failure
+        if mayRefresh(after: verdict) {
+            hasRefreshed = true
+            history.add(record, ending, verdict, sequel: .freshCredential)
+            state = .refreshing(failure)
+            return [enter(.retrying), .refreshCredential(attempt: record.number)]
+        }
+        if let redirected = redirect(record, ending, verdict) { return redirected }
+        switch rules.retry.answer(to: question(failure, verdict, elapsed), jitter: jitter) {
+        case .stop(let reason):
+            history.add(record, ending, verdict, sequel: reason.map { .noRetry($0) } ?? .end)
+            return fail(failure)
+        case .retry(let plan):
+            history.add(record, ending, verdict, sequel: .retry(after: plan.delay, source: plan.source))
+            state = .asking(PendingRetry(plan: plan, failure: failure))
+            return [.askForRetry(attempt: record.number)]
+        }
+    }
+
+    private mutating func question(
+        _ failure: AttemptVerdict.Failure, _ verdict: AttemptVerdict, _ elapsed: Duration
+    ) -> RetryPolicy.Question {
+        countPause(until: elapsed)
+        var question = RetryPolicy.Question(
+            attempt: retries + 1, code: failure.transferCode, outcome: failure.outcome,
+            isReplayable: isReplayable || route?.hop.sendsBody == false, response: verdict.response?.head)
+        question.mayBeStored = history.mayBeStored
+        question.isSafe = route?.hop.isSafe ?? rules.isSafe
+        question.keyWindow = rules.keyWindow
+        question.elapsed = elapsed
+        question.paused = paused
+        return question
+    }
+
+    mutating func schedule(_ pending: PendingRetry) -> [Action] {
+        state = .retrying(pending)
+        lastRetry = pending.plan
+        retries += 1
+        return [enter(.retrying), .scheduleRetry(after: pending.plan.delay, attempt: snapshot.attempt + 1)]
+    }
+
+    /// A body that goes out again without being a retry still needs the key under which a retry was allowed.
+    func remainingLimits(of failure: AttemptVerdict.Failure) -> PendingRetry? {
+        guard let lastRetry, route?.hop.sendsBody != false else { return nil }
+        var plan = lastRetry
+        plan.limits.removeAll { $0.reason != .idempotencyWindowClosed }
+        return PendingRetry(plan: plan, failure: failure)
+    }
+
+    mutating func beginAttempt(_ pending: PendingRetry?) -> Action {
+        state = .queued(pending)
+        if route?.hop.sendsBody == false { snapshot.total = 0 }
+        snapshot.attempt += 1
+        snapshot.sent = 0
+        snapshot.acknowledged = 0
+        return enter(.queued)
+    }
+
+    /// The retry comes to nothing: the failure before it stands.
+    mutating func giveUp(_ failure: AttemptVerdict.Failure, _ reason: NoRetryReason) -> [Action] {
+        history.revoke(reason)
+        return fail(failure)
+    }
+
+    mutating func fail(_ failure: AttemptVerdict.Failure) -> [Action] {
+        var error = history.error(failure.code, failure.message, snapshot: snapshot, cause: failure.cause)
+        error.envelope = failure.envelope
+        return end(.failure(error), as: error.isCancelled ? .cancelled : .failed)
+    }
+
+    mutating func enter(_ phase: UploadPhase) -> Action {
+        snapshot.phase = phase
+        return .publish(snapshot)
+    }
+
+    mutating func end(_ result: Result<UploadResponse, UploadError>, as phase: UploadPhase) -> [Action] {
+        state = .ended
+        snapshot.isPaused = false
+        return [enter(phase), .finish(result)]
+    }
+}

@@ -1,0 +1,53 @@
+import HTTPTypes
+import WaybillCore
+
+// Answers that are no end: another credential, another place.
+
+extension UploadStateMachine {
+    /// Whether another credential may help: once, and where the credential goes at all.
+    func mayRefresh(after verdict: AttemptVerdict) -> Bool {
+        guard !hasRefreshed, verdict.isCredentialRefused, let answer = verdict.response?.head else { return false }
+        guard rules.canRefresh || rules.answersChallenges && Self.hasStaleChallenge(answer) else { return false }
+        guard let hop = route?.hop else { return isReplayable }
+        return hop.keepsSecrets && (isReplayable || !hop.sendsBody)
+    }
+
+    /// Whether the credentials were right and only what they were hashed with had grown old (RFC 7616 section 3.3).
+    private static func hasStaleChallenge(_ head: HTTPResponse) -> Bool {
+        head.headerFields[values: .wwwAuthenticate].contains { challenges in
+            challenges.lowercased().filter { $0 != " " && $0 != "\"" }.split(separator: ",").contains {
+                $0.hasSuffix("stale=true")
+            }
+        }
+    }
+
+    /// What follows from a redirect; `nil` when the answer is none.
+    mutating func redirect(
+        _ record: AttemptRecord, _ ending: TransferEnd, _ verdict: AttemptVerdict
+    ) -> [Action]? {
+        guard var route, let head = verdict.response?.head, var failure = verdict.failure else { return nil }
+        guard failure.code == .rejected else { return nil }
+        var verdict = verdict
+        switch route.decision(after: head, isReplayable: isReplayable) {
+        case .stay: return nil
+        case .refuse(let code, let message):
+            failure.code = code
+            failure.message = message
+            verdict.failure = failure
+            history.add(record, ending, verdict, sequel: .end)
+            return fail(failure)
+        case .follow(let next):
+            failure.code = .redirected
+            // Whoever says "look over there" instead of "send it there" has taken it.
+            if route.hop.sendsBody, !next.sendsBody { failure.outcome = .unknown }
+            verdict.failure = failure
+            route.follow(next, status: head.status)
+            self.route = route
+            history.redirects = route.redirects
+            history.add(record, ending, verdict, sequel: .redirect(to: Redaction.url(next.url)))
+            return [
+                .redirect(next), beginAttempt(remainingLimits(of: failure)), .requeue(isHeld: snapshot.isPaused),
+            ]
+        }
+    }
+}

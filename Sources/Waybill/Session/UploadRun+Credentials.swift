@@ -1,0 +1,50 @@
+import WaybillCore
+
+// The credential of an upload, and how a fresh one is had.
+
+extension UploadRun {
+    var refresher: (any CredentialRefresher)? { (try? plan.get())?.options.authentication?.refresher }
+
+    /// The credential to send now. One that was renewed meanwhile is taken over one that was fetched for this upload.
+    func credential(of plan: RequestPlan) -> Secret? {
+        guard let refresher else { return plan.credential }
+        let current = refresher.current
+        return hold { held in
+            held.credential = current ?? held.credential
+            return held.credential
+        }
+    }
+
+    func fetchCredential(rejected: Secret?) async throws(UploadError) {
+        guard let refresher else { return }
+        do {
+            let value = try await refresher.refresh(rejected: rejected)
+            _ = try Authentication.checked(value.value)
+            hold { $0.credential = value }
+        } catch let error as UploadError {
+            throw error
+        } catch {
+            throw UploadError(
+                .credentialRefreshFailed,
+                "no fresh credential could be had for the upload: the cause says what the refresher met",
+                phase: .preparing, cause: error)
+        }
+    }
+
+    func refreshCredential(_ attempt: Int) {
+        let used = hold { $0.credential }
+        log.refreshing(attempt: attempt)
+        let task = Task { [weak self] in
+            do throws(UploadError) {
+                try await self?.fetchCredential(rejected: used)
+                self?.post(.credentialReady(attempt: attempt))
+            } catch {
+                self?.post(.credentialFailed(attempt: attempt, error))
+            }
+        }
+        hold { held in
+            held.control = nil
+            held.timer = task
+        }
+    }
+}

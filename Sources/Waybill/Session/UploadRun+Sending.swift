@@ -1,0 +1,134 @@
+import HTTPTypes
+import WaybillCore
+
+// An attempt handed to the transport, and what comes back from it.
+
+extension UploadRun {
+    func startTransfer(_ attempt: Int, _ core: SessionCore?) {
+        guard let core, let plan = try? plan.get() else { return }
+        let (body, headers, redirected) = hold { held in
+            if held.elapsed == nil { held.elapsed = Self.stopwatch(clock) }
+            return (held.body, held.headers, held.hop)
+        }
+        let hop = redirected ?? plan.firstHop
+        var fields = plan.headers(headers, on: hop)
+        if hop.keepsSecrets, let credential = credential(of: plan) { fields[.authorization] = credential.value }
+        if let cookie = plan.cookies?.field(for: hop.url) {
+            fields[.cookie] = [fields[.cookie], cookie].compactMap(\.self).joined(separator: "; ")
+        }
+        var options = plan.options.transfer
+        let sent = hop.sendsBody ? body : nil
+        // Only what has a body takes a share. A limit that makes no sense is the transport's to refuse.
+        if let sent, sent.length != 0, options.rateLimit.map({ $0.bytes > 0 }) ?? true {
+            options.rateLimit = core.beginSending(self)
+        }
+        options.digest = hop.keepsSecrets ? plan.options.authentication?.digest ?? options.digest : nil
+        let transfer = TransferRequest(
+            id: id, method: hop.method, url: hop.url, headers: fields,
+            body: sent, options: options)
+        hold { $0.sent = transfer }
+        log.started(transfer, attempt: attempt)
+        let sink = AttemptSink(run: self, attempt: attempt)
+        guard !plan.chain.isEmpty else {
+            let control = core.transport.start(transfer, sink: sink)
+            return hold { $0.control = control }
+        }
+        let intercepted = InterceptedAttempt(
+            transfer, attempt: attempt, chain: plan.chain, adapts: hop.keepsSecrets, accepts: plan.options.accepts,
+            transport: core.transport, sink: sink)
+        hold { $0.control = intercepted }
+        intercepted.start { [weak self] adapted in self?.hold { $0.sent = adapted } }
+    }
+
+    /// The share of the limits that the transfer has now. The mailbox keeps the order of such words.
+    func setRate(_ rate: ByteCount?) {
+        hold { $0.rate = rate }
+        post(.rateChanged)
+    }
+
+    /// Keeps the slot of a paused transfer for a while.
+    func scheduleSlotReturn(after delay: Duration, pause: Int) {
+        let timer = Task { [weak self, clock] in
+            do {
+                try await clock.sleep(for: delay)
+                self?.post(.slotReturnDue(pause: pause))
+            } catch {
+                // It goes on.
+            }
+        }
+        hold { $0.slotTimer = timer }
+    }
+
+    /// An event of the transport, on its thread.
+    func transfer(_ event: TransferEvent, attempt: Int) {
+        guard case .ended(var end) = event else {
+            log.transfer(event, attempt: attempt)
+            if case .responseHead(let head) = event, let jar = (try? plan.get())?.cookies {
+                jar.keep(head.headerFields, from: hold { $0.sent }?.url ?? "")
+            }
+            return post(.transfer(event, attempt: attempt, jitter: 0))
+        }
+        switch end.result {
+        case .failure(var error):
+            // libcurl's messages quote what they are about; a proxy's or a URL's credentials could be in them.
+            error.message = scrubbed(error.message)
+            end.result = .failure(error)
+        case .success(var response):
+            // A server may write what it was sent into its reason phrase; "OK" is too short for a secret.
+            let status = response.head.status
+            if let objection = end.objection { end.objection?.message = scrubbed(objection.message) }
+            guard status.reasonPhrase.utf8.count > 2 else { break }
+            response.head.status = HTTPResponse.Status(
+                code: status.code, reasonPhrase: scrubbed(status.reasonPhrase))
+            end.result = .success(response)
+        }
+        log.ended(end, attempt: attempt)
+        post(.transfer(.ended(end), attempt: attempt, jitter: jitter(), elapsed: elapsed))
+    }
+
+    private func scrubbed(_ text: String) -> String {
+        let plan = try? plan.get()
+        let (sent, hop) = hold { ($0.sent, $0.hop) }
+        let text = Redaction.scrub(text, of: plan?.options.transfer.secrets ?? [])
+        return [request.url, plan?.url, hop?.url, sent?.url].compactMap(\.self).reduce(text) { text, url in
+            Redaction.scrub(
+                text,
+                of: Redaction.secrets(url: url, proxy: plan?.options.transfer.proxy, headers: sent?.headers ?? [:]))
+        }
+    }
+
+    private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
+        let start = clock.now
+        return { start.duration(to: clock.now) }
+    }
+
+    func scheduleRetry(after delay: Duration, _ attempt: Int) {
+        log.retrying(after: delay, attempt: attempt)
+        let timer = Task { [weak self, clock] in
+            do {
+                try await clock.sleep(for: delay)
+                self?.post(.retryDue(attempt: attempt))
+            } catch {
+                // Unscheduled.
+            }
+        }
+        hold { held in
+            held.control = nil
+            held.timer = timer
+        }
+    }
+}
+
+/// Tells the run which attempt an event is of, so that a late one is known as late.
+private final class AttemptSink: TransferSink {
+    private let run: UploadRun
+    private let attempt: Int
+
+    init(run: UploadRun, attempt: Int) {
+        self.run = run
+        self.attempt = attempt
+    }
+
+    func transfer(_ event: TransferEvent) { run.transfer(event, attempt: attempt) }
+    var wantsProgress: Bool { run.wantsProgress }
+}

@@ -1,0 +1,171 @@
+import TestSupport
+import Testing
+import Waybill
+
+/// Pauses on real sockets: what the server's program reads while an upload stands, and after it.
+@Suite(.timeLimit(.minutes(1))) struct PauseResumeTests {
+    /// Blocks of which each begins with its number, so that one that is missing or there twice shows.
+    private static let bytes: [UInt8] = {
+        var block = (0..<4_096).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(16 << 20)
+        for number in 0..<4_096 {
+            block[0] = UInt8(truncatingIfNeeded: number)
+            block[1] = UInt8(truncatingIfNeeded: number >> 8)
+            bytes += block
+        }
+        return bytes
+    }()
+    private var bytes: [UInt8] { Self.bytes }
+
+    /// More than lies between the two programs at any moment: the sender's buffer, the receiver's, and one of libcurl's.
+    private static let inFlight = 8 << 20
+
+    private func progress(of task: UploadTask, where isMet: (UploadProgress) -> Bool) async -> UploadProgress? {
+        for await progress in task.progress where isMet(progress) { return progress }
+        return nil
+    }
+
+    @Test func `a paused body stands, and goes on byte for byte`() async throws {
+        let gate = Gate()
+        let server = try LoopbackServer(
+            Behaviour.respond(200).paused(afterBodyBytes: 1 << 20, until: gate), receiveBuffer: .kibibytes(64))
+        let session = UploadSession()
+        var options = UploadOptions(retry: .none)
+        options.transfer.limits.stall = .seconds(50)
+        let task = session.start(.data(bytes), to: server.url("/large"), options: options)
+        try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 1 << 20 }
+        task.pause()
+        // A whole other upload on the same engine: by then the pause has taken effect.
+        let other = try LoopbackServer()
+        _ = try await session.upload(.data([1]), to: other.url())
+        gate.open()
+        // The server reads what is in flight; then everything that left was acknowledged, and no more comes.
+        let stood = try #require(
+            await progress(of: task) { $0.isPaused && $0.sent == $0.acknowledged && $0.sent >= 1 << 20 })
+        #expect(stood.sent < 1 << 20 + Self.inFlight)
+        for _ in 0..<3 { _ = try await session.upload(.data(Array(bytes.prefix(1 << 20))), to: other.url()) }
+        try await server.waitUntil { Int64($0.requests[0].bodyBytesRead) == stood.sent }
+        #expect(await progress(of: task) { _ in true }?.sent == stood.sent)
+        task.resume()
+        #expect(try await task.response.attempts.count == 1)
+        let request = try await server.request(0)
+        #expect(request.body == bytes)
+        #expect(server.requests.count == 1)
+        #expect(server.state.complaints.isEmpty)
+    }
+
+    @Test func `after its time the upload starts anew, and arrives whole exactly once`() async throws {
+        let server = try LoopbackServer(
+            .stall(afterBodyBytes: 1 << 20), otherwise: .respond(200), receiveBuffer: .kibibytes(64))
+        var configuration = UploadSession.Configuration()
+        configuration.pauseKeepsSlot = .milliseconds(400)
+        configuration.slots = 1
+        configuration.options.retry = .none
+        configuration.options.transfer.limits.stall = .seconds(50)
+        let session = UploadSession(configuration: configuration)
+        let task = session.start(.data(bytes), to: server.url("/large"))
+        try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 1 << 20 }
+        let other = session.start(.data([1, 2, 3]), to: server.url("/small"))
+        task.pause()
+        // The only slot is free for another one, and the connection of the first is closed.
+        #expect(try await other.response.status == .ok)
+        _ = try await server.peerEnd()
+        #expect(task.isPaused)
+        task.resume()
+        let response = try await task.response
+        #expect(response.attempts.map(\.code) == [.paused, nil])
+        #expect(response.attempts.map(\.sequel) == [.restart, .end])
+        guard case .incomplete = response.attempts[0].outcome else {
+            Issue.record("\(response.attempts[0].outcome as Any)")
+            return
+        }
+        let whole = server.requests.filter { $0.path == "/large" && $0.isComplete }
+        #expect(whole.count == 1)
+        #expect(whole.first?.body == bytes)
+    }
+
+    @Test func `a server that ends the connection under a pause gets the upload anew, without a retry`() async throws {
+        let gate = Gate()
+        let server = try LoopbackServer(
+            Behaviour([.read(1 << 20), .wait(gate), .close(.reset)]), otherwise: .respond(200),
+            receiveBuffer: .kibibytes(64))
+        var options = UploadOptions(retry: .none)
+        options.transfer.limits.stall = .seconds(50)
+        let task = UploadSession().start(.data(bytes), to: server.url(), options: options)
+        try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 1 << 20 }
+        task.pause()
+        _ = await progress(of: task) { $0.isPaused && $0.sent > 0 }
+        gate.open()
+        try await server.waitUntil { $0.connections[0].isClosed }
+        task.resume()
+        #expect(try await task.response.attempts.map(\.sequel) == [.restart, .end])
+        #expect(server.requests.filter(\.isComplete).map { $0.body == bytes } == [true])
+    }
+
+    @Test func `no limit of time runs while an upload stands`() async throws {
+        let server = try LoopbackServer()
+        var options = UploadOptions(retry: .none)
+        options.transfer.limits.stall = .milliseconds(300)
+        options.transfer.limits.response = .milliseconds(300)
+        options.transfer.rateLimit = .mebibytes(8)
+        let session = UploadSession()
+        let task = session.start(.data(bytes), to: server.url(), options: options)
+        _ = await progress(of: task) { $0.acknowledged > 0 }
+        task.pause()
+        // Another upload takes longer than the limits do: 400 KB at 400 KB a second.
+        var slow = UploadOptions(retry: .none)
+        slow.transfer.rateLimit = .kilobytes(400)
+        _ = try await session.upload(.data(Array(bytes.prefix(400_000))), to: server.url(), options: slow)
+        #expect(task.state == .executing)
+        task.limit(to: nil)
+        task.resume()
+        #expect(try await task.response.attempts.count == 1)
+    }
+
+    @Test func `a form of files stands in the middle of a file and arrives as it was said`() async throws {
+        let folder = try TemporaryDirectory()
+        let path = try folder.write("front.jpg", Array(bytes.prefix(6 << 20)))
+        let gate = Gate()
+        let server = try LoopbackServer(
+            Behaviour.respond(200).paused(afterBodyBytes: 100_000, until: gate), receiveBuffer: .kibibytes(64))
+        let form: MultipartForm = [.text("TOKEN", .secret("t")), .file("FILE", path: path)]
+        let task = UploadSession().start(form, to: server.url())
+        try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 100_000 }
+        for _ in 0..<5 {
+            task.pause()
+            _ = await progress(of: task) { $0.isPaused }
+            task.resume()
+        }
+        gate.open()
+        #expect(try await task.response.attempts.count == 1)
+        let parts = try Received.parts(of: try await server.request(0))
+        #expect(parts.map(\.name) == ["TOKEN", "FILE"])
+        #expect(parts[1].bytes == Array(bytes.prefix(6 << 20)))
+    }
+
+    @Test func `a group is cancelled on the wire and in line, and others arrive`() async throws {
+        let gate = Gate()
+        let server = try LoopbackServer(
+            otherwise: Behaviour.respond(200).paused(afterBodyBytes: 100_000, until: gate),
+            receiveBuffer: .kibibytes(64))
+        let session = UploadSession()
+        var options = UploadOptions(retry: .none)
+        options.group = "thumbnails"
+        options.tags = ["order 7"]
+        options.transfer.limits.stall = .seconds(50)
+        let body = Array(bytes.prefix(8 << 20))
+        let inside = (0..<6).map { _ in session.start(.data(body), to: server.url("/in"), options: options) }
+        options.group = nil
+        let outside = (0..<2).map { _ in session.start(.data(body), to: server.url("/out"), options: options) }
+        try await server.waitUntil { $0.requests.count { $0.bodyBytesRead >= 100_000 } == 5 }
+        #expect(session.uploads(taggedWith: "order 7").count == 8)
+        session.group("thumbnails").cancel()
+        for task in inside { await #expect(throws: UploadError.self) { try await task.response } }
+        #expect(session.uploads(taggedWith: "order 7").map(\.id) == outside.map(\.id))
+        gate.open()
+        for task in outside { #expect(try await task.response.status == .ok) }
+        #expect(server.requests.filter(\.isComplete).allSatisfy { $0.path == "/out" && $0.body == body })
+        #expect(server.requests.count { $0.path == "/in" && $0.isComplete } == 0)
+    }
+}

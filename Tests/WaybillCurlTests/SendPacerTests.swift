@@ -1,0 +1,75 @@
+import Testing
+import WaybillCore
+
+@testable import WaybillCurl
+
+@Suite struct SendPacerTests {
+    private let start = ContinuousClock.now
+
+    /// Hands over whatever there is room for, whenever it is due, and returns how much that was until a moment.
+    private func run(_ pacer: inout SendPacer, from: Duration, to end: Duration) -> Int {
+        var now = start + from
+        var sent = 0
+        while now < start + end {
+            let room = pacer.room(now: now)
+            if room > 0 {
+                let piece = min(room, 64 << 10)
+                pacer.spend(piece)
+                sent += piece
+            } else {
+                #expect(pacer.due(now: now) > now)
+                now = max(pacer.due(now: now), now + .microseconds(1))
+            }
+        }
+        return sent
+    }
+
+    private func expectRoom(
+        _ pacer: inout SendPacer, now: ContinuousClock.Instant, _ isRight: (Int) -> Bool,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let room = pacer.room(now: now)
+        #expect(isRight(room), "room for \(room)", sourceLocation: sourceLocation)
+    }
+
+    @Test(arguments: [1, 7, 1_000, 100_000, 1_234_567, 80_000_000])
+    func `the mean is the rate, whatever it is`(rate: Int) {
+        var pacer = SendPacer(rate: .bytes(Int64(rate)))
+        let seconds = rate < 10 ? 100 : 10
+        let sent = run(&pacer, from: .zero, to: .seconds(seconds))
+        // One piece at first is a present.
+        #expect(sent >= rate * seconds - max(1, rate / 8))
+        #expect(sent <= rate * seconds + max(1, rate / 4))
+    }
+
+    @Test func `what was not used is not saved up for long`() {
+        var pacer = SendPacer(rate: .kilobytes(80))
+        _ = run(&pacer, from: .zero, to: .seconds(1))
+        // A pause of a minute gives half a second's worth.
+        let burst = run(&pacer, from: .seconds(61), to: .seconds(62))
+        #expect(burst <= 40_000 + 80_000 + 10_000)
+        #expect(burst >= 80_000)
+    }
+
+    @Test func `a limit that comes on the way holds from then on, whatever was sent before`() {
+        var pacer = SendPacer(rate: nil)
+        expectRoom(&pacer, now: start) { $0 == .max }
+        pacer.spend(1 << 30)
+        pacer.limit(to: .kilobytes(80), now: start + .seconds(5))
+        let sent = run(&pacer, from: .seconds(5), to: .seconds(10))
+        #expect((380_000...420_000).contains(sent))
+        pacer.limit(to: .kilobytes(8), now: start + .seconds(10))
+        let slower = run(&pacer, from: .seconds(10), to: .seconds(15))
+        #expect((35_000...45_000).contains(slower))
+        pacer.limit(to: nil, now: start + .seconds(15))
+        expectRoom(&pacer, now: start + .seconds(15)) { $0 == .max }
+    }
+
+    @Test func `huge rates and long times don't overflow`() {
+        var pacer = SendPacer(rate: .bytes(.max))
+        expectRoom(&pacer, now: start) { $0 > 0 }
+        pacer.spend(1 << 20)
+        expectRoom(&pacer, now: start + .seconds(1 << 40)) { $0 > 0 }
+        #expect(SendPacer(rate: .bytes(0)).rate == nil)
+    }
+}

@@ -1,0 +1,97 @@
+import Dispatch
+import Foundation
+import TestSupport
+import Testing
+import Waybill
+import WaybillFoundation
+import WaybillTesting
+
+@Suite(.timeLimit(.minutes(1))) struct QueueTests {
+    private let queue = DispatchQueue(label: "callbacks")
+    private let key = DispatchSpecificKey<Bool>()
+
+    init() {
+        queue.setSpecific(key: key, value: true)
+    }
+
+    private func start(_ script: TransferScript, bytes: Int = 100) -> UploadTask {
+        UploadSession(transport: ScriptedTransport([script])).start(
+            UploadRequest(
+                .post, "http://backend.example/", content: .data([UInt8](repeating: 7, count: bytes)),
+                options: UploadOptions(retry: .none)))
+    }
+
+    @Test func `callbacks come on the queue, the end last and once`() async throws {
+        let said = Watched<[String]>([])
+        let key = key
+        start(.answering(.ok, body: "thanks"))
+            .onProgress(on: queue) { progress in
+                said.update { $0.append("\(progress.phase) \(DispatchQueue.getSpecific(key: key) == true)") }
+            }
+            .onSuccess(on: queue) { response in
+                said.update { $0.append("\(response.text) \(DispatchQueue.getSpecific(key: key) == true)") }
+            }
+            .onFailure(on: queue) { _ in said.update { $0.append("failure") } }
+            .onCompletion(on: queue) { _ in said.update { $0.append("end") } }
+        let lines = try await said.waitUntil { $0.contains("end") && $0.contains("thanks true") }
+        #expect(lines.contains("succeeded true"))
+        #expect(lines.allSatisfy { !$0.hasSuffix("false") && $0 != "failure" })
+        #expect(lines.firstIndex(of: "succeeded true") ?? 9 < lines.firstIndex(of: "thanks true") ?? 0)
+        #expect(lines.count { $0 == "end" } == 1)
+    }
+
+    @Test func `a failure comes where it is waited for`() async throws {
+        let said = Watched<[String]>([])
+        start(.answering(.forbidden))
+            .onSuccess(on: queue) { _ in said.update { $0.append("success") } }
+            .onFailure(on: queue) { error in said.update { $0.append("\(error.code)") } }
+        #expect(try await said.waitUntil { !$0.isEmpty } == ["rejected"])
+    }
+
+    @Test func `a busy queue is not flooded with what it missed`() async throws {
+        let mayGoOn = DispatchSemaphore(value: 0)
+        queue.async { mayGoOn.wait() }
+        let calls = Watched(0)
+        let steps: [TransferScript.Step] = (0..<50).map { _ in .take(1) }
+        let task = start(TransferScript([.connect, .takeHead] + steps + [.takeRest, .answer(.ok)]))
+        let last = Watched<UploadPhase?>(nil)
+        task.onProgress(on: queue) { progress in
+            calls.update { $0 += 1 }
+            last.update { $0 = progress.phase }
+        }
+        _ = try await task.response
+        mayGoOn.signal()
+        _ = try await last.waitUntil { $0 == .succeeded }
+        #expect(calls.value <= 2)
+    }
+
+    @Test func `a Foundation progress follows the upload`() async throws {
+        let gate = ScriptGate()
+        let task = start([.connect, .takeHead, .take(40), .wait(gate), .takeRest, .answer(.ok)])
+        let shown = task.foundationProgress(on: queue)
+        await gate.arrivals(atLeast: 1)
+        while queue.sync(execute: { shown.completedUnitCount }) < 40 { await Task.yield() }
+        queue.sync {
+            #expect(shown.totalUnitCount == 100 && shown.fractionCompleted == 0.4)
+            #expect(!shown.isFinished && shown.isCancellable && !shown.isPausable)
+        }
+        gate.open()
+        while queue.sync(execute: { !shown.isFinished }) { await Task.yield() }
+        #expect(queue.sync { shown.completedUnitCount } == 100)
+    }
+
+    @Test func `an empty body ends its progress too`() async throws {
+        let task = start(.answering(.ok), bytes: 0)
+        let shown = task.foundationProgress(on: queue)
+        while queue.sync(execute: { !shown.isFinished }) { await Task.yield() }
+    }
+
+    @Test func `cancelling a Foundation progress cancels the upload`() async throws {
+        let gate = ScriptGate()
+        let task = start([.connect, .take(1), .wait(gate), .hang])
+        let progress = task.foundationProgress(on: queue)
+        await gate.arrivals(atLeast: 1)
+        progress.cancel()
+        await #expect(throws: UploadError.self) { try await task.response }
+    }
+}

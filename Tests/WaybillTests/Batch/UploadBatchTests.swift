@@ -1,0 +1,270 @@
+import HTTPTypes
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillTesting
+
+@testable import Waybill
+
+@Suite(.timeLimit(.minutes(1))) struct UploadBatchTests {
+    private struct Refused: Error {}
+
+    private func request(_ number: Int, bytes: Int = 100) -> UploadRequest {
+        UploadRequest(
+            .put, "http://backend.example/\(number)", content: .data([UInt8](repeating: 7, count: bytes)))
+    }
+
+    private func number(_ request: TransferRequest) -> Int {
+        Int(request.url.split(separator: "/").last ?? "") ?? -1
+    }
+
+    @Test func `every item ends once, with its own answer`() async throws {
+        let world = SessionWorld(
+            ScriptedTransport { request, _ in
+                request.url.hasSuffix("3") ? .answering(.notFound) : .answering(.ok, body: request.url)
+            })
+        let batch = world.session.startBatch(of: 0..<40) { request($0) }
+        var seen: [Int: Int] = [:]
+        for await result in batch.results {
+            seen[result.item, default: 0] += 1
+            #expect(result.index == result.item)
+            if result.item % 10 == 3 {
+                #expect(throws: UploadError.self) { try result.response }
+            } else {
+                #expect(try result.response.text == "http://backend.example/\(result.item)")
+            }
+        }
+        #expect(seen.count == 40 && seen.values.allSatisfy { $0 == 1 })
+        let summary = await batch.summary
+        #expect(summary.succeeded == 36 && summary.failed == 4 && summary.cancelled == 0 && summary.isComplete)
+        #expect(!summary.isSuccess && summary.acknowledged == 4_000)
+        #expect(summary.failures.map(\.index).sorted() == [3, 13, 23, 33])
+        #expect("\(summary)" == "36 succeeded, 4 failed, 0 cancelled")
+    }
+
+    @Test func `a lazy source is read no further than there is room`() async throws {
+        let gate = ScriptGate()
+        let world = SessionWorld([[.connect, .wait(gate), .takeRest, .answer(.ok)]], slots: 2, slotsPerHost: 2)
+        let asked = Watched(0)
+        let numbers = (0..<1_000).lazy.map { number in
+            asked.update { $0 += 1 }
+            return number
+        }
+        let batch = world.session.startBatch(of: AnySequence(numbers)) { request($0) }
+        await gate.arrivals(atLeast: 2)
+        try await asked.waitUntil { $0 == 6 }
+        #expect(batch.executing.count <= 6)
+        #expect(asked.value == 6)
+        gate.open()
+        #expect(await batch.summary.succeeded == 1_000)
+    }
+
+    @Test func `a slow reader holds the batch back, and loses nothing`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        var options = UploadBatchOptions()
+        options.window = 3
+        options.unreadResults = 5
+        let started = Watched(0)
+        let batch = world.session.startBatch(of: 0..<200, options: options) { number in
+            started.update { $0 += 1 }
+            return request(number)
+        }
+        var read = 0
+        for await _ in batch.results {
+            read += 1
+            #expect(started.value <= read + 5 + 3)
+            await Task.yield()
+        }
+        #expect(read == 200)
+    }
+
+    @Test func `without a reader the batch ends, and who comes late gets the newest`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        var options = UploadBatchOptions()
+        options.unreadResults = 10
+        let batch = world.session.startBatch(of: 0..<100, options: options) { request($0) }
+        #expect(await batch.summary.isSuccess)
+        var late = 0
+        for await _ in batch.results { late += 1 }
+        #expect(late == 10)
+    }
+
+    @Test func `a reader that leaves sets the batch free`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        var options = UploadBatchOptions()
+        options.unreadResults = 1
+        let batch = world.session.startBatch(of: 0..<50, options: options) { request($0) }
+        for await _ in batch.results { break }
+        #expect(await batch.summary.succeeded == 50)
+    }
+
+    @Test func `one cancelled item leaves the others untouched`() async throws {
+        let gate = ScriptGate()
+        let world = SessionWorld([[.connect, .takeHead, .wait(gate), .takeRest, .answer(.ok)]])
+        let batch = world.session.startBatch(of: 0..<5) { request($0) }
+        await gate.arrivals(atLeast: 5)
+        batch.cancel(at: 2)
+        var results = batch.results.makeAsyncIterator()
+        let first = try #require(await results.next())
+        #expect(first.index == 2)
+        #expect(throws: UploadError.self) { try first.response }
+        gate.open()
+        while let result = await results.next() { #expect(try result.response.status == .ok) }
+        let summary = await batch.summary
+        #expect(summary.succeeded == 4 && summary.cancelled == 1 && summary.failed == 0)
+    }
+
+    @Test func `an item that is cancelled before its turn is never started`() async throws {
+        let gate = ScriptGate()
+        let world = SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]])
+        var options = UploadBatchOptions()
+        options.window = 1
+        let batch = world.session.startBatch(of: 0..<3, options: options) { request($0) }
+        await gate.arrivals(atLeast: 1)
+        batch.cancel(at: 1)
+        gate.open()
+        #expect(await batch.summary.cancelled == 1)
+        #expect(world.transport.transfers.map { number($0.request) } == [0, 2])
+    }
+
+    @Test func `an item is cancelled while its request is made`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        let (came, mayGoOn) = (Watched(false), Watched(false))
+        let batch = world.session.startBatch(of: 0..<1) { number in
+            came.update { $0 = true }
+            try await mayGoOn.waitUntil { $0 }
+            return request(number)
+        }
+        try await came.waitUntil { $0 }
+        batch.cancel(at: 0)
+        mayGoOn.update { $0 = true }
+        #expect(await batch.summary.cancelled == 1)
+    }
+
+    @Test func `a cancelled batch cancels what runs and takes nothing more`() async throws {
+        let world = SessionWorld([[.connect, .take(10), .hang]], slots: 4, slotsPerHost: 4)
+        let batch = world.session.startBatch(of: 0..<1_000) { request($0) }
+        while batch.executing.count < 4 { await Task.yield() }
+        batch.cancel()
+        batch.cancel()
+        let summary = await batch.summary
+        #expect(summary.taken == summary.cancelled && summary.taken <= 10 && !summary.isComplete)
+        #expect(world.transport.running == 0)
+        #expect("\(summary)".hasSuffix("the rest was not started"))
+    }
+
+    @Test func `the first failure stops the batch where that is asked for`() async throws {
+        let gate = ScriptGate()
+        let transport = ScriptedTransport { request, _ in
+            request.url.hasSuffix("/2") ? [.connect, .wait(gate), .takeRest, .answer(.forbidden)] : [.connect, .hang]
+        }
+        let world = SessionWorld(transport, slots: 3, slotsPerHost: 3)
+        var options = UploadBatchOptions()
+        options.onFailure = .stop
+        let batch = world.session.startBatch(of: 0..<100, options: options) { request($0) }
+        await gate.arrivals(atLeast: 1)
+        gate.open()
+        let summary = await batch.summary
+        #expect(summary.failed == 1 && summary.failures.map(\.index) == [2])
+        #expect(summary.cancelled == summary.taken - 1 && !summary.isComplete)
+    }
+
+    @Test func `what the closure throws is the failure of that item`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        let batch = world.session.startBatch(of: 0..<3) { number in
+            if number == 1 { throw Refused() }
+            return request(number)
+        }
+        let summary = await batch.summary
+        #expect(summary.succeeded == 2 && summary.failed == 1)
+        #expect(summary.failures.first?.error.code == .preparationFailed)
+        #expect(summary.failures.first?.error.cause is Refused)
+    }
+
+    @Test func `a source that fails ends the batch after what is on its way`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        let (stream, feed) = AsyncThrowingStream.makeStream(of: Int.self)
+        feed.yield(0)
+        feed.yield(1)
+        feed.finish(throwing: Refused())
+        let summary = await world.session.startBatch(of: stream) { request($0) }.summary
+        #expect(summary.succeeded == 2 && !summary.isComplete && summary.sourceError is Refused)
+    }
+
+    @Test func `an empty source is a batch that has ended`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        let batch = world.session.startBatch(of: [UploadRequest]())
+        #expect(await batch.summary.isSuccess)
+        var last: UploadBatchProgress?
+        for await progress in batch.progress { last = progress }
+        #expect(last?.isFinished == true && last?.fraction == 1 && last?.count == 0)
+        for await _ in batch.results { Issue.record("there is nothing") }
+    }
+
+    @Test func `a closed session ends a batch instead of failing all of it`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        await world.session.close()
+        let summary = await world.session.startBatch(of: 0..<100_000) { request($0) }.summary
+        #expect(summary.failed >= 1 && summary.taken < 100 && !summary.isComplete)
+        #expect(summary.failures.first?.error.code == .sessionClosed)
+    }
+
+    @Test func `results come in the order of the source where all are waited for`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        let shown = Watched<UploadBatchProgress?>(nil)
+        async let results = world.session.uploadAll(
+            0..<30,
+            onProgress: { progress in
+                shown.update { $0 = progress }
+            }
+        ) { request($0) }
+        let clock = world.clock
+        let ticking = Task { while !Task.isCancelled { clock.advance(by: .seconds(1)); await Task.yield() } }
+        #expect(await results.map(\.item) == Array(0..<30))
+        ticking.cancel()
+        #expect(shown.value?.isFinished == true && shown.value?.succeeded == 30 && shown.value?.acknowledged == 3_000)
+    }
+
+    @Test func `cancelling the task that waits for all cancels all, and still tells of each`() async throws {
+        let world = SessionWorld([[.connect, .take(10), .hang]], slots: 2, slotsPerHost: 2)
+        let task = Task { await world.session.uploadAll(0..<100) { request($0) } }
+        while world.transport.running < 2 { await Task.yield() }
+        task.cancel()
+        let results = await task.value
+        #expect(
+            !results.isEmpty
+                && results.allSatisfy { result in
+                    if case .failure(let error) = result.result { error.isCancelled } else { false }
+                })
+        #expect(world.transport.running == 0)
+    }
+
+    @Test func `progress adds up the bytes of all, and never goes back over a retry`() async throws {
+        let gate = ScriptGate()
+        let transport = ScriptedTransport { request, number in
+            number < 2
+                ? [.connect, .takeHead, .take(60), .fail(.connectionLost)]
+                : [.connect, .takeHead, .take(30), .wait(gate), .takeRest, .answer(.ok)]
+        }
+        let world = SessionWorld(transport, retry: RetryPolicy(maxRetries: 3, baseDelay: .milliseconds(1)))
+        let batch = world.session.startBatch(of: 0..<2) { request($0) }
+        var progress = batch.progress.makeAsyncIterator()
+        let clock = world.clock
+        let ticking = Task { while !Task.isCancelled { clock.advance(by: .seconds(1)); await Task.yield() } }
+        var (arrived, fraction) = (Int64(0), 0.0)
+        var isOpen = false
+        while let now = await progress.next() {
+            #expect(now.acknowledged >= arrived)
+            #expect((now.fraction ?? 0) >= fraction)
+            (arrived, fraction) = (now.acknowledged, now.fraction ?? 0)
+            if now.acknowledged == 120, !isOpen {
+                isOpen = true
+                #expect(now.count == 2 && now.executing == 2 && !now.isFinished)
+                gate.open()
+            }
+            if now.isFinished { #expect(now.succeeded == 2 && now.timeLeft == .zero && now.total == 200) }
+        }
+        ticking.cancel()
+        #expect(isOpen && arrived == 200 && fraction == 1)
+    }
+}

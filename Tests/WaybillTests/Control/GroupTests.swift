@@ -1,0 +1,186 @@
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillTesting
+
+@testable import Waybill
+
+@Suite(.timeLimit(.minutes(1))) struct GroupTests {
+    private static func options(group: String? = nil, tags: Set<String> = []) -> UploadOptions {
+        var options = UploadOptions(retry: .none)
+        options.group = group
+        options.tags = tags
+        return options
+    }
+
+    private func start(
+        _ world: SessionWorld, _ group: String? = nil, tags: Set<String> = [], to path: String = ""
+    ) -> UploadTask {
+        world.session.start(
+            .data([1, 2, 3]), to: SessionWorld.url + path, options: Self.options(group: group, tags: tags))
+    }
+
+    @Test func `uploads are found by id and by tag while they live`() async throws {
+        let gate = ScriptGate()
+        let world = SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]])
+        let a = start(world, tags: ["order 7", "front"])
+        let b = start(world, "cards", tags: ["order 7"])
+        let c = start(world)
+        #expect(world.session.uploads.map(\.id) == [a.id, b.id, c.id])
+        #expect(world.session.uploads(taggedWith: "order 7").map(\.id) == [a.id, b.id])
+        #expect(world.session.uploads(taggedWith: "nothing").isEmpty)
+        #expect(world.session.group("cards").uploads.map(\.id) == [b.id])
+        #expect(world.session.upload(id: c.id)?.id == c.id)
+        #expect(world.session.upload(id: UploadID()) == nil)
+        #expect(a.tags == ["order 7", "front"] && b.group == "cards" && c.group == nil)
+        gate.open()
+        for task in [a, b, c] { _ = try await task.response }
+        #expect(world.session.uploads.isEmpty)
+        #expect(world.session.upload(id: a.id) == nil)
+    }
+
+    @Test func `the four states follow the phases`() async throws {
+        let gate = ScriptGate()
+        let world = SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]], slots: 1, slotsPerHost: 1)
+        let tasks = (0..<6).map { _ in start(world) }
+        await gate.arrivals(atLeast: 1)
+        #expect(tasks[0].state == .executing)
+        #expect(tasks[5].state == .ready)
+        tasks[5].cancel()
+        #expect(await tasks[5].error() != nil)
+        #expect(tasks[5].state == .cancelled)
+        gate.open()
+        for task in tasks[..<5] { _ = try await task.response }
+        #expect(tasks[..<5].allSatisfy { $0.state == .finished })
+        #expect(UploadPhase.allCases.map { UploadState($0) }.filter { $0 == .executing }.count == 6)
+    }
+
+    @Test func `a paused group lets the others pass, and its new uploads start paused`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        let group = world.session.group("g")
+        group.pause()
+        #expect(group.isPaused && !world.session.isPaused)
+        let inside = (0..<3).map { _ in start(world, "g") }
+        let outside = (0..<3).map { _ in start(world) }
+        for task in outside { #expect(try await task.response.status == .ok) }
+        #expect(inside.allSatisfy { $0.isPaused })
+        #expect(world.transport.transfers.count == 3)
+        // The last word counts: one may go, then all.
+        inside[1].resume()
+        #expect(try await inside[1].response.status == .ok)
+        group.resume()
+        for task in inside { #expect(try await task.response.status == .ok) }
+        #expect(try await start(world, "g").response.status == .ok)
+    }
+
+    @Test func `of all, of a group, of one: the last word counts`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        world.session.pauseAll()
+        let tasks = [start(world), start(world, "a"), start(world, "b")]
+        #expect(tasks.allSatisfy { $0.isPaused })
+        world.session.group("a").resume()
+        #expect(try await tasks[1].response.status == .ok)
+        #expect(try await start(world, "a").response.status == .ok)
+        #expect(tasks[0].isPaused && tasks[2].isPaused && start(world, "c").isPaused)
+        world.session.group("b").pause()
+        world.session.resumeAll()
+        for task in tasks { #expect(try await task.response.status == .ok) }
+        #expect(!world.session.group("b").isPaused)
+        await world.session.close()
+    }
+
+    @Test func `a group is cancelled, and nothing else`() async throws {
+        let gate = ScriptGate()
+        let world = SessionWorld([[.connect, .take(1), .wait(gate), .takeRest, .answer(.ok)]], slots: 2)
+        let inside = (0..<10).map { _ in start(world, "g") }
+        let outside = (0..<10).map { _ in start(world) }
+        await gate.arrivals(atLeast: 2)
+        world.session.group("g").cancel()
+        for task in inside { #expect(await task.error()?.code == .cancelled) }
+        gate.open()
+        for task in outside { #expect(try await task.response.status == .ok) }
+        #expect(try await start(world, "g").response.status == .ok)
+        // Two had begun; nobody else was started only to be cancelled.
+        #expect(world.transport.transfers.count == 2 + 10 + 1)
+    }
+
+    @Test func `a group has slots of its own, and others don't wait for it`() async throws {
+        let gate = ScriptGate()
+        let world = SessionWorld(
+            [[.wait(gate), .connect, .takeRest, .answer(.ok)]], slots: 8, slotsPerHost: 8)
+        let group = world.session.group("few")
+        #expect(group.slots == nil)
+        group.slots = 2
+        #expect(group.slots == 2)
+        let few = (0..<50).map { _ in start(world, "few", to: "/few") }
+        let others = (0..<20).map { _ in start(world, to: "/others") }
+        await gate.arrivals(atLeast: 8)
+        #expect(world.transport.mostAtOnce(to: SessionWorld.url + "/few") == 2)
+        #expect(world.transport.mostAtOnce(to: SessionWorld.url + "/others") == 6)
+        gate.open()
+        for task in few + others { _ = try await task.response }
+        #expect(world.transport.mostAtOnce(to: SessionWorld.url + "/few") == 2)
+    }
+
+    @Test func `a hundred thousand are cancelled at once, and none of them begins meanwhile`() async throws {
+        let gate = ScriptGate()
+        let world = SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]], slots: 2, slotsPerHost: 2)
+        let content = UploadContent.data([1])
+        var tasks: [UploadTask] = []
+        for _ in 0..<100_000 { tasks.append(world.session.start(content, to: SessionWorld.url)) }
+        await gate.arrivals(atLeast: 2)
+        world.session.cancelAll()
+        #expect(tasks[2...].allSatisfy { $0.state == .cancelled })
+        for task in tasks { #expect(await task.error()?.code == .cancelled) }
+        #expect(world.transport.transfers.count == 2)
+        #expect(world.session.uploads.isEmpty)
+        gate.open()
+        #expect(try await world.start().response.status == .ok)
+    }
+
+    @Test func `each of many cancelled one by one in their order costs the same`() async throws {
+        let gate = ScriptGate()
+        let world = SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]], slots: 2, slotsPerHost: 2)
+        let content = UploadContent.data([1])
+        let tasks = (0..<20_000).map { _ in world.session.start(content, to: SessionWorld.url) }
+        await gate.arrivals(atLeast: 2)
+        for task in tasks { task.cancel() }
+        for task in tasks { #expect(await task.error()?.code == .cancelled) }
+        #expect(world.session.uploads.isEmpty)
+    }
+
+    /// One slot, and urgent uploads that come for as long as the patient one waits.
+    @Test func `under a flood of urgent ones a patient upload starts within its bound`() async throws {
+        let transport = ScriptedTransport([.answering(.ok)], keepsBodies: false)
+        var configuration = UploadSession.Configuration()
+        configuration.slots = 1
+        configuration.slotsPerHost = 1
+        configuration.priorityReach = 25
+        let session = UploadSession(configuration: configuration, transport: transport)
+        func start(_ priority: UploadPriority, _ path: String) -> UploadTask {
+            var options = UploadOptions(retry: .none)
+            options.priority = priority
+            return session.start(.data([1]), to: SessionWorld.url + path, options: options)
+        }
+        session.pauseAll()
+        var flood = (0..<30).map { _ in start(.veryHigh, "/urgent") }
+        let patient = start(.veryLow, "/patient")
+        flood += (0..<300).map { _ in start(.veryHigh, "/urgent") }
+        session.resumeAll()
+        var index = 0
+        while !patient.state.isOver, index < flood.count {
+            _ = try await flood[index].response
+            flood.append(start(.veryHigh, "/urgent"))
+            index += 1
+        }
+        #expect(try await patient.response.status == .ok)
+        let place = transport.transfers.firstIndex { $0.request.url.hasSuffix("/patient") }
+        // Those before it, those who may overtake it (25 for each of four steps), and who was in the window already.
+        #expect(try #require(place) <= 30 + 4 * 25 + 4)
+        session.cancelAll()
+    }
+}
+
+extension UploadState {
+    fileprivate var isOver: Bool { self == .finished || self == .cancelled }
+}

@@ -1,0 +1,82 @@
+import HTTPTypes
+import WaybillCore
+
+@testable import Waybill
+
+/// What was told over all attempts, as plain facts, and which outcomes they forbid.
+struct CertaintyFloor {
+    private var anythingArrived = false
+    private var mostAcknowledged: Int64 = 0
+    private var wholeBodyLeft = false
+    private var wasRefused = false
+    private var wasPromisedYes = false
+    private var worstClaim = 0
+    private(set) var isCurrentWhole = false
+
+    /// Whether the server may have acted, by the strictest reading: a whole body left and was not refused.
+    private(set) var mayBeStored = false
+
+    private var wasTaken = false
+
+    /// The server said that the answer lies elsewhere: it has acted.
+    mutating func tookIt() {
+        wasTaken = true
+    }
+
+    mutating func begin() {
+        isCurrentWhole = false
+    }
+
+    mutating func see(_ event: TransferEvent) {
+        switch event {
+        case .connected: break
+        case .progress(let progress): arrived(progress.acknowledged)
+        case .bodyAcknowledged:
+            anythingArrived = true
+            isCurrentWhole = true
+        case .responseHead(let head): answered(head.status)
+        case .ended(let end):
+            arrived(end.evidence.acknowledged)
+            anythingArrived = anythingArrived || end.evidence.requestAcknowledged || end.evidence.sawResponseHead
+            isCurrentWhole = isCurrentWhole || end.evidence.isBodyComplete
+            switch end.result {
+            case .success(let response):
+                answered(response.head.status)
+                switch end.objection?.kind {
+                case .rejected, .credentialExpired, .retry: wasRefused = true
+                case .unreadable, .cancelled: worstClaim = 3
+                case nil: break
+                }
+            case .failure(let error):
+                worstClaim = max(worstClaim, error.outcome.uncertainty)
+                if error.outcome == .unknown { mayBeStored = true }
+                // A whole body of which nothing arrived is the dead connection of the design, and nothing else is.
+                if isCurrentWhole, end.evidence.requestAcknowledged { wholeBodyLeft = true }
+            }
+        }
+    }
+
+    private mutating func arrived(_ count: Int64) {
+        mostAcknowledged = max(mostAcknowledged, count)
+        anythingArrived = anythingArrived || count > 0
+    }
+
+    private mutating func answered(_ status: HTTPResponse.Status) {
+        anythingArrived = true
+        if status.code >= 300 { wasRefused = true } else { wasPromisedYes = true }
+    }
+
+    func objection(to outcome: UploadOutcome) -> String? {
+        if outcome.uncertainty < worstClaim { return "\(outcome) though the transport claimed less certainty" }
+        if wasTaken, outcome != .unknown { return "\(outcome) though the server had taken it" }
+        switch outcome {
+        case .notSent: return anythingArrived ? "notSent though something arrived" : nil
+        case .incomplete(let acknowledged):
+            if wasRefused || wasPromisedYes { return "incomplete though an answer came" }
+            if wholeBodyLeft { return "incomplete though the whole body left" }
+            return acknowledged < mostAcknowledged ? "incomplete(\(acknowledged)) of \(mostAcknowledged)" : nil
+        case .rejected: return wasRefused ? nil : "rejected without an answer"
+        case .unknown: return nil
+        }
+    }
+}

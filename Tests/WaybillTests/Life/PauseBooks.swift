@@ -1,0 +1,73 @@
+import WaybillCore
+
+@testable import Waybill
+
+/// The part of the books that is about standing still: who is passed over, which transfer stands, which timer runs.
+struct PauseBooks {
+    private(set) var isPaused = false
+    private(set) var isHeld = false
+    /// How long it was paused, over all pauses that have ended.
+    private(set) var total = Duration.zero
+    /// The pause whose slot is to be given back.
+    private(set) var timer: Int?
+    var isStanding = false
+    /// Whether the attempt that runs, or ran last, has stood.
+    private(set) var hasStood = false
+    /// Whether the time of a kept slot has just run out.
+    var isOverdue = false
+    private var since = Duration.zero
+
+    mutating func see(_ event: UploadStateMachine.Event, isCancelled: Bool) {
+        switch event {
+        case .pause(let elapsed) where !isPaused && !isCancelled:
+            isPaused = true
+            since = elapsed
+        case .resume(let elapsed) where isPaused:
+            isPaused = false
+            total += elapsed - since
+        case .slotReturnDue(let pause) where pause == timer:
+            timer = nil
+            isOverdue = true
+        default: break
+        }
+    }
+
+    mutating func check(
+        _ action: UploadStateMachine.Action, transfer: Int?, place: LifeChecker.Place
+    ) -> String? {
+        let isInLine = [.waitingLine, .preparationWindow, .readyLine].contains(place)
+        switch action {
+        case .join(let isHeld), .requeue(let isHeld):
+            self.isHeld = isHeld
+            return nil
+        case .stepBack:
+            defer { isHeld = true }
+            return isPaused ? nil : "a step back of one that is not paused"
+        case .startTransfer:
+            hasStood = false
+            return nil
+        case .hold:
+            defer { isHeld = true }
+            return isInLine && !isHeld ? nil : "held at \(place)"
+        case .release:
+            defer { isHeld = false }
+            return isInLine && isHeld ? nil : "released at \(place)"
+        case .pauseTransfer:
+            defer {
+                isStanding = true
+                hasStood = true
+            }
+            return transfer != nil && !isStanding && isPaused ? nil : "nothing to make stand"
+        case .resumeTransfer:
+            defer { isStanding = false }
+            return transfer != nil && isStanding ? nil : "nothing that stands"
+        case .scheduleSlotReturn(let delay, let pause):
+            defer { timer = pause }
+            return timer == nil && isStanding && delay >= .zero ? nil : "a second timer, or one for nothing"
+        case .unscheduleSlotReturn:
+            defer { timer = nil }
+            return timer == nil ? "no slot timer to stop" : nil
+        default: return nil
+        }
+    }
+}
