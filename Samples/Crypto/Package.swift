@@ -29,8 +29,7 @@ let package = Package(
         .executableTarget(
             name: "SealedAnswers",
             dependencies: [
-                "SealedKit", .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Waybill", package: "waybill"),
+                "SealedKit", .product(name: "Waybill", package: "waybill"),
             ],
             path: "SealedAnswers/Command", swiftSettings: settings),
         .testTarget(

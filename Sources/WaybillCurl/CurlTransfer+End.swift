@@ -15,7 +15,9 @@ extension CurlTransfer {
         if let own, ownFailure == nil {
             ownFailure = (own, OutcomeTable.message(for: own, limits: request.options.limits), nil)
         }
-        let (progress, isAcknowledged) = look()
+        let (progress, isAcknowledgedNow) = look()
+        // TLS says goodbye before a socket is closed, and that is not acknowledged yet when the last look is taken.
+        let isAcknowledged = isAcknowledgedNow || hasReportedAcknowledged
         let sent = max(progress.sent, mostSent)
         // Where nobody can look into the socket, what left has to count as arrived.
         let arrived = probe == nil ? UInt64(max(0, sent)) : lastAcknowledged

@@ -40,7 +40,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// Why the transfer is being ended by us, which libcurl then reports as an aborted callback.
     var ownFailure: (code: TransferError.Code, message: String, cause: (any Error)?)?
     private var reported: TransferProgress?
-    private var hasReportedAcknowledged = false
+    private(set) var hasReportedAcknowledged = false
     /// The most that was ever handed to the kernel. libcurl sets its own count to zero before it asks to send again.
     private(set) var mostSent: Int64 = 0
 

@@ -6,7 +6,9 @@ import WaybillCore
 ///
 /// Files are looked at, not read: libcurl reads them when a connection needs them.
 enum NetworkCheck {
-    /// - Parameter origin: Who is spoken to, as ``RequestCheck`` gives it.
+    /// - Parameters:
+    ///   - options: What is looked at.
+    ///   - origin: Who is spoken to, as ``RequestCheck`` gives it.
     /// - Throws: ``TransferError/Code/invalidRequest`` or ``TransferError/Code/invalidURL``, outcome `notSent`.
     static func check(_ options: TransferOptions, origin: String) throws(TransferError) {
         try checkProxy(options, origin: origin)

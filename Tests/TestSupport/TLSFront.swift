@@ -28,9 +28,9 @@ package final class TLSFront: Sendable {
     ///
     /// - Parameters:
     ///   - server: Where the plain text goes.
-    ///   - wantsClient: Whether a client has to show a certificate of the authority.
     ///   - leaf: The certificate that it shows.
     ///   - version: What it speaks.
+    ///   - wantsClient: Whether a client has to show a certificate of the authority.
     ///   - buffer: The size that its sockets' buffers are asked to have; the kernel doubles it for its own books.
     /// - Throws: ``HelperFailure`` when it does not come up.
     package convenience init(

@@ -66,7 +66,7 @@ extension UploadSession {
     /// Uploads many items and waits for all.
     ///
     /// Cancelling the surrounding task cancels the batch. The results of all are kept in memory; for very many items, read them
-    /// from ``startBatch(of:options:request:)`` as they come.
+    /// from `startBatch(of:options:request:)` as they come.
     ///
     /// - Parameters:
     ///   - items: The items.

@@ -29,6 +29,12 @@ public struct UploadEvent: Sendable {
         case refreshingCredential
         /// Another attempt will be made after this wait.
         case retrying(after: Duration, reason: String)
+        /// It was paused.
+        case paused
+        /// It goes on after a pause.
+        case resumed
+        /// An attempt that a pause had stopped is made anew.
+        case restarted
         /// The upload is over. Nothing follows.
         case ended(UploadEnd)
     }
@@ -88,6 +94,9 @@ extension UploadEvent.Kind: CustomStringConvertible {
         case .redirected(let url): "redirected to \(url)"
         case .refreshingCredential: "refreshing the credential"
         case .retrying(let delay, let reason): "retrying after \(delay): \(reason)"
+        case .paused: "paused"
+        case .resumed: "resumed"
+        case .restarted: "restarted after a pause"
         case .ended(let end): end.code.map { "failed: \($0)" } ?? "succeeded"
         }
     }

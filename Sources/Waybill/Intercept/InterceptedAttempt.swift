@@ -31,9 +31,8 @@ final class InterceptedAttempt: TransferControl, TransferSink {
     private let sink: any TransferSink
     private let state = Locked(State())
 
-    /// - Parameters:
-    ///   - adapts: Whether the request may be changed; not so where the credentials stay behind.
-    ///   - accepts: Which answers are looked at.
+    /// An attempt that has not begun. `adapts` says whether the request may be changed, which is not so where credentials
+    /// stay behind; `accepts`, which answers are looked at.
     init(
         _ request: TransferRequest, attempt: Int, chain: InterceptorChain, adapts: Bool, accepts: StatusPolicy,
         transport: any UploadTransport, sink: any TransferSink

@@ -16,6 +16,8 @@ enum URLText {
     /// - Parameters:
     ///   - location: What the upload names: an absolute URL, or one relative to the base (RFC 3986 section 5.2).
     ///   - base: The configuration's base, if there is one.
+    /// - Returns: The URL.
+    /// - Throws: ``UploadError/Code/invalidURL``.
     static func absolute(_ location: String, base: String?) throws(UploadError) -> String {
         guard let base else { return isReady(location) ? location : try normalised(location) }
         let foundation = URLReference(try normalised(base))

@@ -34,6 +34,7 @@ struct UploadLog: Sendable {
     func moved(from last: UploadSnapshot, to snapshot: UploadSnapshot) {
         if snapshot.isPaused != last.isPaused, !snapshot.phase.isTerminal {
             let attempt: Logger.Metadata = ["attempt": "\(snapshot.attempt)"]
+            tell(snapshot.attempt) { snapshot.isPaused ? .paused : .resumed }
             if snapshot.isPaused {
                 logger?.debug("upload paused", metadata: attempt)
             } else {
@@ -72,6 +73,7 @@ struct UploadLog: Sendable {
 
     /// The attempt sends anew what a pause had stopped.
     func restarted(_ attempt: Int) {
+        tell(attempt) { .restarted }
         logger?.debug("upload starts anew after a pause", metadata: ["attempt": "\(attempt)"])
     }
 

@@ -12,8 +12,7 @@ public import WaybillCore
 /// signer.output = .hexadecimalCapitals
 ///
 /// // sign = Base64(HMAC-SHA256(KEY, "appId=7&channel=kiosk"))
-/// let key = SymmetricKey(data: secret)
-/// var signer = ParameterSigner { HMAC<SHA256>.authenticationCode(for: $0, using: key) }
+/// var signer = ParameterSigner { HMAC<SHA256>.authenticationCode(for: $0, using: SymmetricKey(data: secret)) }
 /// signer.output = .base64
 ///
 /// configuration.interceptors.append(.signingForms(with: signer, field: "sign"))

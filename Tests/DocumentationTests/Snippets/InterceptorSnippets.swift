@@ -57,9 +57,9 @@ private func refused(_ session: UploadSession, _ form: MultipartForm) async thro
     do {
         let receipt = try await session.upload(form, to: "upload", as: Receipt.self)
         print(receipt.id)
-    } catch where error.code == .envelopeRejected {
+    } catch let error where error.code == .envelopeRejected {
         print(error.envelope?.code ?? "", error.envelope?.message ?? "")
-    } catch where error.code == .decodingFailed {
+    } catch let error where error.code == .decodingFailed {
         print("unexpected at", error.codingPath ?? "?", error.response?.text ?? "")
     } catch {
         print(error)

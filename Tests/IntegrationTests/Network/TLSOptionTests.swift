@@ -121,6 +121,18 @@ import Waybill
         #expect(server.requests.isEmpty)
     }
 
+    @Test func `a yes is a yes over TLS, too, when the connection is closed behind it`() async throws {
+        let server = try LoopbackServer(otherwise: .respond(200, headers: [("Connection", "close")]))
+        let front = try await TLSFront(to: server)
+        for _ in 0..<20 {
+            let result = await rig.upload(to: front.url()) {
+                $0.tls.certificateAuthorities = front.authority
+            }
+            #expect(result.status == 200, "\(result)")
+        }
+        #expect(server.requests.count == 20 && server.state.connections.count == 20)
+    }
+
     @Test func `HTTP 2 is spoken by one upload, and not by the next`() async throws {
         let server = try LoopbackServer()
         let front = try await HTTP2Front(to: server)

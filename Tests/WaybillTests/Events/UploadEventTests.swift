@@ -19,6 +19,9 @@ import WaybillTesting
             case .redirected(let url): "to \(url)"
             case .refreshingCredential: "refreshing"
             case .retrying(_, let reason): "retrying: \(reason)"
+            case .paused: "paused"
+            case .resumed: "resumed"
+            case .restarted: "restarted"
             case .ended(let end): end.code.map { "failed \($0)" } ?? "succeeded"
             }
         }
@@ -69,6 +72,33 @@ import WaybillTesting
         var late: [UploadEvent] = []
         for await event in task.events { late.append(event) }
         #expect(words(late) == ["failed rejected"])
+    }
+
+    @Test func `pauses are told, and an interceptor at work is none of a pause's business`() async throws {
+        let entered = Watched(0)
+        let mayGoOn = Watched(false)
+        let (session, transport, _) = SessionWorld.intercepted(
+            [
+                .adapting("slow") { _ in
+                    entered.update { $0 += 1 }
+                    try await mayGoOn.waitUntil { $0 }
+                }
+            ])
+        let task = session.start(.data([1]), to: SessionWorld.url)
+        let listener = Task { [iterator = task.events.makeAsyncIterator()] in
+            var iterator = iterator
+            var found: [UploadEvent] = []
+            while let event = await iterator.next() { found.append(event) }
+            return found
+        }
+        try await entered.waitUntil { $0 == 1 }
+        task.pause()
+        mayGoOn.update { $0 = true }
+        task.resume()
+        _ = try await task.response
+        let told = await words(listener.value).filter { ["paused", "resumed", "succeeded"].contains($0) }
+        #expect(told == ["paused", "resumed", "succeeded"])
+        #expect(transport.transfers.count == 1)
     }
 
     @Test func `a listener that does not come costs nobody, and loses the oldest events only`() async throws {

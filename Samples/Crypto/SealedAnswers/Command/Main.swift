@@ -1,12 +1,12 @@
-import Crypto
 import SealedKit
 import Waybill
 
 @main
 struct SealedAnswers {
     static func main() async throws {
-        let signingKey = SymmetricKey(size: .bits256)
-        let sealingKey = SymmetricKey(size: .bits256)
+        var random = SystemRandomNumberGenerator()
+        let signingKey = (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }
+        let sealingKey = (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }
         let backend = try await Backend(signingKey: signingKey, sealingKey: sealingKey)
         let session = makeSession(backend.url, signingKey: signingKey, sealingKey: sealingKey)
 

@@ -1,4 +1,4 @@
-public import Crypto
+import Crypto
 import FlyingFox
 import FlyingSocks
 import Foundation
@@ -17,14 +17,14 @@ public final class Backend: Sendable {
     ///   - signingKey: What the client's HMAC is checked with.
     ///   - sealingKey: What answers are sealed with.
     /// - Throws: When nothing can listen.
-    public init(signingKey: SymmetricKey, sealingKey: SymmetricKey) async throws {
+    public init(signingKey: [UInt8], sealingKey: [UInt8]) async throws {
         let server = HTTPServer(
             config: HTTPServer.Configuration(address: try .inet(ip4: "127.0.0.1", port: 0), logger: .disabled))
         await server.appendRoute("POST /api/upload") { request in
             let form = try RecordedForm(
                 body: Array(try await request.bodyData), contentType: request.headers[.contentType] ?? "")
             let answer = Self.answer(to: form, signingKey)
-            let sealed = try AES.GCM.seal(Array(answer.utf8), using: sealingKey)
+            let sealed = try AES.GCM.seal(Array(answer.utf8), using: SymmetricKey(data: sealingKey))
             return HTTPResponse(statusCode: .ok, body: sealed.combined ?? Data())
         }
         self.server = server
@@ -41,14 +41,15 @@ public final class Backend: Sendable {
     }
 
     /// The envelope; its status is always 200, as so often.
-    private static func answer(to form: RecordedForm, _ key: SymmetricKey) -> String {
+    private static func answer(to form: RecordedForm, _ key: [UInt8]) -> String {
         let fields = form.parts.filter { $0.fileName == nil && $0.name != "sign" }
             .map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) }.filter { !$0.1.isEmpty }
         // Written once more, on purpose: the two sides share a rule, not its code.
         let text = fields.sorted { Array($0.0.utf8).lexicographicallyPrecedes(Array($1.0.utf8)) }
             .map { "\($0.0)=\($0.1)" }.joined(separator: "&")
         guard let sign = (try? form.text("sign")).flatMap({ Data(base64Encoded: $0) }),
-            HMAC<SHA256>.isValidAuthenticationCode(sign, authenticating: Data(text.utf8), using: key)
+            HMAC<SHA256>.isValidAuthenticationCode(
+                sign, authenticating: Data(text.utf8), using: SymmetricKey(data: key))
         else { return #"{"code": 1001, "message": "验签失败"}"# }
         guard let business = try? form.text("BUSINESSNO") else {
             return #"{"code": 1002, "message": "BUSINESSNO is missing"}"#

@@ -1,4 +1,4 @@
-public import Crypto
+import Crypto
 import Foundation
 public import Waybill
 
@@ -6,8 +6,8 @@ public import Waybill
 ///
 /// Three interceptors do it: the form is signed when all its fields are there, the answer is opened before anybody reads it,
 /// and its envelope tells a yes from a no.
-public func makeSession(_ baseURL: String, signingKey: SymmetricKey, sealingKey: SymmetricKey) -> UploadSession {
-    var signer = ParameterSigner { HMAC<SHA256>.authenticationCode(for: $0, using: signingKey) }
+public func makeSession(_ baseURL: String, signingKey: [UInt8], sealingKey: [UInt8]) -> UploadSession {
+    var signer = ParameterSigner { HMAC<SHA256>.authenticationCode(for: $0, using: SymmetricKey(data: signingKey)) }
     signer.output = .base64
     var configuration = UploadSession.Configuration()
     configuration.baseURL = baseURL
@@ -19,7 +19,7 @@ public func makeSession(_ baseURL: String, signingKey: SymmetricKey, sealingKey:
         .signingForms(with: signer, field: "sign"),
         JSONEnvelope(code: "code", message: "message", successCodes: ["0"]),
         .transforming("open the answer") { sealed in
-            Array(try AES.GCM.open(AES.GCM.SealedBox(combined: sealed), using: sealingKey))
+            Array(try AES.GCM.open(AES.GCM.SealedBox(combined: sealed), using: SymmetricKey(data: sealingKey)))
         },
     ]
     return UploadSession(configuration: configuration)

@@ -4,11 +4,12 @@ import Testing
 import Waybill
 
 @Suite(.timeLimit(.minutes(1))) struct SealedAnswersTests {
-    private let signingKey = SymmetricKey(size: .bits256)
-    private let sealingKey = SymmetricKey(size: .bits256)
+    private let signingKey = [UInt8](repeating: 1, count: 32)
+    private let sealingKey = [UInt8](repeating: 2, count: 32)
+    private let otherKey = [UInt8](repeating: 3, count: 32)
 
     private func upload(
-        _ form: MultipartForm, signed: SymmetricKey? = nil, opened: SymmetricKey? = nil
+        _ form: MultipartForm, signed: [UInt8]? = nil, opened: [UInt8]? = nil
     ) async throws -> Result<Receipt, UploadError> {
         let backend = try await Backend(signingKey: signingKey, sealingKey: sealingKey)
         let session = makeSession(backend.url, signingKey: signed ?? signingKey, sealingKey: opened ?? sealingKey)
@@ -33,13 +34,13 @@ import Waybill
     }
 
     @Test func `a wrong signature is a no of the envelope`() async throws {
-        let refused = error(try await upload([.text("BUSINESSNO", "42")], signed: SymmetricKey(size: .bits256)))
+        let refused = error(try await upload([.text("BUSINESSNO", "42")], signed: otherKey))
         #expect(refused?.code == .envelopeRejected)
         #expect(refused?.envelope == EnvelopeRefusal(code: "1001", message: "验签失败"))
     }
 
     @Test func `an answer that can't be opened keeps its bytes, and its end is unknown`() async throws {
-        let sealed = error(try await upload([.text("BUSINESSNO", "42")], opened: SymmetricKey(size: .bits256)))
+        let sealed = error(try await upload([.text("BUSINESSNO", "42")], opened: otherKey))
         #expect(sealed?.code == .interceptorFailed)
         #expect(sealed?.message.contains("\"open the answer\"") == true)
         #expect(sealed?.outcome == .unknown)
