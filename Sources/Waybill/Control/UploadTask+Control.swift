@@ -19,7 +19,7 @@ extension UploadTask {
     /// the server ends the connection meanwhile. A body that can't be sent again (a stream that can be read once, or a
     /// policy with `retriesIncomplete` off) keeps its connection and its slot for as long as it is paused.
     ///
-    /// No limit of ``TransferLimits`` but `total` and `connect` counts while it is paused, nor does the deadline of the
+    /// No limit of `TransferLimits` but `total` and `connect` counts while it is paused, nor does the deadline of the
     /// ``RetryPolicy``.
     ///
     /// ```swift

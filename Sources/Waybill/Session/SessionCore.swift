@@ -152,7 +152,7 @@ extension SessionCore.State {
     /// From now on, uploads start as ever.
     mutating func resumeAll() {
         isPaused = false
-        for group in groups.keys { groups[group]?.isPaused = nil }
+        for group in groups.keys { set(group) { $0.isPaused = nil } }
     }
 }
 
