@@ -34,7 +34,9 @@ extension UploadTask {
     /// word counts.
     public func resume() { setPaused(false) }
 
-    /// Whether the upload stands still. `false` once it has ended.
+    /// Whether the upload was told to stand still through this handle, its group or its session, and not to go on since.
+    /// `false` once it has ended. Whether a transfer stands that several handles have joined, ``UploadProgress/isPaused``
+    /// tells.
     public var isPaused: Bool { run.isPaused(handle) }
 
     /// Limits the upload to so many bytes per second from now on, in all attempts; `nil` lifts the limit. Less than one

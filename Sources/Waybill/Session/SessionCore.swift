@@ -140,7 +140,7 @@ final class SessionCore: Sendable {
         await withTaskCancellationHandler {
             for run in open { _ = await run.result(for: nil) }
         } onCancel: {
-            open.forEach { $0.cancelForClosing() }
+            all { for run in open { run.cancelForClosing() } }
         }
     }
 }
