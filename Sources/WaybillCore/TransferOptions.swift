@@ -88,7 +88,7 @@ public struct TransferOptions: Sendable, Hashable {
     }
 }
 
-/// The limits of a transfer. Time spent in a queue never counts.
+/// The limits of a transfer. Time spent in a queue never counts, nor does that of a pause, except for `connect` and `total`.
 public struct TransferLimits: Sendable, Hashable {
     /// From the start to a connection that is ready: name look-up, TCP, TLS.
     public var connect: Duration = .seconds(15)

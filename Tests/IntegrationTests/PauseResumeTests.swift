@@ -63,6 +63,8 @@ import Waybill
         configuration.slots = 1
         configuration.options.retry = .none
         configuration.options.transfer.limits.stall = .seconds(50)
+        let log = FaultLog()
+        configuration.logger = log.logger
         let session = UploadSession(configuration: configuration)
         let task = session.start(.data(bytes), to: server.url("/large"))
         try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 1 << 20 }
@@ -79,6 +81,9 @@ import Waybill
         guard case .incomplete = response.attempts[0].outcome else {
             Issue.record("\(response.attempts[0].outcome as Any)")
             return
+        }
+        for line in ["upload paused", "upload starts anew after a pause", "upload resumed"] {
+            #expect(log.text.contains(line))
         }
         let whole = server.requests.filter { $0.path == "/large" && $0.isComplete }
         #expect(whole.count == 1)

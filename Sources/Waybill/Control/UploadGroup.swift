@@ -14,8 +14,7 @@ public import WaybillCore
 /// ```
 ///
 /// A group needs no making: it is a name, and what is said of it holds for the uploads that are there and for those that
-/// come. A session remembers what was said of a group for as long as it lives; take limits off groups that are no
-/// longer wanted.
+/// come, until something else is said.
 public struct UploadGroup: Sendable {
     /// Its name.
     public let name: String

@@ -19,7 +19,7 @@ extension UploadTask {
     /// the server ends the connection meanwhile. A body that can't be sent again (a stream that can be read once, or a
     /// policy with `retriesIncomplete` off) keeps its connection and its slot for as long as it is paused.
     ///
-    /// No limit of ``TransferLimits`` but `total` and `connect` counts while it is paused, nor does the deadline of the
+    /// No limit of `TransferLimits` but `total` and `connect` counts while it is paused, nor does the deadline of the
     /// ``RetryPolicy``.
     ///
     /// ```swift
@@ -34,7 +34,9 @@ extension UploadTask {
     /// word counts.
     public func resume() { setPaused(false) }
 
-    /// Whether the upload stands still. `false` once it has ended.
+    /// Whether the upload was told to stand still through this handle, its group or its session, and not to go on since.
+    /// `false` once it has ended. Whether a transfer stands that several handles have joined, ``UploadProgress/isPaused``
+    /// tells.
     public var isPaused: Bool { run.isPaused(handle) }
 
     /// Limits the upload to so many bytes per second from now on, in all attempts; `nil` lifts the limit. Less than one

@@ -29,7 +29,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// The status codes that say "not now".
     public var statuses: Set<Int>
     /// How long after the start of the first attempt a retry may still begin, or `nil` for as long as it takes. An attempt
-    /// that runs is not cut off by it; that is `TransferLimits.total`.
+    /// that runs is not cut off by it; that is `TransferLimits.total`. Time in which the upload was paused does not count.
     public var deadline: Duration?
 
     /// The defaults are those of ``standard``.

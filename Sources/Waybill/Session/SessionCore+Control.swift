@@ -3,7 +3,7 @@ import WaybillCore
 // What is asked of one upload, of a group, or of all of them.
 
 /// What was said of a group.
-struct GroupSettings: Sendable {
+struct GroupSettings: Sendable, Equatable {
     /// Whether its uploads start paused; `nil` to do as the session does.
     var isPaused: Bool?
     var slots: Int?
@@ -25,7 +25,7 @@ extension SessionCore {
             guard !(state.isClosed && isPaused) else { return ([], 0) }
             state.word += 1
             if let group {
-                state.groups[group, default: GroupSettings()].isPaused = isPaused
+                state.set(group) { $0.isPaused = isPaused }
             } else {
                 state.resumeAll()
                 state.isPaused = isPaused
@@ -69,7 +69,7 @@ extension SessionCore {
     // MARK: Slots
 
     func setSlots(_ slots: Int?, ofGroup group: String) {
-        state.withLock { $0.groups[group, default: GroupSettings()].slots = slots }
+        state.withLock { state in state.set(group) { $0.slots = slots } }
         ask { $0.limit(group: group, to: slots) }
     }
 
@@ -77,6 +77,13 @@ extension SessionCore {
 }
 
 extension SessionCore.State {
+    /// Says something of a group; one of which nothing is said any more is forgotten.
+    mutating func set(_ group: String, _ change: (inout GroupSettings) -> Void) {
+        var settings = groups[group] ?? GroupSettings()
+        change(&settings)
+        groups[group] = settings == GroupSettings() ? nil : settings
+    }
+
     func members(of group: String?) -> [UploadRun] {
         guard let group else { return living }
         return live.values.filter { $0.options?.group == group }.sorted { $0.number < $1.number }

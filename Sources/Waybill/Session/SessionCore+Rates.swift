@@ -32,9 +32,7 @@ extension SessionCore {
 
     /// Limits a group, or all together for `nil`.
     func limit(group: String?, to rate: ByteCount?) {
-        state.withLock { state in
-            if let group { state.groups[group, default: GroupSettings()].rateLimit = rate }
-        }
+        if let group { state.withLock { state in state.set(group) { $0.rateLimit = rate } } }
         changeRates { shares in
             if let group { shares.limit(group: group, to: rate) } else { shares.limit(to: rate) }
         }

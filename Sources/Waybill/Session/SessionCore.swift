@@ -143,7 +143,7 @@ final class SessionCore: Sendable {
         await withTaskCancellationHandler {
             for run in open { _ = await run.result(for: nil) }
         } onCancel: {
-            open.forEach { $0.cancelForClosing() }
+            all { for run in open { run.cancelForClosing() } }
         }
         if !isShared { events.close() }
     }
@@ -156,7 +156,7 @@ extension SessionCore.State {
     /// From now on, uploads start as ever.
     mutating func resumeAll() {
         isPaused = false
-        for group in groups.keys { groups[group]?.isPaused = nil }
+        for group in groups.keys { set(group) { $0.isPaused = nil } }
     }
 }
 

@@ -87,7 +87,8 @@ final class UploadRun: Sendable {
         events = core.events
         log = UploadLog(configuration.logger, id: id, events: events, elapsed: broadcast.elapsed)
         var rules = (try? plan.get())?.rules ?? LifeRules()
-        rules.pauseKeepsSlot = max(.zero, configuration.pauseKeepsSlot)
+        // A year is for ever, and no clock overflows by it.
+        rules.pauseKeepsSlot = min(max(.zero, configuration.pauseKeepsSlot), .seconds(365 * 86_400))
         let priority = (try? plan.get())?.options.priority ?? .normal
         let limit = (try? plan.get())?.options.transfer.rateLimit
         state = Locked(

@@ -124,7 +124,8 @@ extension UploadSession {
 
     /// What ``close(_:)`` does with uploads that have not ended.
     public enum CloseMode: Sendable, Hashable {
-        /// Lets all of them end, the ones that wait and retry too.
+        /// Lets all of them end, the ones that wait and retry too. Who is paused is resumed, for nobody else would be left to
+        /// do that, and from now on nobody can be paused.
         case drain
         /// Cancels them.
         case cancel

@@ -122,33 +122,6 @@ import WaybillTesting
         #expect(world.transport.mostAtOnce(to: SessionWorld.url + "/few") == 2)
     }
 
-    @Test func `a hundred thousand are cancelled at once, and none of them begins meanwhile`() async throws {
-        let gate = ScriptGate()
-        let world = SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]], slots: 2, slotsPerHost: 2)
-        let content = UploadContent.data([1])
-        var tasks: [UploadTask] = []
-        for _ in 0..<100_000 { tasks.append(world.session.start(content, to: SessionWorld.url)) }
-        await gate.arrivals(atLeast: 2)
-        world.session.cancelAll()
-        #expect(tasks[2...].allSatisfy { $0.state == .cancelled })
-        for task in tasks { #expect(await task.error()?.code == .cancelled) }
-        #expect(world.transport.transfers.count == 2)
-        #expect(world.session.uploads.isEmpty)
-        gate.open()
-        #expect(try await world.start().response.status == .ok)
-    }
-
-    @Test func `each of many cancelled one by one in their order costs the same`() async throws {
-        let gate = ScriptGate()
-        let world = SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]], slots: 2, slotsPerHost: 2)
-        let content = UploadContent.data([1])
-        let tasks = (0..<20_000).map { _ in world.session.start(content, to: SessionWorld.url) }
-        await gate.arrivals(atLeast: 2)
-        for task in tasks { task.cancel() }
-        for task in tasks { #expect(await task.error()?.code == .cancelled) }
-        #expect(world.session.uploads.isEmpty)
-    }
-
     /// One slot, and urgent uploads that come for as long as the patient one waits.
     @Test func `under a flood of urgent ones a patient upload starts within its bound`() async throws {
         let transport = ScriptedTransport([.answering(.ok)], keepsBodies: false)

@@ -1,0 +1,101 @@
+import TestSupport
+import Testing
+import Waybill
+
+/// Pauses and rates where more than a socket lies between: TLS, HTTP/2, chunked framing.
+@Suite(.timeLimit(.minutes(1))) struct FrontedControlTests {
+    enum Way: CaseIterable { case tls, http2, chunked }
+
+    private let bytes: [UInt8]
+
+    init() {
+        var random = SeededGenerator()
+        bytes = random.bytes(6 << 20)
+    }
+
+    private struct Ground {
+        let server: LoopbackServer
+        let keeper: (any Sendable)?
+        let url: String
+        var options = UploadOptions(retry: .none)
+    }
+
+    private func ground(_ way: Way, _ server: LoopbackServer) async throws -> Ground {
+        switch way {
+        case .chunked: return Ground(server: server, keeper: nil, url: server.url())
+        case .tls:
+            let front = try await TLSFront(to: server)
+            var ground = Ground(server: server, keeper: front, url: front.url())
+            ground.options.transfer.tls.certificateAuthorities = front.authority
+            return ground
+        case .http2:
+            let front = try await HTTP2Front(to: server)
+            var ground = Ground(server: server, keeper: front, url: front.url())
+            ground.options.transfer.tls.certificateAuthorities = front.authority
+            ground.options.transfer.httpVersion = .http2
+            return ground
+        }
+    }
+
+    private func content(_ way: Way) -> UploadContent {
+        guard way == .chunked else { return .data(bytes) }
+        let bytes = bytes
+        return .stream(
+            AsyncStream<[UInt8]> { continuation in
+                for start in stride(from: 0, to: bytes.count, by: 70_000) {
+                    continuation.yield(Array(bytes[start..<min(start + 70_000, bytes.count)]))
+                }
+                continuation.finish()
+            }, length: nil)
+    }
+
+    private func progress(of task: UploadTask, where isMet: (UploadProgress) -> Bool) async -> UploadProgress? {
+        for await progress in task.progress where isMet(progress) { return progress }
+        return nil
+    }
+
+    @Test(arguments: Way.allCases) func `a paced body that is paused now and then arrives byte for byte`(
+        way: Way
+    ) async throws {
+        let server = try LoopbackServer()
+        var ground = try await ground(way, server)
+        ground.options.transfer.rateLimit = .mebibytes(4)
+        let session = UploadSession()
+        let clock = ContinuousClock()
+        let start = clock.now
+        let task = session.start(content(way), to: ground.url, options: ground.options)
+        for count in [500_000, 1_500_000, 2_500_000] as [Int64] {
+            let seen = await progress(of: task) { $0.acknowledged >= count }
+            let allowed = (clock.now - start) / .seconds(1) * Double(4 << 20)
+            #expect(Double(seen?.acknowledged ?? .max) <= allowed + Double(3 << 20))
+            task.pause()
+            _ = await progress(of: task) { $0.isPaused }
+            // A request of its own course: by then the pause has taken effect.
+            _ = try await session.upload(.data([1]), to: server.url("/other"))
+            task.resume()
+        }
+        task.limit(to: .mebibytes(32))
+        #expect(try await task.response.attempts.count == 1)
+        let request = try #require(server.requests.first { $0.path == "/" })
+        #expect(request.body == bytes)
+    }
+
+    @Test(arguments: [Way.tls, .http2]) func `after its time it starts anew over any way`(way: Way) async throws {
+        let server = try LoopbackServer()
+        server.route("/", .stall(afterBodyBytes: 100_000), .respond(200))
+        var ground = try await ground(way, server)
+        ground.options.transfer.limits.stall = .seconds(50)
+        ground.options.transfer.rateLimit = .mebibytes(1)
+        var configuration = UploadSession.Configuration()
+        configuration.pauseKeepsSlot = .milliseconds(300)
+        let session = UploadSession(configuration: configuration)
+        let task = session.start(.data(bytes), to: ground.url, options: ground.options)
+        try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 100_000 }
+        task.pause()
+        _ = await progress(of: task) { $0.attempt == 2 }
+        task.limit(to: nil)
+        task.resume()
+        #expect(try await task.response.attempts.map(\.sequel) == [.restart, .end])
+        #expect(server.requests.filter(\.isComplete).map { $0.body == bytes } == [true])
+    }
+}

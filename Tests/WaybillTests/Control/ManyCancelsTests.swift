@@ -1,0 +1,48 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillTesting
+
+@testable import Waybill
+
+/// Cancels by the thousand. The time is for debug builds on busy machines; the thread sanitizer, whose options only `make`
+/// sets, gets fewer of them.
+@Suite(.timeLimit(.minutes(5))) struct ManyCancelsTests {
+    private static let isSanitized = ProcessInfo.processInfo.environment["TSAN_OPTIONS"] != nil
+
+    private let gate = ScriptGate()
+
+    private func world() -> SessionWorld {
+        SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]], slots: 2, slotsPerHost: 2)
+    }
+
+    @Test func `a hundred thousand are cancelled at once, and none of them begins meanwhile`() async throws {
+        let world = world()
+        let content = UploadContent.data([1])
+        var tasks: [UploadTask] = []
+        for _ in 0..<(Self.isSanitized ? 5_000 : 100_000) {
+            tasks.append(world.session.start(content, to: SessionWorld.url))
+        }
+        await gate.arrivals(atLeast: 2)
+        world.session.cancelAll()
+        #expect(tasks[2...].allSatisfy { $0.state == .cancelled })
+        for task in tasks { #expect(await task.error()?.code == .cancelled) }
+        #expect(world.transport.transfers.count == 2)
+        #expect(world.session.uploads.isEmpty)
+        gate.open()
+        #expect(try await world.start().response.status == .ok)
+    }
+
+    @Test func `thousands are cancelled one by one, in the order in which they wait`() async throws {
+        let world = world()
+        let content = UploadContent.data([1])
+        let tasks = (0..<(Self.isSanitized ? 1_000 : 10_000)).map { _ in
+            world.session.start(content, to: SessionWorld.url)
+        }
+        await gate.arrivals(atLeast: 2)
+        for task in tasks { task.cancel() }
+        for task in tasks { #expect(await task.error()?.code == .cancelled) }
+        #expect(world.session.uploads.isEmpty)
+    }
+}
