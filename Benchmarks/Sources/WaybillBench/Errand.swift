@@ -11,6 +11,12 @@ struct Errand {
         case many = "send-many"
         /// Sends the file, or as many bytes as it would have, from the given kind of source.
         case source = "send-source"
+        /// Sends so many as a lazy batch, whose results somebody reads, and prints how many answers came.
+        case batch = "send-batch"
+        /// Sends so many at once.
+        case atOnce = "send-at-once"
+        /// Sends so many pictures of a folder, each brought under 100 KiB: as a `batch`, or in turn (`- FOLDER COUNT WAY`).
+        case photos = "send-photos"
         /// Sends nothing: builds so many forms of so many parts (`- - PARTS FORMS`), and reads them.
         case build = "build-form"
         /// Sends nothing: parses a form with this content (`FILE BOUNDARY CHUNK TOTAL`).
@@ -23,6 +29,7 @@ struct Errand {
     private let count: Int
     private let source: MemorySource
     private let forms: Int
+    private let isBatch: Bool
 
     init?(_ arguments: [String]) {
         guard arguments.count >= 3, let kind = Kind(rawValue: arguments[0]) else { return nil }
@@ -31,6 +38,7 @@ struct Errand {
         path = arguments[2]
         count = arguments.count > 3 ? Int(arguments[3]) ?? 1 : 1
         forms = arguments.count > 4 ? Int(arguments[4]) ?? 1 : 1
+        isBatch = arguments.last == "batch"
         source = arguments.count > 4 ? MemorySource(rawValue: arguments[4]) ?? .formFile : .formFile
     }
 
@@ -48,6 +56,9 @@ struct Errand {
             var answers = 0
             for _ in 0..<count where try await session.upload(Form.make(path), to: url).status == .ok { answers += 1 }
             print(answers)
+        case .batch: print(try await Batches.lazily(url: url, path: path, count: count))
+        case .atOnce: print(try await Batches.atOnce(url: url, path: path, count: count))
+        case .photos: print(try await Batches.photos(url: url, folder: path, count: count, isBatch: isBatch))
         case .source:
             let content = source.content(path: path, size: count)
             print(try await session.upload(content, to: url, method: .post).text)

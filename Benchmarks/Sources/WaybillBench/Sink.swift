@@ -10,12 +10,20 @@ final class Sink: Sendable {
 
     /// Listens on a free port of 127.0.0.1 and serves each connection on a thread of its own, for as long as the
     /// process lives.
-    init() throws(BenchError) {
+    ///
+    /// - Parameter bytesPerSecond: How much it takes of all bodies together; `nil` for as much as comes.
+    init(bytesPerSecond: Int? = nil) throws(BenchError) {
+        let pace = bytesPerSecond.map { Pace(bytesPerSecond: $0) }
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        if pace != nil {
+            // Set before the connections come, which inherit it: a slow receiver that has room is none.
+            var room: Int32 = 32_768
+            setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
+        }
         let fd = listener
         let isBound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -24,28 +32,28 @@ final class Sink: Sendable {
         }
         guard isBound else { throw BenchError("The sink can't listen on 127.0.0.1 (errno \(errno)).") }
         port = UInt16(bigEndian: address.sin_port)
-        Self.detach { Self.acceptAll(from: fd) }
+        Self.detach { Self.acceptAll(from: fd, pace) }
     }
 
-    private static func acceptAll(from listener: Int32) {
+    private static func acceptAll(from listener: Int32, _ pace: Pace?) {
         while true {
             let connection = accept(listener, nil, nil)
             guard connection >= 0 else { continue }
             var one: Int32 = 1
             setsockopt(connection, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout<Int32>.size))
             detach {
-                serve(connection)
+                serve(connection, pace)
                 close(connection)
             }
         }
     }
 
     /// One request after the other until the client leaves.
-    private static func serve(_ connection: Int32) {
+    private static func serve(_ connection: Int32, _ pace: Pace?) {
         var buffer = HeadBuffer()
         while let head = buffer.readHead(from: connection) {
             if head.expectsContinue, !send("HTTP/1.1 100 Continue\r\n\r\n", to: connection) { return }
-            guard let taken = takeBody(of: head, &buffer, from: connection) else { return }
+            guard let taken = takeBody(of: head, &buffer, from: connection, pace) else { return }
             let count = String(taken)
             let answer = "HTTP/1.1 200 OK\r\nContent-Length: \(count.utf8.count)\r\n\r\n\(count)"
             guard send(answer, to: connection) else { return }
@@ -53,12 +61,14 @@ final class Sink: Sendable {
     }
 
     /// - Returns: How many bytes of content came, or `nil` if not all of them did.
-    private static func takeBody(of head: RequestHead, _ buffer: inout HeadBuffer, from connection: Int32) -> Int? {
-        guard head.isChunked else { return take(head.contentLength, &buffer, from: connection) }
+    private static func takeBody(
+        of head: RequestHead, _ buffer: inout HeadBuffer, from connection: Int32, _ pace: Pace?
+    ) -> Int? {
+        guard head.isChunked else { return take(head.contentLength, &buffer, from: connection, pace) }
         var total = 0
         while let line = buffer.readLine(from: connection) {
             guard let size = Int(line.prefix { $0 != ";" }, radix: 16) else { return nil }
-            guard take(size, &buffer, from: connection) != nil, buffer.readLine(from: connection) == "" else {
+            guard take(size, &buffer, from: connection, pace) != nil, buffer.readLine(from: connection) == "" else {
                 return nil
             }
             total += size
@@ -67,12 +77,14 @@ final class Sink: Sendable {
         return nil
     }
 
-    private static func take(_ count: Int, _ buffer: inout HeadBuffer, from connection: Int32) -> Int? {
-        discard(count - buffer.takeBody(atMost: count), from: connection) ? count : nil
+    private static func take(
+        _ count: Int, _ buffer: inout HeadBuffer, from connection: Int32, _ pace: Pace?
+    ) -> Int? {
+        discard(count - buffer.takeBody(atMost: count), from: connection, pace) ? count : nil
     }
 
-    private static func discard(_ count: Int, from connection: Int32) -> Bool {
-        let room = 1 << 20
+    private static func discard(_ count: Int, from connection: Int32, _ pace: Pace?) -> Bool {
+        let room = pace == nil ? 1 << 20 : 8_192
         // Never touched, so it never becomes resident.
         let nowhere = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 16)
         defer { nowhere.deallocate() }
@@ -81,6 +93,7 @@ final class Sink: Sendable {
             let taken = recv(connection, nowhere, min(left, room), Int32(MSG_TRUNC))
             guard taken > 0 else { return false }
             left -= taken
+            pace?.take(taken)
         }
         return true
     }
@@ -106,6 +119,30 @@ final class Sink: Sendable {
     private final class Work: Sendable {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+}
+
+/// Makes all connections together no faster than a rate.
+private final class Pace: @unchecked Sendable {
+    private let secondsPerByte: Double
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private var next = 0.0
+
+    init(bytesPerSecond: Int) {
+        secondsPerByte = 1 / Double(bytesPerSecond)
+        pthread_mutex_init(mutex, nil)
+    }
+
+    /// Waits until so many bytes may have come.
+    func take(_ count: Int) {
+        pthread_mutex_lock(mutex)
+        var clock = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &clock)
+        let now = Double(clock.tv_sec) + Double(clock.tv_nsec) / 1e9
+        next = max(next, now) + Double(count) * secondsPerByte
+        let wait = next - now
+        pthread_mutex_unlock(mutex)
+        usleep(UInt32(wait * 1e6))
     }
 }
 

@@ -5,7 +5,7 @@ import Waybill
 /// Measures Waybill on this machine, beside curl.
 ///
 ///     waybill-bench [--rounds 5] [--size 1GiB] [--count 10000] [form] [memory] [progress] [small] [parts] [parser] [parser-memory]
-///         [instructions]
+///         [instructions] [batch] [photos]
 @main
 struct WaybillBench {
     static func main() {
@@ -51,6 +51,8 @@ struct WaybillBench {
             print(try ParserBench.measure(rounds: options.rounds), terminator: "\n\n")
         }
         if options.names.contains("parser-memory") { print(try ParserMemory.measure(), terminator: "\n\n") }
+        if options.names.contains("batch") { print(try workloads.batches(), terminator: "\n\n") }
+        if options.names.contains("photos") { print(try workloads.photos(), terminator: "\n\n") }
         if options.names.contains("instructions") { print(try workloads.instructions(), terminator: "\n\n") }
     }
 }
@@ -62,7 +64,7 @@ struct Options {
     var count = 10_000
     var names = Self.workloads
     private static let workloads: Set<String> = [
-        "form", "memory", "progress", "small", "parts", "parser", "parser-memory", "instructions",
+        "form", "memory", "progress", "small", "parts", "parser", "parser-memory", "instructions", "batch", "photos",
     ]
 
     init(_ arguments: [String]) throws(BenchError) {

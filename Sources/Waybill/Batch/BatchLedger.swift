@@ -38,6 +38,8 @@ package struct BatchLedger: Sendable {
     package private(set) var missed = 0
     /// Whether no further item is taken.
     package private(set) var isStopped = false
+    /// Whether no further item is taken for now.
+    package private(set) var isPaused = false
     /// Whether the source has no further item.
     package private(set) var isExhausted = false
 
@@ -60,7 +62,7 @@ package struct BatchLedger: Sendable {
 
     /// Whether the next item may be taken now. With a reader, results must not pile up.
     package func mayTake(isRead: Bool) -> Bool {
-        !isStopped && !isExhausted && running.count < window && (!isRead || unread < buffer)
+        !isStopped && !isExhausted && !isPaused && running.count < window && (!isRead || unread < buffer)
     }
 
     /// The next item is taken.
@@ -81,6 +83,9 @@ package struct BatchLedger: Sendable {
 
     /// No further item is taken.
     package mutating func stop() { isStopped = true }
+
+    /// Takes no further item until it is resumed.
+    package mutating func setPaused(_ isPaused: Bool) { self.isPaused = isPaused }
 
     /// An item is not wanted.
     ///

@@ -74,11 +74,13 @@ final class BatchRun<Item: Sendable>: Sendable {
             return end(index, item, .failure(Self.failure(error)))
         }
         let task = core.start(wanted)
-        let (isUnwantedNow, isWatched) = change { state in
+        let (isUnwantedNow, isPaused, isWatched) = change { state in
             state.tasks[index] = task
-            return (state.ledger.isStopped || state.ledger.isCancelled(index), state.listeners > 0)
+            let isUnwanted = state.ledger.isStopped || state.ledger.isCancelled(index)
+            return (isUnwanted, state.ledger.isPaused, state.listeners > 0)
         }
         if isUnwantedNow { task.cancel() }
+        if isPaused { follow(true, task) }
         if isWatched { watch(task, index) }
         Task { [self] in
             do throws(UploadError) {
@@ -159,6 +161,25 @@ extension BatchRun {
             return Array(state.tasks.values)
         }
         for task in tasks { task.cancel() }
+    }
+
+    func setPaused(_ isPaused: Bool) {
+        let tasks = change { state in
+            state.ledger.setPaused(isPaused)
+            return Array(state.tasks.values)
+        }
+        for task in tasks { follow(isPaused, task) }
+    }
+
+    /// Does what the batch was told, and looks again: another word may have come meanwhile, from another thread.
+    private func follow(_ isPaused: Bool, _ task: UploadTask) {
+        var wanted = isPaused
+        while true {
+            if wanted { task.pause() } else { task.resume() }
+            let now = ledger.isPaused
+            if now == wanted { return }
+            wanted = now
+        }
     }
 
     func cancel(at index: Int) {

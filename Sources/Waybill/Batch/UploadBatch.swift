@@ -47,13 +47,23 @@ public final class UploadBatch<Item: Sendable>: Sendable {
         }
     }
 
-    /// The items on their way, by their places in the source: the handle of each.
+    /// The items on their way, by their places in the source: the handle of each. ``UploadTask/state`` says which of them are
+    /// at work and which stand in line.
     public var executing: [Int: UploadTask] { run.executing }
 
     /// Cancels an item, whether it is on its way or its turn has yet to come. What has ended stays as it is.
     ///
     /// - Parameter index: Its place in the source, from 0.
     public func cancel(at index: Int) { run.cancel(at: index) }
+
+    /// Pauses all items on their way, as ``UploadTask/pause()`` does, and takes no further one until ``resume()``.
+    public func pause() { run.setPaused(true) }
+
+    /// Lets all items go on, and takes further ones.
+    public func resume() { run.setPaused(false) }
+
+    /// Whether the batch was told to stand still.
+    public var isPaused: Bool { run.ledger.isPaused }
 
     /// Cancels all items on their way and takes no further one. Safe from anywhere, and any number of times.
     public func cancel() { run.cancel() }

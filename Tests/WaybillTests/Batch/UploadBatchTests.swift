@@ -141,6 +141,32 @@ import WaybillTesting
         #expect(await batch.summary.cancelled == 1)
     }
 
+    @Test func `a paused batch takes nothing more, and goes on where it was`() async throws {
+        let gate = ScriptGate()
+        let world = SessionWorld([[.connect, .wait(gate), .takeRest, .answer(.ok)]], slots: 2, slotsPerHost: 2)
+        var options = UploadBatchOptions()
+        options.window = 2
+        let batch = world.session.startBatch(of: 0..<20, options: options) { request($0) }
+        await gate.arrivals(atLeast: 2)
+        batch.pause()
+        gate.open()
+        #expect(batch.isPaused && batch.executing.values.allSatisfy { $0.isPaused && $0.state == .executing })
+        for _ in 0..<200 { await Task.yield() }
+        #expect(world.transport.transfers.count == 2)
+        batch.resume()
+        #expect(await batch.summary.succeeded == 20)
+        #expect(!batch.isPaused)
+    }
+
+    @Test func `a paused batch can be cancelled`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        let batch = world.session.startBatch(of: 0..<20) { request($0) }
+        batch.pause()
+        batch.cancel()
+        let summary = await batch.summary
+        #expect(!summary.isComplete && summary.taken == summary.succeeded + summary.cancelled)
+    }
+
     @Test func `a cancelled batch cancels what runs and takes nothing more`() async throws {
         let world = SessionWorld([[.connect, .take(10), .hang]], slots: 4, slotsPerHost: 4)
         let batch = world.session.startBatch(of: 0..<1_000) { request($0) }
