@@ -31,33 +31,15 @@ package final class HTTP2Front: Sendable {
     private static func settings(
         port: Int, target: Int, _ certificates: Certificates, _ folder: TemporaryDirectory
     ) -> String {
-        let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
-            "\($0)_temp_path \(folder.path($0));"
-        }
-        return """
-            daemon off;
-            master_process off;
-            pid \(folder.path("pid"));
-            error_log \(folder.path("log")) warn;
-            events { worker_connections 256; }
-            http {
-                access_log off;
-                \(places.joined(separator: "\n    "))
-                client_max_body_size 0;
-                proxy_http_version 1.1;
-                proxy_request_buffering off;
-                proxy_buffering off;
-                server {
-                    listen 127.0.0.1:\(port) ssl http2;
-                    ssl_certificate \(certificates.certificate(.valid));
-                    ssl_certificate_key \(certificates.key(.valid));
-                    location / { proxy_pass http://127.0.0.1:\(target); }
-                    location /limited { client_max_body_size 1m; proxy_pass http://127.0.0.1:\(target); }
-                    location /early { return 200 "early"; }
-                    location /once { keepalive_requests 1; proxy_pass http://127.0.0.1:\(target); }
-                }
-            }
-
-            """
+        Nginx.settings(
+            server: """
+                listen 127.0.0.1:\(port) ssl http2;
+                ssl_certificate \(certificates.certificate(.valid));
+                ssl_certificate_key \(certificates.key(.valid));
+                location / { proxy_pass http://127.0.0.1:\(target); }
+                location /limited { client_max_body_size 1m; proxy_pass http://127.0.0.1:\(target); }
+                location /early { return 200 "early"; }
+                location /once { keepalive_requests 1; proxy_pass http://127.0.0.1:\(target); }
+                """, in: folder)
     }
 }

@@ -7,35 +7,17 @@ package final class SocketFront: Sendable {
     package init(to server: LoopbackServer) async throws {
         let target = server.port
         process = try await HelperProcess.start("nginx") { port, folder in
-            let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
-                "\($0)_temp_path \(folder.path($0));"
-            }
-            let settings = """
-                daemon off;
-                master_process off;
-                pid \(folder.path("pid"));
-                error_log \(folder.path("log")) warn;
-                events { worker_connections 256; }
-                http {
-                    access_log off;
-                    \(places.joined(separator: "\n    "))
-                    client_max_body_size 0;
-                    proxy_http_version 1.1;
-                    proxy_request_buffering off;
-                    proxy_buffering off;
-                    server {
-                        listen 127.0.0.1:\(port);
-                        listen [::1]:\(port) ipv6only=on;
-                        listen unix:\(folder.path("socket"));
-                        location / {
-                            proxy_set_header Host $http_host;
-                            proxy_set_header X-Way $server_addr;
-                            proxy_pass http://127.0.0.1:\(target);
-                        }
+            let settings = Nginx.settings(
+                server: """
+                    listen 127.0.0.1:\(port);
+                    listen [::1]:\(port) ipv6only=on;
+                    listen unix:\(folder.path("socket"));
+                    location / {
+                        proxy_set_header Host $http_host;
+                        proxy_set_header X-Way $server_addr;
+                        proxy_pass http://127.0.0.1:\(target);
                     }
-                }
-
-                """
+                    """, in: folder)
             return ["-p", folder.path, "-c", try folder.write("nginx.conf", settings), "-e", folder.path("log")]
         }
     }
