@@ -106,7 +106,8 @@ let package = Package(
         .testTarget(
             name: "CLITests", dependencies: ["WaybillCLI", "TestSupport", argumentParser], swiftSettings: swift),
         .testTarget(
-            name: "DocumentationTests", dependencies: ["Waybill", "WaybillTesting", "WaybillCLI", argumentParser],
+            name: "DocumentationTests",
+            dependencies: ["Waybill", "WaybillFoundation", "WaybillTesting", "WaybillCLI", argumentParser, logging],
             swiftSettings: swift),
         .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: swift),
     ],

@@ -31,16 +31,22 @@ enum Samples {
 
     /// What stands between `// snippet: name` and `// end` in a source file.
     static func regions(in source: String) -> [String: String] {
-        var regions: [String: String] = [:]
+        Dictionary(marked("snippet", in: source).map { ($0.name, $0.text) }) { _, last in last }
+    }
+
+    /// What stands between `// word: name` and `// end` in a source file, in order; names may repeat.
+    static func marked(_ word: String, in source: String) -> [(name: String, text: String)] {
+        let opening = "// \(word): "
+        var regions: [(name: String, text: String)] = []
         var name: String?
         var collected: [Substring] = []
         for line in lines(of: source) {
             let content = line.drop { $0 == " " }
-            if content.hasPrefix("// snippet: ") {
-                name = String(content.dropFirst("// snippet: ".count))
+            if content.hasPrefix(opening) {
+                name = String(content.dropFirst(opening.count))
                 collected = []
             } else if content == "// end", let key = name {
-                regions[key] = collected.joined(separator: "\n")
+                regions.append((key, collected.joined(separator: "\n")))
                 name = nil
             } else {
                 collected.append(line)

@@ -1,0 +1,187 @@
+// The rows of Docs/ComingFromOperations.md, compiled: each region is the right-hand cell of the row that it is named after.
+import Foundation
+import Waybill
+import WaybillFoundation
+
+private struct Bar: Sendable {
+    func show(_ fraction: Double?) {}
+}
+
+private func makeRequest(for photo: Int) -> UploadRequest { UploadRequest(.post, "https://backend.example/\(photo)") }
+private func log(_ text: String) {}
+
+private func kept(
+    _ queue: OperationQueue, _ session: UploadSession, _ request: UploadRequest, _ front: UploadOperation,
+    _ back: UploadOperation
+) {
+    // row: a subclass of Operation around an upload task
+    let operation = UploadOperation(request, in: session)
+    // end
+    // row: addOperation(_:)
+    queue.addOperation(operation)
+    // end
+    // row: addOperations(_:waitUntilFinished:)
+    queue.addOperations([front, back], waitUntilFinished: false)
+    // end
+    // row: addDependency(_:)
+    back.addDependency(front)
+    // end
+    // row: maxConcurrentOperationCount
+    queue.maxConcurrentOperationCount = 2
+    // end
+    // row: isSuspended
+    queue.isSuspended = true
+    // end
+    // row: queuePriority
+    operation.queuePriority = .high
+    // end
+    // row: completionBlock
+    operation.completionBlock = { log("over") }
+    // end
+    // row: the result, in a property of the subclass
+    if case .failure(let error)? = operation.result { log(error.message) }
+    // end
+    // row: cancel()
+    operation.cancel()
+    // end
+    // row: cancelAllOperations()
+    queue.cancelAllOperations()
+    // end
+    // row: waitUntilAllOperationsAreFinished()
+    queue.waitUntilAllOperationsAreFinished()
+    // end
+    // row: addBarrierBlock(_:)
+    queue.addBarrierBlock { log("all before it are over") }
+    // end
+    // row: progress of a task in an operation
+    operation.task?.onProgress(on: .main) { log("\($0.acknowledged)") }
+    // end
+}
+
+private func replaced(
+    _ session: UploadSession, _ configuration: inout UploadSession.Configuration, _ options: inout UploadOptions,
+    _ request: UploadRequest, _ task: UploadTask, _ photos: [Int], _ path: String
+) async throws {
+    // row: OperationQueue()
+    let queue = UploadSession(configuration: configuration)
+    // end
+    _ = queue
+    // row: queue.addOperation(_:)
+    let started = session.start(request)
+    // end
+    _ = started
+    // row: queue.maxConcurrentOperationCount
+    configuration.slots = 4
+    configuration.slotsPerHost = 2
+    // end
+    // row: queue.isSuspended = true
+    session.pauseAll()
+    // end
+    // row: queue.isSuspended = false
+    session.resumeAll()
+    // end
+    // row: queue.cancelAllOperations()
+    session.cancelAll()
+    // end
+    // row: queue.operations, operationCount
+    let count = session.uploads.count
+    // end
+    _ = count
+    // row: operation.queuePriority
+    options.priority = .high
+    // end
+    // row: operation.name
+    options.tags = ["order 7"]
+    session.uploads(taggedWith: "order 7").forEach { $0.cancel() }
+    // end
+    // row: isReady, isExecuting, isFinished, isCancelled
+    let state = task.state
+    // end
+    _ = state
+    // row: KVO of isFinished
+    task.onCompletion { result in log("\(result)") }
+    // end
+    // row: waitUntilFinished()
+    let response = try await task.response
+    // end
+    _ = response
+    // row: queue.waitUntilAllOperationsAreFinished()
+    await session.close()
+    // end
+    // row: OperationQueue.progress
+    let batch = session.startBatch(of: photos) { photo in makeRequest(for: photo) }
+    for await progress in batch.progress { log("\(progress.fraction ?? 0)") }
+    // end
+    // row: a Foundation Progress of one operation
+    let progress = task.foundationProgress(on: .main)
+    // end
+    _ = progress
+    // row: a loop that adds ten thousand operations
+    let results = await session.uploadAll(photos) { photo in makeRequest(for: photo) }
+    // end
+    _ = results
+    // row: addDependency(_:) with a value handed on
+    var chain = UploadChain("front", request)
+    chain.then("submit") { done in UploadRequest(.post, "submit/\(done["front"]?.text ?? "")") }
+    let answers = try await session.run(chain).get()
+    // end
+    _ = answers
+    // row: the same operation added twice
+    options.deduplicationKey = "card 20260117-0042 front"
+    // end
+    // row: a retry in main()
+    options.retry = RetryPolicy(maxRetries: 5, deadline: .seconds(90))
+    // end
+    // row: a time limit in main()
+    options.transfer.limits.total = .seconds(300)
+    // end
+    // none: queue.addBarrierBlock(_:)
+    // none: BlockOperation
+    // none: qualityOfService, threadPriority
+    // none: underlyingQueue
+}
+
+private func besides(
+    _ session: UploadSession, _ configuration: inout UploadSession.Configuration, _ options: inout UploadOptions,
+    _ form: inout MultipartForm, _ url: String, _ path: String, _ bytes: [UInt8], _ chunks: AsyncStream<[UInt8]>,
+    _ task: UploadTask, _ bar: Bar, _ pin: String
+) async throws {
+    // row: URLSession.uploadTask(with:fromFile:)
+    session.start(.file(path: path), to: url)
+    // end
+    // row: URLSession.uploadTask(with:from:)
+    session.start(.data(bytes), to: url)
+    // end
+    // row: URLSession.uploadTask(withStreamedRequest:)
+    session.start(.stream(chunks, length: nil), to: url)
+    // end
+    // row: a form put together by hand
+    form.append(.file("FILE", path: path, fileName: "front.jpg", contentType: "image/jpeg"))
+    session.start(form, to: url)
+    // end
+    // row: urlSession(_:task:didSendBodyData:…)
+    task.onProgress(on: .main) { bar.show($0.fraction) }
+    // end
+    // row: timeoutIntervalForRequest
+    options.transfer.limits.stall = .seconds(30)
+    // end
+    // row: httpAdditionalHeaders
+    configuration.headers[.acceptLanguage] = "zh-CN"
+    // end
+    // row: a code in the body that means failure
+    configuration.interceptors.append(JSONEnvelope())
+    // end
+    // row: urlSession(_:didReceive:completionHandler:)
+    options.transfer.tls.pinnedKeys = [pin]
+    options.transfer.tls.certificateAuthorities = path
+    // end
+    // row: httpCookieStorage
+    configuration.cookies = CookieJar()
+    // end
+    // row: connectionProxyDictionary
+    options.transfer.proxy = "http://proxy.example:3128"
+    // end
+    // none: URLSession.downloadTask(with:)
+    // none: URLCache
+    // none: waitsForConnectivity, NWPathMonitor
+}

@@ -1,0 +1,132 @@
+import Foundation
+import Testing
+
+/// What the guides for those who come from other libraries promise, compiles: the code of each row stands between
+/// `// row: their name` and `// end` in the Swift file of the guide's name, and each such region has its row. What has no
+/// counterpart is named in both by `// none: their name`, so that nothing is left out by mistake.
+struct ComingFromTests {
+    static let guides = [
+        "ComingFromAFNetworking", "ComingFromXMNetworking", "ComingFromHYBNetworking", "ComingFromAlamofire",
+        "ComingFromOperations",
+    ]
+
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    @Test(arguments: guides) func `every row is compiled, and nothing else is`(guide: String) throws {
+        let table = ComingFromTable(try Self.text("Docs/\(guide).md"))
+        let source = try Self.text("Tests/DocumentationTests/ComingFrom/\(guide).swift")
+        #expect(table.complaints.isEmpty)
+        let differences = Self.differences(between: table, and: source)
+        #expect(differences.isEmpty, "Docs/\(guide).md: \(differences.joined(separator: "\n"))")
+        #expect(table.rows.count { $0.code != nil } >= 20)
+        #expect(table.rows.contains { $0.code == nil })
+    }
+
+    @Test(arguments: guides) func `every guide has what upload users use`(guide: String) throws {
+        let rows = ComingFromTable(try Self.text("Docs/\(guide).md")).rows
+        let code = rows.compactMap { $0.code?.joined(separator: "\n") }
+        for topic in Self.topics where !code.contains(where: { $0.contains(topic) }) {
+            Issue.record("Docs/\(guide).md: no row has \(topic)")
+        }
+        // What there is none of is said, with what to do instead.
+        for absence in ["does not download", "no answer is kept", "ask the system"] {
+            #expect(rows.contains { $0.code == nil && $0.note.contains(absence) }, "\(absence)")
+        }
+    }
+
+    private static let topics = [
+        "form.append(.file(", ".data(", ".stream(", "session.start(", "onProgress(on:", "onCompletion",
+        "foundationProgress", "task.response", ".cancelAll()", "taggedWith", "pause", "resume", "options.priority",
+        "configuration.slots", "options.retry", "options.transfer.limits", "configuration.headers", "JSONEnvelope",
+        "session.run(chain)", "uploadAll", "deduplicationKey", "pinnedKeys", "certificateAuthorities",
+        "configuration.cookies", "transfer.proxy",
+    ]
+
+    @Test func `every guide has its file and is named where one looks for it`() throws {
+        let docs = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Docs").path)
+        #expect(Set(docs.filter { $0.hasPrefix("ComingFrom") }) == Set(Self.guides.map { $0 + ".md" }))
+        let folder = Self.root.appending(path: "Tests/DocumentationTests/ComingFrom").path
+        #expect(
+            Set(try FileManager.default.contentsOfDirectory(atPath: folder)) == Set(Self.guides.map { $0 + ".swift" }))
+        let readme = try Self.text("README.md")
+        let missing = Self.guides.filter { !readme.contains("(Docs/\($0).md)") }
+        #expect(missing.isEmpty)
+    }
+
+    @Test func `rows and regions that differ are told apart`() {
+        let markdown = """
+            | Theirs | Waybill | |
+            | --- | --- | --- |
+            | `go:` | `start(a)`<br>`stop()` | both |
+            | `a`, `b` | none | do without |
+            """
+        let source = """
+            // row: go:
+            start(a)
+            stop()
+            // end
+            // none: a, b
+            """
+        let table = ComingFromTable(markdown)
+        #expect(table.complaints.isEmpty)
+        #expect(table.rows.map(\.code) == [["start(a)", "stop()"], nil])
+        #expect(Self.differences(between: table, and: source).isEmpty)
+        let wrong: [(String, String)] = [
+            ("start(a)", "start(b)"), ("row: go:", "row: gone:"), ("none: a, b", "none: a"), ("stop()\n", ""),
+            ("// none: a, b", "// row: a, b\nlet a = 1\n// end"), ("// end", "// end\n// row: go:\nstart(a)\n// end"),
+            ("// none", "// row: more\nmore()\n// end\n// none"), ("// none: a, b", "// none: a, b\n// none: c"),
+        ]
+        for (right, wrong) in wrong {
+            let changed = source.replacingOccurrences(of: right, with: wrong)
+            #expect(!Self.differences(between: table, and: changed).isEmpty, "\(wrong)")
+        }
+    }
+
+    @Test(arguments: [
+        "| A | Ours | |", "| A | Waybill | |\n| --- | --- | --- |\n| a | `b` |",
+        "| A | Waybill | |\n| --- | --- | --- |\n| a | b | c |",
+        "| A | Waybill | |\n| --- | --- | --- |\n| a | none | |",
+        "| A | Waybill | |\n| --- | --- | --- |\n| a | `b` and `c` | |",
+        "| A | Waybill | |\n| --- | --- | --- |\n| | `b` | |",
+    ])
+    func `a table that can't be read is complained about`(markdown: String) {
+        #expect(!ComingFromTable(markdown).complaints.isEmpty)
+    }
+
+    /// What stands in one of them only, or differs.
+    private static func differences(between table: ComingFromTable, and source: String) -> [String] {
+        let regions = Samples.marked("row", in: source)
+        let absent = source.split(separator: "\n").compactMap { line -> String? in
+            let content = line.drop { $0 == " " }
+            return content.hasPrefix("// none: ") ? String(content.dropFirst("// none: ".count)) : nil
+        }
+        var differences: [String] = []
+        let names = table.rows.map(\.theirs)
+        for name in Set(names) where names.count(where: { $0 == name }) > 1 {
+            differences.append("two rows are called \(name)")
+        }
+        for row in table.rows {
+            let found = regions.filter { $0.name == row.theirs }
+            if let code = row.code {
+                let wanted = Samples.normalised(code.joined(separator: "\n"))
+                if found.map({ Samples.normalised($0.text) }) != [wanted] {
+                    differences.append("line \(row.line): no region \"row: \(row.theirs)\", or not with this text")
+                }
+            } else if absent.count(where: { $0 == row.theirs }) != 1 {
+                differences.append("line \(row.line): no line \"none: \(row.theirs)\"")
+            }
+        }
+        for region in regions where !table.rows.contains(where: { $0.theirs == region.name && $0.code != nil }) {
+            differences.append("the region \"row: \(region.name)\" has no row")
+        }
+        for name in absent where !table.rows.contains(where: { $0.theirs == name && $0.code == nil }) {
+            differences.append("\"none: \(name)\" has no row")
+        }
+        return differences
+    }
+}
