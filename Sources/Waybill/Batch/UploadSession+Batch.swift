@@ -19,7 +19,7 @@ extension UploadSession {
         of items: sending Items, options: UploadBatchOptions = UploadBatchOptions(),
         request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
     ) -> UploadBatch<Items.Element> where Items.Element: Sendable, Items.Iterator: SendableMetatype {
-        start(items, options, count: nil, request)
+        start(items, BatchRun(core: core, options: options, count: nil), request)
     }
 
     /// Starts uploads of many items whose number is known, and returns the handle of all at once.
@@ -27,15 +27,15 @@ extension UploadSession {
         of items: sending Items, options: UploadBatchOptions = UploadBatchOptions(),
         request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
     ) -> UploadBatch<Items.Element> where Items.Element: Sendable, Items.Iterator: SendableMetatype {
-        let count = items.count
-        return start(items, options, count: count, request)
+        let run = BatchRun<Items.Element>(core: core, options: options, count: items.count)
+        return start(items, run, request)
     }
 
     /// Starts many requests and returns the handle of all at once.
     public func startBatch<Requests: Sequence & SendableMetatype>(
         of requests: sending Requests, options: UploadBatchOptions = UploadBatchOptions()
     ) -> UploadBatch<UploadRequest> where Requests.Element == UploadRequest, Requests.Iterator: SendableMetatype {
-        start(requests, options, count: nil) { $0 }
+        start(requests, BatchRun(core: core, options: options, count: nil)) { $0 }
     }
 
     /// Starts many requests whose number is known, and returns the handle of all at once.
@@ -43,8 +43,8 @@ extension UploadSession {
         of requests: sending Requests, options: UploadBatchOptions = UploadBatchOptions()
     ) -> UploadBatch<UploadRequest>
     where Requests.Element == UploadRequest, Requests.Iterator: SendableMetatype {
-        let count = requests.count
-        return start(requests, options, count: count) { $0 }
+        let run = BatchRun<UploadRequest>(core: core, options: options, count: requests.count)
+        return start(requests, run) { $0 }
     }
 
     /// Starts uploads of items that come with time, and returns the handle of all at once.
@@ -79,9 +79,10 @@ extension UploadSession {
         onProgress: (@Sendable (UploadBatchProgress) -> Void)? = nil,
         request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
     ) async -> [UploadBatchResult<Items.Element>] where Items.Element: Sendable, Items.Iterator: SendableMetatype {
-        let count = items.count
-        let batch = start(items, options, count: count, request)
-        let reader = BatchReader(run: batch.run)
+        let run = BatchRun<Items.Element>(core: core, options: options, count: items.count)
+        // Before the first item is taken, so that no result is dropped for want of a reader.
+        let reader = BatchReader(run: run)
+        let batch = start(items, run, request)
         return await withTaskCancellationHandler {
             // Not of the task that was cancelled: what ends by that is told too.
             await Task {
@@ -97,10 +98,9 @@ extension UploadSession {
     }
 
     private func start<Items: Sequence & SendableMetatype>(
-        _ items: sending Items, _ options: UploadBatchOptions, count: Int?,
+        _ items: sending Items, _ run: BatchRun<Items.Element>,
         _ request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
     ) -> UploadBatch<Items.Element> where Items.Element: Sendable, Items.Iterator: SendableMetatype {
-        let run = BatchRun<Items.Element>(core: core, options: options, count: count)
         Task {
             var source = Turns(base: items.makeIterator())
             await run.drive(&source, request)

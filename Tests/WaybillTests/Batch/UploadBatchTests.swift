@@ -251,6 +251,15 @@ import WaybillTesting
         #expect(shown.value?.isFinished == true && shown.value?.succeeded == 30 && shown.value?.acknowledged == 3_000)
     }
 
+    @Test func `who waits for all misses nothing, however little is kept for readers`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        var options = UploadBatchOptions()
+        options.unreadResults = 1
+        for _ in 0..<20 {
+            #expect(await world.session.uploadAll(0..<50, options: options) { request($0) }.count == 50)
+        }
+    }
+
     @Test func `cancelling the task that waits for all cancels all, and still tells of each`() async throws {
         let world = SessionWorld([[.connect, .take(10), .hang]], slots: 2, slotsPerHost: 2)
         let task = Task { await world.session.uploadAll(0..<100) { request($0) } }
