@@ -1,0 +1,31 @@
+import Testing
+
+@testable import WaybillCLI
+
+@Suite struct EachPatternTests {
+    @Test(arguments: [
+        ("{}", "photos/a.jpg", "photos/a.jpg"), ("{name}.png", "photos/a.jpg", "a.png"),
+        ("{folder}/small/{name}.jpg", "photos/a.jpg", "photos/small/a.jpg"), ("{}-{}", "a", "a-a"),
+        // What a name holds is no pattern.
+        ("{}", "{name}{}.jpg", "{name}{}.jpg"), ("{name}", "{}{name}.jpg", "{}{name}"), ("plain", "a", "plain"),
+        ("{}", "照片;a,b\".jpg", "照片;a,b\".jpg"),
+    ]) func `a pattern stands for a file`(_ pattern: String, _ file: String, _ text: String) {
+        #expect(EachPattern(pattern).filled(for: file) == text)
+    }
+
+    @Test func `paths and file names are filled, texts are not`() throws {
+        let file = try FormArgument("f=@{},thumbs/{name}.png;filename={name}.bin").filled(for: "a;b/c,d.jpg")
+        #expect(
+            file.source
+                == .files([
+                    FormArgument.File(path: "a;b/c,d.jpg"),
+                    FormArgument.File(path: "thumbs/c,d.png", fileName: "c,d.bin"),
+                ]))
+        #expect(file.sendsEach == false)
+        let text = try FormArgument("{}={\"a\":{}};filename={name}.json")
+        #expect(text.filled(for: "x/y.jpg").source == text.source)
+        #expect(text.filled(for: "x/y.jpg").fileName == "y.json")
+        #expect(try !text.sendsEach && FormArgument("f=@{}").sendsEach)
+        #expect(try FormArgument(literal: "f=@{}").patterns.isEmpty)
+    }
+}
