@@ -34,11 +34,4 @@ struct EachOptions: ParsableArguments {
         }
         guard !files.contains("-") else { throw .usage("--each takes files; standard input is none. Leave out the -.") }
     }
-
-    /// Makes room for as many at once as are wanted.
-    func apply(to configuration: inout UploadSession.Configuration) {
-        guard let parallel else { return }
-        configuration.slots = parallel
-        configuration.slotsPerHost = parallel
-    }
 }

@@ -52,6 +52,18 @@ struct EachPlan: Sendable {
         return request
     }
 
+    /// The session of the command, with room for as many at once as are wanted. What limits the rate of one upload limits
+    /// that of all together.
+    func configuration(output: OutputOptions, console: Console) -> UploadSession.Configuration {
+        var configuration = post.configuration(output: output, console: console)
+        configuration.rateLimit = post.request.options?.transfer.rateLimit
+        if let parallel = options.parallel {
+            configuration.slots = parallel
+            configuration.slotsPerHost = parallel
+        }
+        return configuration
+    }
+
     private static func piece(
         _ argument: FormArgument, _ pictures: PictureSettings, _ shared: inout FormAssembly
     ) throws(CommandFailure) -> Piece {

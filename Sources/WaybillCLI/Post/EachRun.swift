@@ -65,8 +65,7 @@ struct EachRun {
     }
 
     private func startBatch() -> UploadBatch<String> {
-        var configuration = plan.post.configuration(output: output, console: console)
-        plan.options.apply(to: &configuration)
+        let configuration = plan.configuration(output: output, console: console)
         var options = UploadBatchOptions()
         options.onFailure = plan.options.failEarly ? .stop : .goOn
         // However late the reader comes, no result is lost.

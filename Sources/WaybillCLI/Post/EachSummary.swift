@@ -38,9 +38,10 @@ struct EachSummary: Sendable {
         return first?.exit ?? (succeeded == files ? .done : .interrupted)
     }
 
-    /// `12 of 12 files sent, 3.4 MiB in 5.1 s`, or `9 of 12 files sent, 3.4 MiB in 5.1 s: 1 failed, 2 not started`.
+    /// `12 of 12 files accepted, 3.4 MiB in 5.1 s`, or `9 of 12 files accepted, 3.4 MiB in 5.1 s: 1 failed, 2 not started`.
     var line: String {
-        var line = "\(succeeded) of \(files) \(files == 1 ? "file" : "files") sent, \(ByteCount(bytes: acknowledged))"
+        var line =
+            "\(succeeded) of \(files) \(files == 1 ? "file" : "files") accepted, \(ByteCount(bytes: acknowledged))"
         line += " in \(SummaryText.seconds(time))"
         let rest = [(failed, "failed"), (cancelled, "cancelled"), (notStarted, "not started")].filter { $0.0 > 0 }
         return rest.isEmpty ? line : line + ": " + rest.map { "\($0.0) \($0.1)" }.joined(separator: ", ")

@@ -154,7 +154,8 @@ struct RequestOptions: ParsableArguments {
 struct LimitOptions: ParsableArguments {
     @Option(
         name: .customLong("limit-rate"),
-        help: ArgumentHelp("The most bytes of the body a second, as in 200K.", valueName: "size"))
+        help: ArgumentHelp(
+            "The most bytes of the body a second, as in 200K; with --each, of all bodies together.", valueName: "size"))
     var rate: String?
 
     @Option(

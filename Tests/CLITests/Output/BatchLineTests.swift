@@ -60,7 +60,7 @@ import WaybillCore
         summary.add(0, cancelled, exit: cancelled.exit)
         summary.acknowledged = 2_048
         summary.time = .milliseconds(1_500)
-        #expect(summary.line == "0 of 5 files sent, 2.0 KiB in 1.5 s: 2 failed, 1 cancelled, 2 not started")
+        #expect(summary.line == "0 of 5 files accepted, 2.0 KiB in 1.5 s: 2 failed, 1 cancelled, 2 not started")
         #expect(summary.exit == .source)
         summary.signal = 15
         #expect(summary.exit == .terminated)

@@ -33,7 +33,7 @@ import WaybillCore
         }
         let lines = run.errorText.split(separator: "\n")
         #expect(lines.first == "sending 3 files to http://127.0.0.1:\(server.port)/")
-        #expect(lines.last?.hasPrefix("done: 3 of 3 files sent, ") == true)
+        #expect(lines.last?.hasPrefix("done: 3 of 3 files accepted, ") == true)
         for file in files {
             let line = try #require(lines.first { $0.hasPrefix("\(file): ") })
             #expect(line.contains(": 200 OK, ") && line.contains(" B in "), "\(line)")
@@ -50,7 +50,7 @@ import WaybillCore
         let first = try await Tool.run(["post", server.url("/ok"), "-F", "f=@{}", "--each"] + some)
         #expect(first.exit == .status(3), "\(first.errorText)")
         #expect(first.errorText.contains("waybill: \(missing): fileNotFound"))
-        #expect(first.errorText.contains("waybill: 2 of 3 files sent, "))
+        #expect(first.errorText.contains("waybill: 2 of 3 files accepted, "))
         #expect(server.requests.count == 2)
         let second = try await Tool.run(["post", server.url(), "-F", "f=@{}", "-q", "--each", files[0], missing])
         #expect(second.exit == .status(1), "\(second.errorText)")
@@ -142,7 +142,7 @@ import WaybillCore
         #expect(summary["signal"] as? Int == Int(signal) && summary["succeeded"] as? Int == 1)
         let unknown = lines.filter { $0["event"] as? String == "file" && $0["outcome"] as? String == "unknown" }
         #expect(unknown.count == 2, "\(run.text)")
-        #expect(run.errorText.contains("waybill: 1 of 30 files sent, "))
+        #expect(run.errorText.contains("waybill: 1 of 30 files accepted, "))
     }
 
     @Test(arguments: [
@@ -180,15 +180,15 @@ import WaybillCore
         let files = try files(folder, ["a", "b", "c"])
         let gate = Gate()
         let server = try LoopbackServer(.respond(200), otherwise: .respond(200).held(at: gate))
-        let terminal = try PseudoTerminal(columns: 60)
+        let terminal = try PseudoTerminal(columns: 100)
         let child = try terminal.run(["post", server.url(), "-F", "f=@{}", "--parallel", "1", "--each"] + files)
         try await terminal.waitUntil { $0.contains("\r\u{1B}[K1 of 3 files") }
         gate.open()
         #expect(try await child.finish().exit == .status(0))
-        let text = try await terminal.waitUntil { $0.contains("done: 3 of 3 files sent") && $0.hasSuffix("\r\n") }
+        let text = try await terminal.waitUntil { $0.contains("done: 3 of 3 files accepted") && $0.hasSuffix("\r\n") }
         let bars = PseudoTerminal.bars(in: text).filter { $0.contains(" of 3 files  ") }
-        #expect(bars.contains { $0.hasPrefix("1 of 3 files  33 %") || $0.hasPrefix("1 of 3 files  66 %") }, "\(bars)")
-        #expect(bars.allSatisfy { TerminalText.columns(of: $0) < 60 })
+        #expect(bars.contains { $0.hasPrefix("1 of 3 files  ") && $0.contains(" % [") }, "\(bars)")
+        #expect(bars.allSatisfy { TerminalText.columns(of: $0) < 100 })
         let screen = PseudoTerminal.screen(after: text).filter { !$0.isEmpty }
         #expect(screen.count == 4, "\(screen)")
         #expect(screen.dropLast().allSatisfy { $0.contains(": 200 OK, ") })
