@@ -10,24 +10,29 @@ import Waybill
 /// no terminal wraps it.
 enum ProgressLine {
     static func text(_ progress: UploadProgress, columns: Int) -> String {
-        let room = max(columns - 1, 1)
         let lead = lead(progress)
         guard progress.phase == .sending || progress.phase == .awaitingResponse || progress.phase == .retrying else {
-            return TerminalText.fitted(lead, to: room)
+            return TerminalText.fitted(lead, to: max(columns - 1, 1))
         }
-        let percent = progress.fraction.map { "  \(percentage($0)) %" } ?? ""
+        let pieces = [(3, attempt(progress)), (0, bytes(progress)), (2, eta(progress)), (1, rate(progress))]
+        return text(lead: lead, fraction: progress.fraction, pieces: pieces, columns: columns)
+    }
+
+    /// Lays a bar out. The pieces come with their places, the most useful first.
+    static func text(lead: String, fraction: Double?, pieces candidates: [(Int, String)], columns: Int) -> String {
+        let room = max(columns - 1, 1)
+        let percent = fraction.map { "  \(percentage($0)) %" } ?? ""
         // The name gives way to the figures, but not to nothing.
         let fittedLead = TerminalText.fitted(lead, to: max(16, min(36, room - 40)))
         var used = TerminalText.columns(of: fittedLead) + percent.utf8.count
         guard used <= room else { return TerminalText.fitted(lead + percent, to: room) }
 
         var pieces = ["", "", "", ""]
-        let candidates = [(3, attempt(progress)), (0, bytes(progress)), (2, eta(progress)), (1, rate(progress))]
         for (place, text) in candidates where !text.isEmpty && used + text.utf8.count + 2 <= room {
             pieces[place] = "  " + text
             used += text.utf8.count + 2
         }
-        let bar = progress.fraction.map { Self.bar($0, columns: min(30, room - used - 1)) } ?? ""
+        let bar = fraction.map { Self.bar($0, columns: min(30, room - used - 1)) } ?? ""
         return fittedLead + percent + bar + pieces.joined()
     }
 
@@ -52,8 +57,12 @@ enum ProgressLine {
 
     /// `1.2 of 2.0 MiB`, or `900 B of 2.0 MiB`.
     static func bytes(_ progress: UploadProgress) -> String {
-        let done = ByteCount(bytes: progress.acknowledged).description
-        guard let total = progress.total.map({ ByteCount(bytes: $0).description }) else { return done }
+        bytes(progress.acknowledged, of: progress.total)
+    }
+
+    static func bytes(_ done: Int64, of total: Int64?) -> String {
+        let done = ByteCount(bytes: done).description
+        guard let total = total.map({ ByteCount(bytes: $0).description }) else { return done }
         let unit = total.drop { $0 != " " }
         return done.hasSuffix(unit) ? "\(done.dropLast(unit.count)) of \(total)" : "\(done) of \(total)"
     }

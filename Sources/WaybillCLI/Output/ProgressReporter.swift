@@ -34,6 +34,11 @@ struct Pace: Sendable {
         let now = Kind(phase: progress.phase, attempt: progress.attempt)
         let isNew = showsChanges && now != kind
         kind = now
+        return isDue(at: time, isNew: isNew)
+    }
+
+    /// Whether something is to be shown now; it is taken to be, if so.
+    mutating func isDue(at time: Duration, isNew: Bool = false) -> Bool {
         let isTime = last.map { time - $0 >= interval } ?? true
         guard isNew || isTime else { return false }
         last = time

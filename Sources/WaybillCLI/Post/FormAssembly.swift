@@ -8,17 +8,15 @@ struct FormAssembly {
     private(set) var parts: [MultipartPart] = []
     /// Texts that must not appear in anything the command prints.
     private(set) var secrets: [String] = []
-    private var files: [(name: String, isJPEG: Bool)] = []
+    private(set) var files: [(name: String, isJPEG: Bool)] = []
+
+    /// Nothing yet.
+    init() {}
 
     /// Understands the options of a form and reads what has to be read. `words` are those of the command line, for the
     /// order of `-F` and `--form-string`.
     init(_ options: FormOptions, arguments words: [String]) throws(CommandFailure) {
-        var forms: [FormArgument] = []
-        for text in options.form { forms.append(try FormArgument(text)) }
-        var literals: [FormArgument] = []
-        for text in options.formString { literals.append(try FormArgument(literal: text)) }
-        let all = FormOrder.merge(forms, literals, order: FormOrder.isLiteral(words))
-        guard !all.isEmpty else { throw .usage("There is nothing to send. Add at least one -F name=value.") }
+        let all = try Self.arguments(options, inOrderOf: words)
         let pictures = try PictureSettings(maxBytes: options.maxBytes, quality: options.quality)
         try self.init(all, pictures: pictures, environment: Environment.value)
     }
@@ -27,26 +25,49 @@ struct FormAssembly {
     init(
         _ arguments: [FormArgument], pictures: PictureSettings, environment: (String) -> String?
     ) throws(CommandFailure) {
-        for argument in arguments {
-            switch argument.source {
-            case .literal(let text):
-                add(argument, Array(text.utf8), isSecret: false)
-            case .environment(let variable):
-                guard let value = environment(variable) else {
-                    throw .usage(
-                        "-F: the environment has no \(variable), which \"\(Redaction.escaped(argument.name))\" asks for."
-                    )
-                }
-                add(argument, Array(value.utf8), isSecret: true)
-            case .textFile(let path):
-                let purpose = "-F \"\(Redaction.escaped(argument.name))\""
-                add(argument, try InputFile.read(path, for: purpose), isSecret: true)
-            case .files(let files):
-                for file in files { try add(file, named: argument.name, pictures) }
-            }
-        }
+        for argument in arguments { try add(argument, pictures: pictures, environment: environment) }
         try pictures.checkUse(by: files)
     }
+
+    /// The arguments of `-F` and `--form-string`, understood, in the order in which they stood.
+    static func arguments(
+        _ options: FormOptions, inOrderOf words: [String]
+    ) throws(CommandFailure) -> [FormArgument] {
+        var forms: [FormArgument] = []
+        for text in options.form { forms.append(try FormArgument(text)) }
+        var literals: [FormArgument] = []
+        for text in options.formString { literals.append(try FormArgument(literal: text)) }
+        let all = FormOrder.merge(forms, literals, order: FormOrder.isLiteral(words))
+        guard !all.isEmpty else { throw .usage("There is nothing to send. Add at least one -F name=value.") }
+        return all
+    }
+
+    /// Adds the parts of an argument, and reads what has to be read.
+    mutating func add(
+        _ argument: FormArgument, pictures: PictureSettings, environment: (String) -> String?
+    ) throws(CommandFailure) {
+        switch argument.source {
+        case .literal(let text):
+            add(argument, Array(text.utf8), isSecret: false)
+        case .environment(let variable):
+            guard let value = environment(variable) else {
+                throw .usage(
+                    "-F: the environment has no \(variable), which \"\(Redaction.escaped(argument.name))\" asks for.")
+            }
+            add(argument, Array(value.utf8), isSecret: true)
+        case .textFile(let path):
+            let purpose = "-F \"\(Redaction.escaped(argument.name))\""
+            add(argument, try InputFile.read(path, for: purpose), isSecret: true)
+        case .files(let files):
+            for file in files { try add(file, named: argument.name, pictures) }
+        }
+    }
+
+    /// Adds parts that were made before.
+    mutating func append(_ more: [MultipartPart]) { parts += more }
+
+    /// Keeps the secrets of another form out of sight, too.
+    mutating func join(secretsOf other: FormAssembly) { secrets += other.secrets }
 
     private mutating func add(_ argument: FormArgument, _ bytes: [UInt8], isSecret: Bool) {
         var part = MultipartPart.rawText(argument.name, bytes, isSecret: isSecret)

@@ -48,6 +48,6 @@ enum FormOrder {
     private static let longWithValue: Set<String> = [
         "--form", "--form-string", "--max-bytes", "--quality", "--header", "--request", "--user", "--cacert", "--proxy",
         "--resolve", "--limit-rate", "--retry", "--connect-timeout", "--max-time", "--response-timeout",
-        "--stall-timeout", "--output", "--boundary",
+        "--stall-timeout", "--output", "--boundary", "--parallel",
     ]
 }

@@ -24,12 +24,22 @@ struct PostCommand: AsyncParsableCommand {
             Values on the command line can be read by every user of the machine with ps. For secrets use < or env:, \
             and -H @file.
 
+            MANY FILES:
+            With --each the form is sent once for every file. In the path of a -F and in its filename=, {} stands for the \
+            path of the file, {name} for its name without folder and ending, {folder} for its folder. A file that fails \
+            leaves the others alone unless --fail-early is given; the exit status is that of the first one, in their \
+            order, that failed. Answers are not printed: -o 'PATTERN' with {name} in it writes each to a file of its \
+            own, and with --json they are in the object of each file. The summary comes last, also after a signal, and \
+            counts the files that were never started.
+
             EXAMPLES:
               waybill post https://backend.example/upload -F 'BUSINESSNO=20240001' \\
                 -F 'TOKEN=env:TOKEN' -F 'front=@card.jpg;filename=IDFrontImage.jpg' \\
                 --max-bytes front=100KiB
               waybill post https://backend.example/upload -F 'file=@report.pdf' \\
                 -H @headers.txt --retry 3 --json
+              waybill post https://backend.example/upload -F 'TOKEN=env:TOKEN' \\
+                -F 'FILE=@{};filename={name}.jpg' --max-bytes 100KiB --each photos/*.jpg
 
             EXIT STATUS:
             \(Exit.table)
@@ -39,6 +49,7 @@ struct PostCommand: AsyncParsableCommand {
     var url: String
 
     @OptionGroup(title: "Form") var form: FormOptions
+    @OptionGroup(title: "Many files") var each: EachOptions
     @OptionGroup(title: "Request") var request: RequestOptions
     @OptionGroup(title: "Way") var way: WayOptions
     @OptionGroup(title: "Time and rate") var limits: LimitOptions
@@ -49,10 +60,7 @@ struct PostCommand: AsyncParsableCommand {
         let json = output.json ? JSONOutput(console) : nil
         let exit: Exit
         do throws(CommandFailure) {
-            let target = try AnswerTarget(path: output.output, isJSON: output.json)
-            let plan = try PostPlan(self, arguments: Array(CommandLine.arguments.dropFirst()))
-            console.hide(plan.secrets)
-            exit = try await PostRun(plan: plan, target: target, output: output, console: console, json: json).run()
+            exit = try await post(console, json)
         } catch {
             // Nothing was sent, or its summary is out already.
             if error.exit == .usage || error.exit == .source {
@@ -61,6 +69,20 @@ struct PostCommand: AsyncParsableCommand {
             throw error
         }
         if exit != .done { throw ExitCode(exit.rawValue) }
+    }
+
+    private func post(_ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit {
+        let words = Array(CommandLine.arguments.dropFirst())
+        if each.isWanted {
+            let plan = try EachPlan(self, arguments: words)
+            console.hide(plan.post.secrets)
+            return try await EachRun(plan: plan, output: output, console: console, json: json).run()
+        }
+        try each.checkUnused()
+        let target = try AnswerTarget(path: output.output, isJSON: output.json)
+        let plan = try PostPlan(self, arguments: words)
+        console.hide(plan.secrets)
+        return try await PostRun(plan: plan, target: target, output: output, console: console, json: json).run()
     }
 }
 
@@ -132,7 +154,8 @@ struct RequestOptions: ParsableArguments {
 struct LimitOptions: ParsableArguments {
     @Option(
         name: .customLong("limit-rate"),
-        help: ArgumentHelp("The most bytes of the body a second, as in 200K.", valueName: "size"))
+        help: ArgumentHelp(
+            "The most bytes of the body a second, as in 200K; with --each, of all bodies together.", valueName: "size"))
     var rate: String?
 
     @Option(
@@ -168,7 +191,7 @@ struct LimitOptions: ParsableArguments {
 struct OutputOptions: ParsableArguments {
     @Option(
         name: [.customShort("o", allowingJoined: true), .customLong("output")],
-        help: ArgumentHelp("Write the answer to this file.", valueName: "file"))
+        help: ArgumentHelp("Write the answer to this file; with --each a pattern with {name}.", valueName: "file"))
     var output: String?
 
     @Flag(

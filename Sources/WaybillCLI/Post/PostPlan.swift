@@ -13,7 +13,13 @@ struct PostPlan {
 
     /// Checks and reads. `arguments` are the words of the command line, for the order of `-F` and `--form-string`.
     init(_ command: PostCommand, arguments: [String]) throws(CommandFailure) {
-        let form = try FormAssembly(command.form, arguments: arguments)
+        let texts = try FormAssembly.arguments(command.form, inOrderOf: arguments)
+        try EachPattern.refuse(in: texts)
+        try self.init(command, form: try FormAssembly(command.form, arguments: arguments))
+    }
+
+    /// Checks and reads all but the form, which was read before.
+    init(_ command: PostCommand, form: FormAssembly) throws(CommandFailure) {
         var fields = PostFields()
         for text in command.request.header { try fields.add(text) }
         var options = try Self.options(command)

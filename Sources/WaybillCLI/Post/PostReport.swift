@@ -28,11 +28,20 @@ struct PostReport: Sendable {
         }
     }
 
-    private var attempts: [UploadAttempt] {
+    /// What went out: nothing of it for an upload that had no turn.
+    var attempts: [UploadAttempt] {
         switch result {
         case .success(let response): response.attempts
         case .failure(let error): error.attempts
         }
+    }
+
+    /// Bytes of the body: of the last snapshot, or of the best attempt where nobody took snapshots.
+    private var figures: (sent: Int64, acknowledged: Int64, total: Int64?) {
+        if let progress { return (progress.sent, progress.acknowledged, progress.total) }
+        let sent = attempts.map(\.sent).max() ?? 0
+        if case .success = result { return (sent, sent, sent) }
+        return (sent, attempts.map(\.acknowledged).max() ?? 0, nil)
     }
 }
 
@@ -42,9 +51,22 @@ extension PostReport {
     /// `done: 200 OK, 312.4 KiB in 1.2 s (260.3 KiB/s)`.
     var successLine: String {
         guard case .success(let response) = result else { return "" }
-        let status = "\(response.status.code) \(response.status.reasonPhrase)".trimmingBlanks
-        var line = "done: \(status)"
-        if let total = progress?.total {
+        return "done: \(facts(of: response, bytes: progress?.total))"
+    }
+
+    /// How one of several ended: `photos/a.jpg: 200 OK, 312.4 KiB in 1.2 s (260.3 KiB/s)`, or what went wrong.
+    func line(of file: String) -> String {
+        switch result {
+        case .success(let response): return "\(file): \(facts(of: response, bytes: figures.sent))"
+        case .failure:
+            let sentences = failureLines.map { $0.hasSuffix(".") ? String($0.dropLast()) : $0 }
+            return "\(file): \(sentences.joined(separator: "; "))"
+        }
+    }
+
+    private func facts(of response: UploadResponse, bytes: Int64?) -> String {
+        var line = String("\(response.status.code) \(response.status.reasonPhrase)".trimmingBlanks)
+        if let total = bytes {
             line += ", \(ByteCount(bytes: total)) in \(SummaryText.seconds(time))"
             let seconds = SummaryText.value(time)
             if seconds > 0 { line += " (\(ByteCount(bytes: Int64(Double(total) / seconds)))/s)" }
@@ -106,15 +128,18 @@ extension PostReport {
 
 extension PostReport {
     /// The members of the summary, apart from the answer.
-    func members(exit: Exit) -> [JSONMember] {
+    ///
+    /// With no number for `exit`, the upload was given up for another's sake.
+    func members(exit: Exit?) -> [JSONMember] {
+        let figures = figures
         var members = [
             JSONMember("result", .string(resultName)),
-            JSONMember("exit", .int(Int64(exit.rawValue))),
+            JSONMember("exit", .int(orNull: exit.map { Int64($0.rawValue) })),
             JSONMember("outcome", .string(outcomeName)),
             JSONMember("status", .int(orNull: response.map { Int64($0.status.code) })),
-            JSONMember("sent", .int(progress?.sent ?? 0)),
-            JSONMember("acknowledged", .int(progress?.acknowledged ?? 0)),
-            JSONMember("total", .int(orNull: progress?.total)),
+            JSONMember("sent", .int(figures.sent)),
+            JSONMember("acknowledged", .int(figures.acknowledged)),
+            JSONMember("total", .int(orNull: figures.total)),
             JSONMember("seconds", .double(SummaryText.value(time))),
             JSONMember("signal", .int(orNull: signal.map(Int64.init))),
             JSONMember("attempts", .array(attempts.map(Self.value))),

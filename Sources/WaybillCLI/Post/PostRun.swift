@@ -27,6 +27,7 @@ struct PostRun {
             if !console.canRedraw { console.line("sending \(parts) to \(place)") }
         }
         Interrupt.arm()
+        let configuration = plan.configuration(output: output, console: console)
         let task = UploadSession(configuration: configuration).start(plan.request)
         Interrupt.onFirst { _ in task.cancel() }
         let last = await follow(task, since: start)
@@ -34,20 +35,6 @@ struct PostRun {
             result: await Self.result(of: task), progress: last, time: ContinuousClock.now - start,
             signal: Interrupt.signal)
         return finish(report)
-    }
-
-    private var configuration: UploadSession.Configuration {
-        var configuration = UploadSession.Configuration()
-        configuration.userAgent = plan.userAgent
-        // --retry is the person's own budget.
-        configuration.retryBudget = nil
-        if output.verbose {
-            let console = console
-            var logger = Logger(label: "waybill") { _ in EventLog(console) }
-            logger.logLevel = .trace
-            configuration.logger = logger
-        }
-        return configuration
     }
 
     /// Shows progress until the end; the last snapshot.
@@ -87,10 +74,10 @@ struct PostRun {
         }
         var exit = report.exit
         if let answer = report.answer {
-            exit = deliver(exit) { () throws(CommandFailure) in try target.write(answer) }
+            exit = console.deliver(exit) { () throws(CommandFailure) in try target.write(answer) }
         }
         if let json {
-            exit = deliver(exit) { () throws(CommandFailure) in
+            exit = console.deliver(exit) { () throws(CommandFailure) in
                 try json.write("summary", report.members(exit: exit), answer: report.answerMembers)
             }
         }
@@ -102,14 +89,32 @@ struct PostRun {
         }
         return exit
     }
+}
 
+extension PostPlan {
+    /// The session of the command.
+    func configuration(output: OutputOptions, console: Console) -> UploadSession.Configuration {
+        var configuration = UploadSession.Configuration()
+        configuration.userAgent = userAgent
+        // --retry is the person's own budget.
+        configuration.retryBudget = nil
+        if output.verbose {
+            var logger = Logger(label: "waybill") { _ in EventLog(console) }
+            logger.logLevel = .trace
+            configuration.logger = logger
+        }
+        return configuration
+    }
+}
+
+extension Console {
     /// Hands something over, and says so when nobody takes it. What the server did goes before what became of its answer.
-    private func deliver(_ exit: Exit, _ body: () throws(CommandFailure) -> Void) -> Exit {
+    func deliver(_ exit: Exit, _ body: () throws(CommandFailure) -> Void) -> Exit {
         do throws(CommandFailure) {
             try body()
             return exit
         } catch {
-            console.failure(error.message)
+            failure(error.message)
             return exit == .done ? error.exit : exit
         }
     }

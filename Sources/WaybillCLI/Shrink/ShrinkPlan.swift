@@ -42,7 +42,8 @@ enum ShrinkPlan {
         return jobs
     }
 
-    private static func check(_ jobs: [ShrinkJob], _ page: String?) throws(CommandFailure) {
+    /// Whether two results would have one place, or one would take that of another one's input.
+    static func check(_ jobs: [ShrinkJob], _ page: String?) throws(CommandFailure) {
         var makers: [String: String] = [:]
         for job in jobs where job.output != "-" {
             if let other = makers.updateValue(job.input, forKey: place(of: job.output)) {
@@ -66,14 +67,14 @@ enum ShrinkPlan {
     private static func quoted(_ path: String) -> String { "\"\(Redaction.escaped(path))\"" }
 
     /// One name for a place, however it is written: its folder without links or dots, then its own name.
-    private static func place(of path: String) -> String {
+    static func place(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "\(target(of: "."))/\(path)" }
         let folder = slash == path.startIndex ? "/" : String(path[..<slash])
         return "\(target(of: folder))/\(path[path.utf8.index(after: slash)...])"
     }
 
     /// Where a path leads in the end, if there is something.
-    private static func target(of path: String) -> String {
+    static func target(of path: String) -> String {
         guard let found = unsafe realpath(path, nil) else { return path }
         defer { unsafe free(found) }
         return unsafe String(cString: found)

@@ -1,0 +1,127 @@
+import Waybill
+
+/// Everything that `waybill post --each` is going to do, checked and read, before the first connection.
+///
+/// Texts are read once and shared by all forms. The files of `--each` are not touched: one that is missing is the failure of
+/// its own upload.
+struct EachPlan: Sendable {
+    private enum Piece: Sendable {
+        /// The same for all files.
+        case parts([MultipartPart])
+        /// A text whose file name differs.
+        case named([MultipartPart], EachPattern)
+        case files(FormArgument)
+    }
+
+    /// The upload of the first file, whose options are those of all.
+    let post: PostPlan
+    let files: [String]
+    let options: EachOptions
+    /// Where answers go, if they are wanted.
+    let answers: OutputPattern?
+    private let pieces: [Piece]
+    private let pictures: PictureSettings
+
+    /// Checks and reads. `words` are those of the command line, for the order of `-F` and `--form-string`.
+    init(_ command: PostCommand, arguments words: [String]) throws(CommandFailure) {
+        try command.each.check()
+        (options, files) = (command.each, command.each.files)
+        let arguments = try FormAssembly.arguments(command.form, inOrderOf: words)
+        guard arguments.contains(where: \.sendsEach) else {
+            throw .usage("--each: no -F sends the files. Write {} where their paths belong, as in -F 'FILE=@{}'.")
+        }
+        let pictures = try PictureSettings(maxBytes: command.form.maxBytes, quality: command.form.quality)
+        var shared = FormAssembly()
+        var pieces: [Piece] = []
+        for argument in arguments { pieces.append(try Self.piece(argument, pictures, &shared)) }
+        (self.pieces, self.pictures) = (pieces, pictures)
+        var sent = shared.files
+        for file in files { sent += try Self.form(of: pieces, file, pictures).files }
+        try pictures.checkUse(by: sent)
+        // Its secrets are those of the shared texts: the pieces that differ are files.
+        var first = try Self.form(of: pieces, files.first ?? "", pictures)
+        first.join(secretsOf: shared)
+        post = try PostPlan(command, form: first)
+        answers = try Self.answers(command.output.output, files)
+    }
+
+    /// The upload of a file.
+    func request(for file: String) throws(CommandFailure) -> UploadRequest {
+        var request = post.request
+        request.content = .form(MultipartForm(try Self.form(of: pieces, file, pictures).parts))
+        return request
+    }
+
+    /// The session of the command, with room for as many at once as are wanted. What limits the rate of one upload limits
+    /// that of all together.
+    func configuration(output: OutputOptions, console: Console) -> UploadSession.Configuration {
+        var configuration = post.configuration(output: output, console: console)
+        configuration.rateLimit = post.request.options?.transfer.rateLimit
+        if let parallel = options.parallel {
+            configuration.slots = parallel
+            configuration.slotsPerHost = parallel
+        }
+        return configuration
+    }
+
+    private static func piece(
+        _ argument: FormArgument, _ pictures: PictureSettings, _ shared: inout FormAssembly
+    ) throws(CommandFailure) -> Piece {
+        if case .textFile(let path) = argument.source, EachPattern(path).isOpen {
+            throw .usage(
+                "-F \"\(Redaction.escaped(argument.name))\": a text is read once and sent with every file, so no {} can "
+                    + "stand behind \"<\". Send the file itself with @.")
+        }
+        if case .files = argument.source, argument.patterns.contains(where: \.isOpen) { return .files(argument) }
+        let count = shared.parts.count
+        try shared.add(argument, pictures: pictures, environment: Environment.value)
+        let parts = Array(shared.parts[count...])
+        if let name = argument.fileName.map(EachPattern.init), name.isOpen { return .named(parts, name) }
+        return .parts(parts)
+    }
+
+    private static func form(
+        of pieces: [Piece], _ file: String, _ pictures: PictureSettings
+    ) throws(CommandFailure) -> FormAssembly {
+        var form = FormAssembly()
+        for piece in pieces {
+            switch piece {
+            case .parts(let parts): form.append(parts)
+            case .named(let parts, let name):
+                form.append(
+                    parts.map { part in
+                        var part = part
+                        part.fileName = name.filled(for: file)
+                        return part
+                    })
+            case .files(let argument):
+                try form.add(argument.filled(for: file), pictures: pictures, environment: Environment.value)
+            }
+        }
+        return form
+    }
+
+    /// Where answers go: to places that differ, where no file that is sent lies and where files can be made.
+    private static func answers(_ text: String?, _ files: [String]) throws(CommandFailure) -> OutputPattern? {
+        guard let text else { return nil }
+        let pattern = OutputPattern(text: text)
+        guard pattern.isOpen else {
+            throw .usage(
+                "-o: the answers of all files would go to \"\(Redaction.escaped(text))\". Write {name} where their names "
+                    + "belong, as in -o 'answers/{name}.json'.")
+        }
+        let jobs = files.map { ShrinkJob(input: $0, output: pattern.path(for: $0)) }
+        try ShrinkPlan.check(jobs, nil)
+        var folders: Set<String> = []
+        for job in jobs {
+            let place = ShrinkPlan.place(of: job.output)
+            guard place != ShrinkPlan.place(of: job.input), place != ShrinkPlan.target(of: job.input) else {
+                throw .usage("-o: the answer for \"\(Redaction.escaped(job.input))\" would take its place.")
+            }
+            let folder = place.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(place[..<$0]) } ?? place
+            // Opened and let go: that no answer can be kept is known before anything is sent.
+            if folders.insert(folder).inserted { _ = try NewFile(job.output, replaces: true) }
+        }
+        return pattern
+    }
+}

@@ -1,0 +1,68 @@
+import Testing
+import WaybillCore
+
+@testable import Waybill
+@testable import WaybillCLI
+
+@Suite struct BatchLineTests {
+    static func progress(
+        count: Int? = 12, ended: Int = 3, failed: Int = 1, acknowledged: Int64 = 1_300_000, total: Int64? = 5_242_880,
+        rate: Double = 1_153_434, timeLeft: Duration? = .seconds(4)
+    ) -> UploadBatchProgress {
+        var ledger = BatchLedger(window: 5, buffer: 5, count: count)
+        for index in 0..<ended {
+            _ = ledger.take()
+            _ = ledger.end(index, index < failed ? .failed : .succeeded, acknowledged: 0, total: 0, isRead: true)
+        }
+        var progress = UploadBatchProgress(
+            ledger, options: UploadBatchOptions(), bytesPerSecond: rate, elapsed: .seconds(1))
+        (progress.acknowledged, progress.total, progress.timeLeft) = (acknowledged, total, timeLeft)
+        return progress
+    }
+
+    @Test(arguments: [
+        (120, "3 of 12 files  25 % [=======>                    ]  1.2 of 5.0 MiB  1.1 MiB/s  ETA 0:04  1 failed"),
+        (80, "3 of 12 files  25 % [==>       ]  1.2 of 5.0 MiB  1.1 MiB/s  ETA 0:04  1 failed"),
+        (60, "3 of 12 files  25 %  1.2 of 5.0 MiB  ETA 0:04  1 failed"),
+        (40, "3 of 12 files  25 %  ETA 0:04  1 failed"), (20, "3 of 12 files  25 %"), (10, "3 of 12 …"),
+    ]) func `a bar of many files leaves out what the width has no room for`(_ columns: Int, _ line: String) {
+        #expect(BatchLine.text(Self.progress(), columns: columns) == line)
+    }
+
+    @Test func `no bar of many files is as wide as the terminal`() {
+        for columns in 1...150 {
+            for count in [nil, 1, 100_000] {
+                let line = BatchLine.text(Self.progress(count: count, ended: 1), columns: columns)
+                #expect(TerminalText.columns(of: line) <= max(columns - 1, 1), "\(columns): \(line)")
+            }
+        }
+    }
+
+    @Test func `a plain line has the same figures, and none that are not known`() {
+        #expect(
+            BatchLine.plain(Self.progress())
+                == "3 of 12 files: 25 %, 1.2 of 5.0 MiB, 1.1 MiB/s, ETA 0:04, 1 failed")
+        #expect(
+            BatchLine.plain(Self.progress(count: nil, failed: 0, total: nil, rate: 0, timeLeft: nil))
+                == "3 files: 1.2 MiB")
+    }
+
+    @Test func `a summary counts what was never started, and ends as the first file that failed`() throws {
+        var summary = EachSummary(files: 5)
+        let failed = { (code: UploadError.Code) in
+            PostReport(
+                result: .failure(UploadError(code, "why", phase: .failed)), progress: nil, time: .zero, signal: nil)
+        }
+        let missing = failed(.fileNotFound)
+        summary.add(3, failed(.cannotConnect), exit: .transient)
+        summary.add(1, missing, exit: missing.exit)
+        let cancelled = failed(.cancelled)
+        summary.add(0, cancelled, exit: cancelled.exit)
+        summary.acknowledged = 2_048
+        summary.time = .milliseconds(1_500)
+        #expect(summary.line == "0 of 5 files accepted, 2.0 KiB in 1.5 s: 2 failed, 1 cancelled, 2 not started")
+        #expect(summary.exit == .source)
+        summary.signal = 15
+        #expect(summary.exit == .terminated)
+    }
+}

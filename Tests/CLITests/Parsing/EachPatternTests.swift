@@ -1,0 +1,54 @@
+import ArgumentParser
+import Testing
+import Waybill
+
+@testable import WaybillCLI
+
+@Suite struct EachPatternTests {
+    @Test(arguments: [
+        ("{}", "photos/a.jpg", "photos/a.jpg"), ("{name}.png", "photos/a.jpg", "a.png"),
+        ("{folder}/small/{name}.jpg", "photos/a.jpg", "photos/small/a.jpg"), ("{}-{}", "a", "a-a"),
+        // What a name holds is no pattern.
+        ("{}", "{name}{}.jpg", "{name}{}.jpg"), ("{name}", "{}{name}.jpg", "{}{name}"), ("plain", "a", "plain"),
+        ("{}", "照片;a,b\".jpg", "照片;a,b\".jpg"),
+    ]) func `a pattern stands for a file`(_ pattern: String, _ file: String, _ text: String) {
+        #expect(EachPattern(pattern).filled(for: file) == text)
+    }
+
+    @Test func `paths and file names are filled, texts are not`() throws {
+        let file = try FormArgument("f=@{},thumbs/{name}.png;filename={name}.bin").filled(for: "a;b/c,d.jpg")
+        #expect(
+            file.source
+                == .files([
+                    FormArgument.File(path: "a;b/c,d.jpg"),
+                    FormArgument.File(path: "thumbs/c,d.png", fileName: "c,d.bin"),
+                ]))
+        #expect(file.sendsEach == false)
+        let text = try FormArgument("{}={\"a\":{}};filename={name}.json")
+        #expect(text.filled(for: "x/y.jpg").source == text.source)
+        #expect(text.filled(for: "x/y.jpg").fileName == "y.json")
+        #expect(try !text.sendsEach && FormArgument("f=@{}").sendsEach)
+        #expect(try FormArgument(literal: "f=@{}").patterns.isEmpty)
+    }
+
+    @Test func `a rate is one for all files, and the number at once is that of each host`() throws {
+        let words = [
+            "http://127.0.0.1/", "-F", "f=@{}", "--limit-rate", "10K", "--parallel", "9", "--each", "a", "b", "-q",
+        ]
+        let command = try PostCommand.parse(words)
+        let plan = try EachPlan(command, arguments: words)
+        let configuration = plan.configuration(output: command.output, console: .standard)
+        #expect(plan.files == ["a", "b"] && command.output.silent)
+        #expect(configuration.rateLimit == .kibibytes(10))
+        #expect(configuration.slots == 9 && configuration.slotsPerHost == 9)
+    }
+
+    @Test func `pictures are told by the files, and a setting that none of them meets is refused`() throws {
+        func plan(_ files: [String]) throws -> EachPlan {
+            let words = ["http://127.0.0.1/", "-F", "f=@{}", "--max-bytes", "10K", "--each"] + files
+            return try EachPlan(try PostCommand.parse(words), arguments: words)
+        }
+        #expect(try plan(["a.txt", "b.jpg"]).files.count == 2)
+        #expect(throws: CommandFailure.self) { try plan(["a.txt", "b.png"]) }
+    }
+}
