@@ -24,12 +24,14 @@ final class ScriptedServer: Sendable {
     private let server: HTTPServer
     private let running: Task<Void, any Error>
 
-    init(_ statuses: [Int]) async throws {
+    /// Each answer comes a while after the last byte of its request.
+    init(_ statuses: [Int], after delay: Duration = .zero) async throws {
         let book = Book(statuses)
         let server = HTTPServer(
             config: HTTPServer.Configuration(address: try .inet(ip4: "127.0.0.1", port: 0), logger: .disabled))
         await server.appendRoute("POST /customers/4711") { request in
             _ = try await request.bodyData
+            try await Task.sleep(for: delay)
             let status = await book.next(request.headers[HTTPHeader("traceparent")])
             return HTTPResponse(statusCode: HTTPStatusCode(status, phrase: "of the script"))
         }

@@ -5,7 +5,6 @@ enum AttemptPhase: String, CaseIterable {
     case dns
     case connect
     case tls
-    case firstByte = "first_byte"
     case total
 }
 
@@ -19,7 +18,6 @@ extension TransferMetrics {
             phases.append((.connect, connect - nameLookup))
             phases.append((.tls, tls - connect))
         }
-        phases.append((.firstByte, firstByte))
         phases.append((.total, total))
         // What was never reached is zero, and less than zero after its predecessor was taken off.
         return phases.filter { $0.1 > .zero }

@@ -18,7 +18,7 @@ import Waybill
 /// | `waybill.attempt.dns` | timer, of the look-up of the name | none |
 /// | `waybill.attempt.connect` | timer, of TCP alone | none |
 /// | `waybill.attempt.tls` | timer, of TLS alone | none |
-/// | `waybill.attempt.first_byte` | timer, from the attempt's start to the first byte of the answer | none |
+/// | `waybill.attempt.first_byte` | timer, from the attempt's start until the answer begins | none |
 /// | `waybill.attempt.total` | timer, of the whole attempt | none |
 /// | `waybill.attempt.bytes` | recorder, of bytes on the wire without TLS | `direction` |
 /// | `waybill.retries` | counter, one for each retry that was decided on | none |
@@ -33,6 +33,7 @@ public struct UploadMetrics: Sendable {
     private let factory: any MetricsFactory
     private let uploadTime: Timer
     private let phases: [AttemptPhase: Timer]
+    private let firstByte: Timer
     private let sent: Recorder
     private let received: Recorder
     private let retries: Counter
@@ -55,6 +56,7 @@ public struct UploadMetrics: Sendable {
         uploadTime = timer("upload.time")
         phases = Dictionary(
             uniqueKeysWithValues: AttemptPhase.allCases.map { ($0, timer("attempt.\($0.rawValue)")) })
+        firstByte = timer("attempt.first_byte")
         sent = recorder("sent")
         received = recorder("received")
         retries = Counter(label: "\(prefix).retries", factory: factory)
@@ -70,12 +72,15 @@ public struct UploadMetrics: Sendable {
         let events = session.events.makeAsyncIterator()
         return Task {
             var events = events
-            while let event = await events.next() { record(event) }
+            var answers = AnswerTimes()
+            while let event = await events.next() {
+                record(event)
+                if let time = answers.time(of: event) { firstByte.record(duration: time) }
+            }
         }
     }
 
-    /// Records one event.
-    public func record(_ event: UploadEvent) {
+    private func record(_ event: UploadEvent) {
         switch event.kind {
         case .attemptEnded(let end): record(end)
         case .retrying(let wait, _):
