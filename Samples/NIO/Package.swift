@@ -16,6 +16,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.90.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.10.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+        .package(url: "https://github.com/swhitty/FlyingFox", exact: "0.27.1"),
     ],
     targets: [
         // A form sent by somebody else's client, chunk by chunk.
@@ -50,6 +53,41 @@ let package = Package(
             dependencies: [
                 "Forwarder", .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "Waybill", package: "waybill"),
+            ],
+            swiftSettings: settings),
+        // What a dashboard and a trace want to know of uploads.
+        .target(
+            name: "WatchingKit",
+            dependencies: [
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                .product(name: "Waybill", package: "waybill"),
+            ],
+            path: "Watching/Kit", swiftSettings: settings),
+        .executableTarget(
+            name: "Watching",
+            dependencies: [
+                "WatchingKit",
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+                .product(name: "ReceiverKit", package: "waybill-samples"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                .product(name: "Waybill", package: "waybill"),
+            ],
+            path: "Watching/Command", swiftSettings: settings),
+        .testTarget(
+            name: "WatchingTests",
+            dependencies: [
+                "Watching", "WatchingKit",
+                .product(name: "FlyingFox", package: "FlyingFox"),
+                .product(name: "FlyingSocks", package: "FlyingFox"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+                .product(name: "ReceiverKit", package: "waybill-samples"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
                 .product(name: "Waybill", package: "waybill"),
             ],
             swiftSettings: settings),

@@ -1,0 +1,106 @@
+import Tracing
+import Waybill
+
+/// The spans of one upload, each closed once.
+actor UploadSpans {
+    nonisolated let tracer: any Tracer
+    nonisolated let upload: any Span
+    private var attempts: [Int: (span: any Span, start: UInt64)] = [:]
+    private var isOver = false
+
+    init(tracer: any Tracer, upload: any Span) {
+        self.tracer = tracer
+        self.upload = upload
+    }
+
+    /// The context of an attempt, whose span is opened unless it is open already; `nil` when the upload is over, for an
+    /// upload that is cancelled does not wait for its interceptors.
+    func open(_ number: Int, _ method: HTTPRequest.Method) -> InstrumentationContext? {
+        guard !isOver else { return nil }
+        if let attempt = attempts[number] { return attempt.span.context }
+        let start = DefaultTracerClock.now
+        let span: any Span = tracer.startSpan(method.rawValue, context: upload.context, ofKind: .client, at: start)
+        span.updateAttributes {
+            $0["http.request.method"] = method.rawValue
+            if number > 1 { $0["http.request.resend_count"] = number - 1 }
+        }
+        attempts[number] = (span, start.nanosecondsSinceEpoch)
+        return span.context
+    }
+
+    /// An attempt is over now.
+    func close(_ number: Int, _ report: AttemptReport) {
+        guard let (span, _) = attempts.removeValue(forKey: number) else { return }
+        report.write(to: span)
+        span.end()
+    }
+
+    /// The upload is over. Attempts whose end nobody heard end where their figures say.
+    func close(_ result: Result<UploadResponse, UploadError>) {
+        guard !isOver else { return }
+        isOver = true
+        let past: [UploadAttempt]
+        switch result {
+        case .success(let response):
+            past = response.attempts
+            upload.setStatus(SpanStatus(code: .ok))
+        case .failure(let error):
+            past = error.attempts
+            let failure = UploadFailure(code: Dimension.code(error.code), outcome: Dimension.outcome(error.outcome))
+            upload.recordError(failure)
+            upload.setStatus(SpanStatus(code: .error, message: failure.description))
+            upload.attributes["error.type"] = failure.code
+            upload.attributes["waybill.outcome"] = failure.outcome
+        }
+        for attempt in past {
+            guard let (span, start) = attempts.removeValue(forKey: attempt.number) else { continue }
+            AttemptReport(attempt).write(to: span)
+            let length = attempt.metrics.total.components
+            let nanoseconds = UInt64(length.seconds) * 1_000_000_000 + UInt64(length.attoseconds / 1_000_000_000)
+            span.end(at: DefaultTracerClock.Timestamp(nanosecondsSinceEpoch: start + nanoseconds))
+        }
+        // One that was opened and never begun: a cancel came in between.
+        for (span, _) in attempts.values { span.end() }
+        attempts = [:]
+        upload.attributes["waybill.attempts"] = past.count
+        upload.end()
+    }
+}
+
+/// What a span says of an attempt that is over.
+struct AttemptReport: Sendable {
+    let status: HTTPResponse.Status?
+    let code: UploadError.Code?
+    let sent: Int64
+
+    init(_ end: UploadEvent.AttemptEnd) {
+        (status, code, sent) = (end.status, end.code, end.sent)
+    }
+
+    init(_ attempt: UploadAttempt) {
+        (status, code, sent) = (attempt.status, attempt.code, attempt.sent)
+    }
+
+    func write(to span: any Span) {
+        span.attributes["waybill.sent"] = sent
+        if let status { span.attributes["http.response.status_code"] = status.code }
+        if let status, status.code >= 400 {
+            fail(span, "\(status.code)")
+        } else if code != nil {
+            fail(span, Dimension.code(code))
+        }
+    }
+
+    private func fail(_ span: any Span, _ type: String) {
+        span.attributes["error.type"] = type
+        span.setStatus(SpanStatus(code: .error, message: type))
+    }
+}
+
+/// The error of an upload in two words: the message of the error itself names hosts and files.
+struct UploadFailure: Error, CustomStringConvertible {
+    let code: String
+    let outcome: String
+
+    var description: String { "\(code), \(outcome)" }
+}
