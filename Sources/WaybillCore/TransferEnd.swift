@@ -78,7 +78,7 @@ public struct TransferMetrics: Sendable, Hashable {
     public var connect: Duration = .zero
     /// TLS was agreed on; zero without TLS.
     public var tls: Duration = .zero
-    /// The first byte of the answer came.
+    /// The first byte of the answer came; zero if none did. Of several heads, such as `100 Continue`, the last counts.
     public var firstByte: Duration = .zero
     /// The end.
     public var total: Duration = .zero

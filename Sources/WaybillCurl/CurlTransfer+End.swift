@@ -115,8 +115,8 @@ extension CurlTransfer {
         metrics.nameLookup = easy!.microseconds(CURLINFO_NAMELOOKUP_TIME_T)
         metrics.connect = easy!.microseconds(CURLINFO_CONNECT_TIME_T)
         metrics.tls = easy!.microseconds(CURLINFO_APPCONNECT_TIME_T)
-        metrics.firstByte = easy!.microseconds(CURLINFO_STARTTRANSFER_TIME_T)
         metrics.total = easy!.microseconds(CURLINFO_TOTAL_TIME_T)
+        metrics.firstByte = min(untilAnswer, metrics.total)
         metrics.connection = connection
         metrics.requestBytes = Int64(easy!.long(CURLINFO_REQUEST_SIZE)) + easy!.offset(CURLINFO_SIZE_UPLOAD_T)
         metrics.responseBytes = Int64(easy!.long(CURLINFO_HEADER_SIZE)) + easy!.offset(CURLINFO_SIZE_DOWNLOAD_T)

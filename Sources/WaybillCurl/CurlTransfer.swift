@@ -39,6 +39,10 @@ final class CurlTransfer: @unchecked Sendable {
     private(set) var pacedUntil: ContinuousClock.Instant?
     /// Why the transfer is being ended by us, which libcurl then reports as an aborted callback.
     var ownFailure: (code: TransferError.Code, message: String, cause: (any Error)?)?
+    private var began = ContinuousClock.now
+    /// From the start to the last status line, which is that of the final answer. libcurl's own figure stops at the first byte
+    /// that is sent.
+    private(set) var untilAnswer = Duration.zero
     private var reported: TransferProgress?
     private(set) var hasReportedAcknowledged = false
     /// The most that was ever handed to the kernel. libcurl sets its own count to zero before it asks to send again.
@@ -89,7 +93,8 @@ final class CurlTransfer: @unchecked Sendable {
         }
         address = handle.address
         easy = handle
-        watch = TransferWatch(limits: request.options.limits, now: .now)
+        began = .now
+        watch = TransferWatch(limits: request.options.limits, now: began)
         isRunning = true
     }
 
@@ -192,6 +197,8 @@ final class CurlTransfer: @unchecked Sendable {
     func takeHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
         do {
             let line = unsafe Span<UInt8>(_unsafeBytes: bytes)
+            // "HTTP/" begins a head; no field has a slash in its name.
+            if line.count > 4, line[4] == UInt8(ascii: "/") { untilAnswer = .now - began }
             if try assembler.takeLine(line), let head = assembler.head, !isQuestionRefused(head), !isAskingForChallenge
             {
                 tell(head)

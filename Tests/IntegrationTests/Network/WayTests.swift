@@ -117,4 +117,16 @@ import Waybill
         #expect(plain.map { $0.connection?.isReused } == [false, true])
         #expect(secured.tls >= secured.connect && secured.connect >= secured.nameLookup && secured.tls > .zero)
     }
+
+    @Test func `the first byte of the answer is not the first byte that is sent`() async throws {
+        let gate = Gate()
+        let server = try LoopbackServer(.respond(200).held(at: gate))
+        let task = UploadSession().start(.data([UInt8](repeating: 7, count: 1_000)), to: server.url())
+        for await progress in task.progress where progress.phase == .awaitingResponse { break }
+        let waited = try await ContinuousClock().measure {
+            for _ in 0..<50 { try await Task.sleep(for: .milliseconds(1)) }
+        }
+        gate.open()
+        #expect(try await task.response.metrics.firstByte >= waited)
+    }
 }
