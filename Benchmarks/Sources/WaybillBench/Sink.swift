@@ -12,6 +12,7 @@ final class Sink: Sendable {
     /// process lives.
     ///
     /// - Parameter bytesPerSecond: How much it takes of all bodies together; `nil` for as much as comes.
+    /// - Throws: When there is no socket to be had.
     init(bytesPerSecond: Int? = nil) throws(BenchError) {
         let pace = bytesPerSecond.map { Pace(bytesPerSecond: $0) }
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
