@@ -82,7 +82,9 @@ import Waybill
         let server = try LoopbackServer(.stall(afterBodyBytes: 100_000), receiveBuffer: .kibibytes(64))
         let front = try await HTTP2Front(to: server)
         let path = try folder.writeSparse("large.bin", size: 64 << 20)
-        let task = session.start(.file(path: path), to: front.url(), options: options(front))
+        var patient = options(front)
+        patient.transfer.limits.stall = .seconds(30)
+        let task = session.start(.file(path: path), to: front.url(), options: patient)
         try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 100_000 }
         front.kill()
         let error = await #expect(throws: UploadError.self) { try await task.response }
