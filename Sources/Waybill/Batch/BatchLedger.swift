@@ -34,8 +34,6 @@ package struct BatchLedger: Sendable {
     package private(set) var counts: [Ending: Int] = [:]
     /// Results that wait for the reader.
     package private(set) var unread = 0
-    /// Results that nobody can read any more.
-    package private(set) var missed = 0
     /// Whether no further item is taken.
     package private(set) var isStopped = false
     /// Whether no further item is taken for now.
@@ -135,7 +133,6 @@ package struct BatchLedger: Sendable {
         guard !isRead, unread > buffer else { return (true, 0) }
         let drop = unread - buffer
         unread = buffer
-        missed += drop
         return (true, drop)
     }
 
