@@ -22,6 +22,7 @@ let c: [CSetting] = isStrict ? [.treatAllWarnings(as: .error)] : []
 
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -31,6 +32,7 @@ let package = Package(
         .library(name: "WaybillMultipart", targets: ["WaybillMultipart"]),
         .library(name: "WaybillJPEG", targets: ["WaybillJPEG"]),
         .library(name: "WaybillFoundation", targets: ["WaybillFoundation"]),
+        .library(name: "WaybillStores", targets: ["WaybillStores"]),
         .library(name: "WaybillTesting", targets: ["WaybillTesting"]),
         .executable(name: "waybill", targets: ["WaybillCLI"]),
     ],
@@ -38,12 +40,14 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
     ],
     targets: [
         // Fence: the only C. Each links its system library; exactly one Swift target imports each.
         .target(name: "CWaybillFiles", cSettings: c),
         .target(name: "CWaybillJPEG", cSettings: c, linkerSettings: [.linkedLibrary("jpeg")]),
         .target(name: "CWaybillCurl", cSettings: c, linkerSettings: [.linkedLibrary("curl")]),
+        .target(name: "CWaybillChecksum", cSettings: c),
 
         // Ground.
         .target(name: "WaybillCore", dependencies: [httpTypes], swiftSettings: swift),
@@ -59,6 +63,14 @@ let package = Package(
         .target(
             name: "Waybill",
             dependencies: ["WaybillCore", "WaybillMultipart", "WaybillJPEG", "WaybillCurl", httpTypes, logging],
+            swiftSettings: swift),
+
+        // Annexes.
+        .target(
+            name: "WaybillStores",
+            dependencies: [
+                "WaybillCore", "WaybillMultipart", "WaybillJPEG", "Waybill", "CWaybillChecksum", crypto, httpTypes, logging,
+            ],
             swiftSettings: swift),
 
         // Side.
@@ -90,6 +102,10 @@ let package = Package(
             swiftSettings: swift),
         .testTarget(
             name: "WaybillTests", dependencies: ["Waybill", "WaybillTesting", "TestSupport", httpTypes],
+            swiftSettings: swift),
+        .testTarget(
+            name: "WaybillStoresTests",
+            dependencies: ["WaybillStores", "Waybill", "WaybillTesting", "TestSupport", crypto, httpTypes, logging],
             swiftSettings: swift),
         .testTarget(
             name: "WaybillFoundationTests",

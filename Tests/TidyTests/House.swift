@@ -7,11 +7,15 @@ enum House {
         "CWaybillFiles": [],
         "CWaybillJPEG": [],
         "CWaybillCurl": [],
+        "CWaybillChecksum": [],
         "WaybillCore": ["HTTPTypes"],
         "WaybillMultipart": ["WaybillCore", "CWaybillFiles"],
         "WaybillJPEG": ["WaybillCore", "CWaybillJPEG"],
         "WaybillCurl": ["WaybillCore", "CWaybillCurl", "HTTPTypes", "Logging"],
         "Waybill": ["WaybillCore", "WaybillMultipart", "WaybillJPEG", "WaybillCurl", "HTTPTypes", "Logging"],
+        "WaybillStores": [
+            "WaybillCore", "WaybillMultipart", "WaybillJPEG", "Waybill", "CWaybillChecksum", "Crypto", "HTTPTypes", "Logging",
+        ],
         "WaybillFoundation": ["Waybill", "WaybillCore"],
         "WaybillTesting": ["WaybillCore", "WaybillMultipart", "HTTPTypes"],
         "WaybillCLI": ["Waybill", "WaybillCurl", "ArgumentParser", "Logging", "HTTPTypes"],
@@ -28,12 +32,13 @@ enum House {
     /// The one target that sees each C module.
     static let ownerOfC = [
         "CWaybillFiles": "WaybillMultipart", "CWaybillJPEG": "WaybillJPEG", "CWaybillCurl": "WaybillCurl",
+        "CWaybillChecksum": "WaybillStores",
     ]
 
     /// Where the tests of a target are, if not in `Tests/<target>Tests`. A fence is tested through its owner.
     static let testFolders = [
         "CWaybillFiles": "WaybillMultipartTests", "CWaybillJPEG": "WaybillJPEGTests",
-        "CWaybillCurl": "WaybillCurlTests", "WaybillCLI": "CLITests",
+        "CWaybillCurl": "WaybillCurlTests", "CWaybillChecksum": "WaybillStoresTests", "WaybillCLI": "CLITests",
     ]
 
     static let longestFile = 400

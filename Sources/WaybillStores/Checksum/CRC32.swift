@@ -1,0 +1,29 @@
+import CWaybillChecksum
+
+/// The checksum that Qiniu takes with a form: CRC-32 as in zlib.
+public struct CRC32: Sendable, Hashable {
+    /// The checksum of all bytes so far; 0 for none.
+    public private(set) var value: UInt32 = 0
+
+    /// Begins with no bytes.
+    public init() {}
+
+    /// The checksum of some bytes.
+    public init(of bytes: some Sequence<UInt8>) {
+        self.init()
+        update(bytes)
+    }
+
+    /// Takes further bytes.
+    public mutating func update(_ bytes: some Sequence<UInt8>) {
+        let whole: Void? = bytes.withContiguousStorageIfAvailable { buffer in
+            unsafe update(UnsafeRawBufferPointer(buffer))
+        }
+        if whole == nil { update(Array(bytes)) }
+    }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        guard let start = bytes.baseAddress else { return }
+        value = unsafe wb_crc32(value, start, bytes.count)
+    }
+}

@@ -1,0 +1,82 @@
+import CWaybillChecksum
+
+/// The checksum that OSS answers with: CRC-64/XZ, the reflected ECMA-182 polynomial.
+///
+/// ```swift
+/// var checksum = CRC64()
+/// checksum.update(chunk)
+/// print(checksum.value)             // as in x-oss-hash-crc64ecma, a decimal number without sign
+/// ```
+public struct CRC64: Sendable, Hashable {
+    /// The checksum of all bytes so far; 0 for none.
+    public private(set) var value: UInt64
+
+    /// Begins with no bytes, or goes on from the checksum of earlier ones.
+    public init(continuing value: UInt64 = 0) {
+        self.value = value
+    }
+
+    /// The checksum of some bytes.
+    public init(of bytes: some Sequence<UInt8>) {
+        self.init()
+        update(bytes)
+    }
+
+    /// Takes further bytes.
+    public mutating func update(_ bytes: some Sequence<UInt8>) {
+        let whole: Void? = bytes.withContiguousStorageIfAvailable { buffer in
+            unsafe update(UnsafeRawBufferPointer(buffer))
+        }
+        if whole == nil { update(Array(bytes)) }
+    }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        guard let start = bytes.baseAddress else { return }
+        value = unsafe wb_crc64(value, start, bytes.count)
+    }
+
+    /// The checksum of these bytes followed by others, from the others' checksum and number alone. In the logarithm of
+    /// the number, so that a whole object's checksum comes from its parts' without reading them again.
+    ///
+    /// Appending n zero bytes is a linear map of the 64 bits; it is squared as often as n has binary digits.
+    public func appending(_ other: UInt64, count: Int64) -> CRC64 {
+        precondition(count >= 0, "a number of bytes is not negative")
+        guard count > 0 else { return self }
+        var zeros = LinearMap.oneZeroByte
+        var result = value
+        var rest = UInt64(count)
+        while rest > 0 {
+            if rest & 1 == 1 { result = zeros(result) }
+            zeros = zeros.squared
+            rest >>= 1
+        }
+        return CRC64(continuing: result ^ other)
+    }
+}
+
+/// A linear map of 64 bits: what each bit alone becomes.
+private struct LinearMap {
+    private let images: [UInt64]
+
+    static let oneZeroByte: LinearMap = {
+        let oneZeroBit = LinearMap(
+            images: (0..<64).map { bit in bit == 0 ? 0xC96C_5795_D787_0F42 : 1 << UInt64(bit - 1) })
+        return oneZeroBit.squared.squared.squared
+    }()
+
+    private init(images: [UInt64]) {
+        self.images = images
+    }
+
+    func callAsFunction(_ bits: UInt64) -> UInt64 {
+        var result: UInt64 = 0
+        var rest = bits
+        while rest != 0 {
+            result ^= images[rest.trailingZeroBitCount]
+            rest &= rest - 1
+        }
+        return result
+    }
+
+    var squared: LinearMap { LinearMap(images: images.map { self($0) }) }
+}

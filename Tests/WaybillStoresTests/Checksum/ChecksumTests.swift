@@ -1,0 +1,57 @@
+import Testing
+import TestSupport
+import WaybillStores
+
+@Suite struct `Checksums of object stores` {
+    private static let broadcast = "This is a test of the emergency broadcast system."
+    private static let faraday =
+        "Even if I could be Shakespeare, I think I should still choose to be Faraday. - A. Huxley"
+
+    @Test(arguments: [
+        ("", 0), ("a", 0x3302_8477_2e65_2b05), ("123456789", 11_051_210_869_376_104_954),
+        (broadcast, 0x27db_187f_c15b_bc72), (faraday, 0x7ad2_5faf_a171_0407),
+        ("hello oss", 15_021_467_531_229_347_219),
+        ("This is a case of test for compute crc.", 7_500_711_509_069_051_972),
+    ] as [(String, UInt64)])
+    func `CRC-64 has the published value`(_ text: String, _ expected: UInt64) {
+        #expect(CRC64(of: text.utf8).value == expected)
+    }
+
+    @Test(arguments: [
+        ("", 0), ("123456789", 3_421_780_262), ("Hello, World!", 3_964_322_768), ("hello oss", 2_673_654_129),
+    ] as [(String, UInt32)])
+    func `CRC-32 has the published value`(_ text: String, _ expected: UInt32) {
+        #expect(CRC32(of: text.utf8).value == expected)
+    }
+
+    @Test func `The checksum of two stretches comes from theirs`() {
+        let first = CRC64(of: "123456789".utf8)
+        let second = CRC64(of: Self.broadcast.utf8)
+        let both = first.appending(second.value, count: Int64(Self.broadcast.utf8.count))
+        #expect(both.value == 7_672_622_622_872_733_320)
+        #expect(both == CRC64(of: ("123456789" + Self.broadcast).utf8))
+    }
+
+    @Test func `However bytes are cut, the checksums are those of the whole`() {
+        var random = SeededGenerator()
+        let bytes = (0..<300).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+        let (wide, narrow) = (CRC64(of: bytes), CRC32(of: bytes))
+        for cut in 0...bytes.count {
+            var parts = CRC64(of: bytes[..<cut])
+            var narrowParts = CRC32(of: bytes[..<cut])
+            let joined = parts.appending(CRC64(of: bytes[cut...]).value, count: Int64(bytes.count - cut))
+            parts.update(bytes[cut...])
+            narrowParts.update(bytes[cut...])
+            #expect(parts == wide && joined == wide && narrowParts == narrow, "cut at \(cut), seed \(random.seed)")
+        }
+    }
+
+    @Test func `Zeros without end are no work`() {
+        let zeros = CRC64(of: [UInt8](repeating: 0, count: 1 << 16))
+        var all = zeros
+        for _ in 0..<15 { all = all.appending(all.value, count: 0).appending(zeros.value, count: 1 << 16) }
+        #expect(all == CRC64(of: [UInt8](repeating: 0, count: 1 << 20)))
+        // A petabyte at once: only that it ends, and is not the identity.
+        #expect(zeros.appending(0, count: 1 << 50) != zeros)
+    }
+}
