@@ -69,7 +69,8 @@ let package = Package(
         .target(
             name: "WaybillStores",
             dependencies: [
-                "WaybillCore", "WaybillMultipart", "WaybillJPEG", "Waybill", "CWaybillChecksum", crypto, httpTypes, logging,
+                "WaybillCore", "WaybillMultipart", "WaybillJPEG", "Waybill", "CWaybillChecksum", crypto, httpTypes,
+                logging,
             ],
             swiftSettings: swift),
 

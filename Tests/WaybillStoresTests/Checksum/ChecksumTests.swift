@@ -7,19 +7,21 @@ import WaybillStores
     private static let faraday =
         "Even if I could be Shakespeare, I think I should still choose to be Faraday. - A. Huxley"
 
-    @Test(arguments: [
-        ("", 0), ("a", 0x3302_8477_2e65_2b05), ("123456789", 11_051_210_869_376_104_954),
-        (broadcast, 0x27db_187f_c15b_bc72), (faraday, 0x7ad2_5faf_a171_0407),
-        ("hello oss", 15_021_467_531_229_347_219),
-        ("This is a case of test for compute crc.", 7_500_711_509_069_051_972),
-    ] as [(String, UInt64)])
+    @Test(
+        arguments: [
+            ("", 0), ("a", 0x3302_8477_2e65_2b05), ("123456789", 11_051_210_869_376_104_954),
+            (broadcast, 0x27db_187f_c15b_bc72), (faraday, 0x7ad2_5faf_a171_0407),
+            ("hello oss", 15_021_467_531_229_347_219),
+            ("This is a case of test for compute crc.", 7_500_711_509_069_051_972),
+        ] as [(String, UInt64)])
     func `CRC-64 has the published value`(_ text: String, _ expected: UInt64) {
         #expect(CRC64(of: text.utf8).value == expected)
     }
 
-    @Test(arguments: [
-        ("", 0), ("123456789", 3_421_780_262), ("Hello, World!", 3_964_322_768), ("hello oss", 2_673_654_129),
-    ] as [(String, UInt32)])
+    @Test(
+        arguments: [
+            ("", 0), ("123456789", 3_421_780_262), ("Hello, World!", 3_964_322_768), ("hello oss", 2_673_654_129),
+        ] as [(String, UInt32)])
     func `CRC-32 has the published value`(_ text: String, _ expected: UInt32) {
         #expect(CRC32(of: text.utf8).value == expected)
     }
