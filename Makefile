@@ -41,9 +41,9 @@ NESTED := $(wildcard Samples Benchmarks Fuzz)
 SWIFT_CODE := Package.swift Sources Tests $(wildcard $(NESTED:%=%/Package.swift)) \
 	$(patsubst %/,%,$(sort $(dir $(wildcard $(NESTED:%=%/*/.)))))
 
-# Under a sanitizer everything takes ten times as long. Pictures would keep the few threads busy that others wait for, so
-# they have a run of their own.
-SANITIZED := $(TESTING) WAYBILL_SLOWNESS=10
+# Under a sanitizer everything takes ten times as long. Where eight tests share the two threads of a small machine, one that
+# waits for an event would stand in line for minutes, so they are fewer at a time, and pictures have a run of their own.
+SANITIZED := $(TESTING) WAYBILL_SLOWNESS=10 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=3
 PICTURES := ^WaybillJPEGTests\.
 
 # Suites in which threads meet. One clean run proves little, so they are run THREAD_ROUNDS times.
