@@ -46,6 +46,8 @@ struct ChecksummedBody: UploadBody {
         self.range = range
     }
 
+    /// How many bytes the checksum is of.
+    var rangeLength: Int64? { range.map { $0.upperBound - $0.lowerBound } ?? length }
     var length: Int64? { body.length }
     var isReplayable: Bool { body.isReplayable }
     var contentType: String? { body.contentType }

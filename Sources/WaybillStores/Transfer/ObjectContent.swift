@@ -71,3 +71,26 @@ extension SourceFile {
         }
     }
 }
+
+extension FileBody {
+    /// A range of a file that was looked at as a whole.
+    static func range(_ range: Range<Int64>, of source: SourceFile) throws(StoreError) -> FileBody {
+        do throws(BodyError) {
+            return try FileBody(range: range, of: source)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// The checksum of a range, read off the disk and sent nowhere.
+    static func checksum(
+        of range: Range<Int64>, in source: SourceFile, _ kind: RunningChecksum = .crc64
+    ) async throws(StoreError) -> UInt64 {
+        let body = try self.range(range, of: source)
+        do throws(BodyError) {
+            return try await body.checksum(kind)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}

@@ -85,7 +85,8 @@ extension AliyunOSSClient {
     ) async throws(StoreError) -> OSSStoredObject {
         guard position >= 0, options.callback == nil, !options.forbidsOverwrite else {
             throw StoreError(
-                .invalidArgument, "an append takes no callback, forbids no overwriting, and goes to a position from 0 on")
+                .invalidArgument,
+                "an append takes no callback, forbids no overwriting, and goes to a position from 0 on")
         }
         let body = ChecksummedBody(body)
         let whole: @Sendable () -> UInt64? = {
@@ -107,9 +108,11 @@ extension AliyunOSSClient {
                 lookUp: { await self.look(for: key, in: bucket, size: end(), whole(), run, before: position) })
             try compare(whole(), with: answer.response)
             return stored(answer, key, bucket, hasCallback: false)
-        } catch where error.storeCode == "PositionNotEqualToLength" {
+        } catch  where error.storeCode == "PositionNotEqualToLength" {
             // An attempt before the last one may have been done, though its answer was an error.
-            guard case .done(let response) = await look(for: key, in: bucket, size: end(), whole(), run) else { throw error }
+            guard case .done(let response) = await look(for: key, in: bucket, size: end(), whole(), run) else {
+                throw error
+            }
             return stored(OSSCaller.Answer(response: response, wasFound: true), key, bucket, hasCallback: false)
         }
     }
@@ -140,8 +143,9 @@ extension AliyunOSSClient {
             if let checksum, info.checksum == checksum, size == nil || info.size == size { return .done(response) }
             guard let before else { return .notDone }
             if info.size == before { return .notDone }
-            return .cannotTell(StoreError(.rejected, "the object has another length than before and after", outcome: .unknown))
-        } catch where error.status == 404 && error.storeCode != "NoSuchBucket" {
+            return .cannotTell(
+                StoreError(.rejected, "the object has another length than before and after", outcome: .unknown))
+        } catch  where error.status == 404 && error.storeCode != "NoSuchBucket" {
             return .notDone
         } catch {
             return .cannotTell(error)

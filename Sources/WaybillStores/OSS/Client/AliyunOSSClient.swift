@@ -1,4 +1,3 @@
-import FoundationEssentials
 public import Waybill
 import WaybillCore
 
@@ -72,7 +71,7 @@ public final class AliyunOSSClient: Sendable {
     }
 
     /// How far the store's clock is ahead of this machine's, in seconds, as far as answers have told.
-    public var clockCorrection: TimeInterval { caller.clock.correction }
+    public var clockCorrection: Double { caller.clock.correction }
 
     private static func ownSession(_ configuration: Configuration) -> UploadSession {
         var settings = UploadSession.Configuration()

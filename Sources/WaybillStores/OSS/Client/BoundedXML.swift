@@ -47,7 +47,9 @@ struct BoundedXML {
 
     /// The outermost element.
     static func read(_ bytes: [UInt8], limits: Limits = Limits()) throws(Complaint) -> XMLElement {
-        guard bytes.count <= limits.bytes else { throw Complaint(description: "it is larger than \(limits.bytes) bytes") }
+        guard bytes.count <= limits.bytes else {
+            throw Complaint(description: "it is larger than \(limits.bytes) bytes")
+        }
         guard String(validating: bytes, as: UTF8.self) != nil else { throw Complaint(description: "it is not UTF-8") }
         var reader = BoundedXML(bytes: bytes, limits: limits)
         return try reader.document()

@@ -74,7 +74,8 @@ public struct OSSCallback: Sendable, Hashable {
             guard !name.isEmpty, isPlain else {
                 throw StoreError(
                     .invalidArgument,
-                    "the callback variable \(StoreError.shown(name)) has more than small letters, digits and -_. (and no x:)")
+                    "the callback variable \(StoreError.shown(name)) has more than small letters, digits and -_. (and no x:)"
+                )
             }
         }
         return Dictionary(uniqueKeysWithValues: variables.map { ("x:\($0.key)", $0.value) })
@@ -99,7 +100,8 @@ public struct OSSCallback: Sendable, Hashable {
         }
         guard text.utf8.count <= 5_120 else {
             throw StoreError(
-                .invalidArgument, "the callback has \(text.utf8.count) bytes in Base64, and OSS takes 5,120: shorten it")
+                .invalidArgument, "the callback has \(text.utf8.count) bytes in Base64, and OSS takes 5,120: shorten it"
+            )
         }
         return text
     }

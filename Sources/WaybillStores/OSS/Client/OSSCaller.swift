@@ -34,11 +34,12 @@ struct OSSCaller: Sendable {
     /// Makes a call.
     ///
     /// - Parameters:
+    ///   - url: Where to, if that is not where the endpoint has bucket and key.
     ///   - checks: What the answer must be, beside OSS's: the checksum, mostly.
     ///   - lookUp: Looks whether a request that got no answer was done; `nil` if the caller does that by itself.
     /// - Throws: ``StoreError``; its outcome is `unknown` only where nobody could find out.
     func make(
-        _ call: OSSCall, _ run: ObjectRun,
+        _ call: OSSCall, _ run: ObjectRun, at url: String? = nil,
         checks: @Sendable (UploadResponse) throws(StoreError) -> Void = { _ throws(StoreError) in },
         lookUp: (@Sendable () async -> Finding)? = nil
     ) async throws(StoreError) -> Answer {
@@ -50,7 +51,7 @@ struct OSSCaller: Sendable {
             var error: StoreError
             var failure: OSSRetryDecision.Failure
             if let form = call.form { call.body = try await form(clock.date, isFresh) }
-            let request = try request(for: call, attemptSigner)
+            let request = try request(for: call, at: url, attemptSigner)
             do throws(UploadError) {
                 let response = try await run.send(request, in: session, size: call.size)
                 do throws(StoreError) {
@@ -74,7 +75,9 @@ struct OSSCaller: Sendable {
                 attemptSigner.rejectCredentials()
             case .sendAgain: continue
             case .lookUp:
-                if let response = try await looked(lookUp, call, error) { return Answer(response: response, wasFound: true) }
+                if let response = try await looked(lookUp, call, error) {
+                    return Answer(response: response, wasFound: true)
+                }
             case .stop(let reason):
                 if let reason { error.message += "; \(reason)" }
                 throw error
@@ -105,12 +108,18 @@ struct OSSCaller: Sendable {
         throw error
     }
 
-    private func request(for call: OSSCall, _ attemptSigner: OSSAttemptSigner) throws(StoreError) -> UploadRequest {
+    private func request(
+        for call: OSSCall, at place: String?, _ attemptSigner: OSSAttemptSigner
+    ) throws(StoreError) -> UploadRequest {
         let query = StoreQueryItem.text(of: call.query)
-        let url = try endpoint.url(bucket: call.bucket, key: call.key) + (query.isEmpty ? "" : "?\(query)")
+        var url = place ?? ""
+        if place == nil { url = try endpoint.url(bucket: call.bucket, key: call.key) }
+        if !query.isEmpty { url += "?\(query)" }
         var headers = call.headers
         // libcurl is told what was signed, and nothing is added behind the signature's back.
-        if headers[.contentType] == nil, call.body != nil { headers[.contentType] = "application/octet-stream" }
+        if headers[.contentType] == nil, let body = call.body, body.contentType == nil {
+            headers[.contentType] = "application/octet-stream"
+        }
         var request = UploadRequest(
             call.method, url, headers: headers, content: call.body.map { .body($0) } ?? .empty, options: options)
         if call.form == nil { request.interceptors = [attemptSigner] }
@@ -124,7 +133,8 @@ struct OSSCaller: Sendable {
             var error = StoreError(reply, response, outcome: .rejected, cause: nil)
             error.code = .storedButCallbackFailed
             error.isStored = true
-            error.message = "the object is stored, and the callback failed: \(error.message). Don't send it again; tell "
+            error.message =
+                "the object is stored, and the callback failed: \(error.message). Don't send it again; tell "
                 + "your server in another way"
             throw error
         }

@@ -70,7 +70,8 @@ extension AliyunOSSClient {
             guard endpoint.isEncrypted || allowsUnencrypted else {
                 throw StoreError(
                     .encryptionRequired,
-                    "the endpoint \(endpoint) is not encrypted: use https, or say `allowsUnencrypted` if you know who listens")
+                    "the endpoint \(endpoint) is not encrypted: use https, or say `allowsUnencrypted` if you know who listens"
+                )
             }
             guard !transfer.tls.insecureSkipVerification, !transfer.proxyTLS.insecureSkipVerification else {
                 throw StoreError(

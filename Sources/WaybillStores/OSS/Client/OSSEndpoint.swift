@@ -113,7 +113,8 @@ public struct OSSEndpoint: Sendable, Hashable {
         case .virtualHost:
             guard !host.hasPrefix("\(bucket).") else {
                 throw Self.refused(
-                    "the endpoint \(StoreError.shown(host)) begins with the bucket already: give the endpoint without it")
+                    "the endpoint \(StoreError.shown(host)) begins with the bucket already: give the endpoint without it"
+                )
             }
             return "\(scheme)://\(bucket).\(host)\(pathPrefix)/\(path)"
         case .path: return "\(scheme)://\(host)\(pathPrefix)/\(bucket)/\(path)"
@@ -144,9 +145,9 @@ public struct OSSEndpoint: Sendable, Hashable {
     ) throws(StoreError) -> (scheme: String, host: String, name: String, path: String) {
         var rest = Substring(text)
         var scheme = "https"
-        if let mark = text.range(of: "://") {
-            scheme = text[..<mark.lowerBound].lowercased()
-            rest = text[mark.upperBound...]
+        if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text.utf8[colon...].starts(with: "://".utf8) {
+            scheme = text[..<colon].lowercased()
+            rest = text[text.utf8.index(colon, offsetBy: 3)...]
         }
         guard scheme == "https" || scheme == "http" else {
             throw refused("the endpoint \(StoreError.shown(text)) is neither https nor http")

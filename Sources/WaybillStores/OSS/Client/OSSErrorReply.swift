@@ -84,7 +84,8 @@ struct OSSErrorReply: Sendable, Hashable {
     var strangeness: String? {
         switch form {
         case .xml, .empty: nil
-        case .html: "the answer is a web page, as a proxy or a captive portal gives it: look what is between here and the store"
+        case .html:
+            "the answer is a web page, as a proxy or a captive portal gives it: look what is between here and the store"
         case .json: "the answer is JSON, which is not OSS's: check the endpoint"
         case .unreadable(let why): "the answer is not OSS's: \(why)"
         }

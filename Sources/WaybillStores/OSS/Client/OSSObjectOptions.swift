@@ -86,11 +86,13 @@ public struct OSSObjectOptions: Sendable, Hashable {
             throw StoreError(.invalidArgument, "the header field \(name) is not for `headers`: leave it out")
         }
         guard !fields.contains(where: { !Self.isASCII($0.value) }) else {
-            throw StoreError(.invalidArgument, "a header field of the object holds characters beyond ASCII: encode them")
+            throw StoreError(
+                .invalidArgument, "a header field of the object holds characters beyond ASCII: encode them")
         }
         let type = contentType ?? ContentTypeTable.standard.type(forFile: key) ?? "application/octet-stream"
         guard Self.isASCII(type), !type.isEmpty else {
-            throw StoreError(.invalidArgument, "the content type \(StoreError.shown(type)) can't stand in a header field")
+            throw StoreError(
+                .invalidArgument, "the content type \(StoreError.shown(type)) can't stand in a header field")
         }
         fields[.contentType] = type
         for (name, value) in try metadataFields() { fields[name] = value }
@@ -110,7 +112,8 @@ public struct OSSObjectOptions: Sendable, Hashable {
         guard let trafficLimit else { return [:] }
         guard (819_200...838_860_800).contains(trafficLimit) else {
             throw StoreError(
-                .invalidArgument, "the traffic limit of \(trafficLimit) is not from 819200 to 838860800 bits per second")
+                .invalidArgument, "the traffic limit of \(trafficLimit) is not from 819200 to 838860800 bits per second"
+            )
         }
         var fields: HTTPFields = [:]
         fields[.ossTrafficLimit] = String(trafficLimit)
