@@ -1,6 +1,5 @@
 import Crypto
 public import FoundationEssentials
-public import Waybill
 public import WaybillJPEG
 import WaybillMultipart
 

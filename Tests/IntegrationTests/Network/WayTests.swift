@@ -3,7 +3,7 @@ import Testing
 import Waybill
 
 /// Unix sockets, IPv4 and IPv6, options of libcurl, figures of a transfer; and nothing of them in a later upload.
-@Suite(.timeLimit(.minutes(1))) struct WayTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct WayTests {
     private let rig = NetworkRig()
 
     @Test func `an upload goes through a Unix socket, and the next one to its host`() async throws {

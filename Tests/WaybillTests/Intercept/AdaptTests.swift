@@ -6,7 +6,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct AdaptTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct AdaptTests {
     private let url = SessionWorld.url
 
     @Test func `an interceptor changes header fields and query of each attempt`() async throws {

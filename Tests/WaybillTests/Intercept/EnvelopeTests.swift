@@ -6,7 +6,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct EnvelopeTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct EnvelopeTests {
     private let url = SessionWorld.url
 
     private func verdict(_ body: String, _ configure: (inout JSONEnvelope) -> Void = { _ in }) -> ResponseVerdict {
