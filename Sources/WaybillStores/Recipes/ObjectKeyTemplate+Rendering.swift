@@ -1,4 +1,4 @@
-import FoundationEssentials
+public import FoundationEssentials
 
 /// What a key template is filled with.
 public struct ObjectKeyValues: Sendable {
