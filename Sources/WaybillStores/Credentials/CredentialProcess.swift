@@ -94,7 +94,7 @@ struct CredentialProcess: Sendable {
             let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
             guard count > 0 else {
                 // It has closed its output, and may take a moment to end.
-                if count == 0, !hasEnded { unsafe poll(nil, 0, 5) }
+                if count == 0, !hasEnded { poll(nil, 0, 5) }
                 if hasEnded { return bytes }
                 continue
             }
