@@ -1,4 +1,4 @@
-import WaybillCore
+package import WaybillCore
 
 /// The bytes of a body, chunk by chunk, for a loop.
 ///
@@ -20,6 +20,11 @@ public struct BodyChunks: AsyncSequence, Sendable {
     init(body: any UploadBody, size: Int?) {
         self.body = body
         self.size = size
+    }
+
+    /// The bytes of any body.
+    package init(of body: any UploadBody) {
+        self.init(body: body, size: nil)
     }
 
     /// Begins at the first byte.

@@ -33,7 +33,19 @@ public struct FileBody: UploadBody {
         self.contentType = contentType ?? ContentTypeTable.standard.type(forFile: path) ?? ContentTypeTable.unknown
     }
 
-    /// The size of the file.
+    /// Some of a file that was looked at once for all its ranges: one part of an object that is sent in many. Each range
+    /// keeps the promise of the whole, so that a file which changes between two parts is found out by the second.
+    ///
+    /// - Throws: ``BodyError/Code/invalidRange`` if the file ends before the range does.
+    package init(range: Range<Int64>, of source: SourceFile, contentType: String? = nil) throws(BodyError) {
+        var list = SegmentList()
+        list.append(try FileSlice(source, range: range))
+        list.appendVerification()
+        self.segments = list.finished()
+        self.contentType = contentType
+    }
+
+    /// The number of bytes that are sent: the size of the file, or of the range.
     public var length: Int64? { segments.length }
     /// True.
     public var isReplayable: Bool { true }

@@ -1,0 +1,127 @@
+public import WaybillCore
+
+/// Where the upload of an object stands.
+public enum ObjectPhase: String, Sendable, Hashable, CaseIterable {
+    /// The file is looked at, the record read, the store told.
+    case starting
+    /// Bytes go out.
+    case sending
+    /// All bytes were acknowledged; the store puts the object together or has not answered yet. 100 % means this, never
+    /// success.
+    case completing
+    /// The object is stored.
+    case succeeded
+    /// It ended in an error.
+    case failed
+    /// The caller, or the closing of the session, ended it.
+    case cancelled
+
+    /// Whether nothing follows.
+    public var isTerminal: Bool {
+        switch self {
+        case .succeeded, .failed, .cancelled: true
+        default: false
+        }
+    }
+}
+
+/// A snapshot of the upload of an object, over all its parts.
+///
+/// Bytes count once they were acknowledged by the store's TCP; those of parts that the store had from an earlier run count
+/// from the beginning. The count never goes back, not even when a part is sent a second time.
+public struct ObjectProgress: Sendable, Hashable {
+    /// Where it stands.
+    public var phase: ObjectPhase
+    /// Bytes of the object that were acknowledged.
+    public var acknowledged: Int64
+    /// The size of the object; `nil` before it is known, or when it never is.
+    public var total: Int64?
+    /// Acknowledged bytes per second, all parts in flight together.
+    public var bytesPerSecond: Double
+    /// Whether it was paused.
+    public var isPaused: Bool
+
+    /// Describes a snapshot.
+    public init(
+        phase: ObjectPhase, acknowledged: Int64, total: Int64? = nil, bytesPerSecond: Double = 0, isPaused: Bool = false
+    ) {
+        self.phase = phase
+        self.acknowledged = acknowledged
+        self.total = total
+        self.bytesPerSecond = bytesPerSecond
+        self.isPaused = isPaused
+    }
+
+    /// The acknowledged share, 0...1; `nil` while the size is unknown. An empty object is whole from the beginning.
+    public var fraction: Double? {
+        guard let total else { return nil }
+        guard total > 0 else { return 1 }
+        return min(1, Double(acknowledged) / Double(total))
+    }
+}
+
+/// The snapshots of an upload of an object as they come.
+///
+/// Every iteration is a listener of its own: it begins with the latest snapshot, keeps only the newest while its consumer is
+/// busy, and ends after the terminal phase.
+public struct ObjectProgressSequence: AsyncSequence, Sendable {
+    /// A snapshot.
+    public typealias Element = ObjectProgress
+    /// It never fails; the error is the upload's.
+    public typealias Failure = Never
+
+    let run: ObjectRun
+
+    /// Joins the listeners.
+    public func makeAsyncIterator() -> Iterator { Iterator(stream: run.listen().makeAsyncIterator()) }
+
+    /// One listener. It leaves when it is let go.
+    public struct Iterator: AsyncIteratorProtocol {
+        var stream: AsyncStream<ObjectProgress>.Iterator
+
+        /// The next newer snapshot; `nil` after the last, or when the surrounding task was cancelled.
+        public mutating func next() async -> ObjectProgress? { await next(isolation: #isolation) }
+
+        /// The next newer snapshot, without leaving the caller's actor.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> ObjectProgress? {
+            await stream.next(isolation: actor)
+        }
+    }
+}
+
+/// Counts the bytes of an object over all requests that carry some of it.
+struct ObjectLedger: Sendable {
+    /// The size of the object.
+    var total: Int64?
+    private var settled: Int64 = 0
+    private var moving: [UploadID: (bytes: Int64, rate: Double)] = [:]
+    private var highest: Int64 = 0
+
+    /// Acknowledged bytes; never fewer than before, never more than there are.
+    var acknowledged: Int64 { min(highest, total ?? .max) }
+
+    /// All requests that are under way together.
+    var bytesPerSecond: Double { moving.values.reduce(0) { $0 + $1.rate } }
+
+    /// Bytes that the store has.
+    mutating func settle(_ bytes: Int64) {
+        settled += bytes
+        raise()
+    }
+
+    /// A request has come so far.
+    mutating func move(_ id: UploadID, bytes: Int64, rate: Double) {
+        moving[id] = (bytes, rate)
+        raise()
+    }
+
+    /// A request has ended. What it brought counts if the store kept it.
+    mutating func end(_ id: UploadID, keeping bytes: Int64?) {
+        moving[id] = nil
+        if let bytes { settle(bytes) }
+    }
+
+    private mutating func raise() {
+        highest = max(highest, moving.values.reduce(settled) { $0 + $1.bytes })
+    }
+}

@@ -1,0 +1,172 @@
+import Waybill
+import WaybillCore
+
+/// What the requests of one object have in common: they are paused, cancelled and counted as one.
+///
+/// A store's protocol hands every request to ``send(_:in:size:)`` and says in between where it stands; the handle of the
+/// upload does the rest.
+final class ObjectRun: Sendable {
+    private struct State: Sendable {
+        var ledger = ObjectLedger()
+        var phase = ObjectPhase.starting
+        var isPaused = false
+        var live: [UploadID: Live] = [:]
+        var listeners: [Int: AsyncStream<ObjectProgress>.Continuation] = [:]
+        var nextKey = 0
+
+        var snapshot: ObjectProgress {
+            ObjectProgress(
+                phase: phase, acknowledged: ledger.acknowledged, total: ledger.total,
+                bytesPerSecond: ledger.bytesPerSecond, isPaused: isPaused)
+        }
+    }
+
+    /// A request under way.
+    private struct Live: Sendable {
+        var task: UploadTask
+        var isCounted: Bool
+        var watcher: Task<Void, Never>?
+    }
+
+    private let state = Locked(State())
+    private let gate = Observed(false)
+
+    // MARK: For a store's protocol
+
+    /// Says how large the object is.
+    func setTotal(_ bytes: Int64?) { change { $0.ledger.total = bytes } }
+
+    /// Says where the upload stands. The last word is that of the end.
+    func enter(_ phase: ObjectPhase) { change { if !$0.phase.isTerminal { $0.phase = phase } } }
+
+    /// Counts bytes that the store has from an earlier run.
+    func settle(bytes: Int64) { change { $0.ledger.settle(bytes) } }
+
+    /// Runs a request, standing still while the upload is paused.
+    ///
+    /// - Parameter size: The bytes of the object that it carries, for the progress; `nil` for a request that carries none.
+    /// - Throws: ``UploadError``; `cancelled` when the task was cancelled.
+    func send(
+        _ request: UploadRequest, in session: UploadSession, size: Int64? = nil
+    ) async throws(UploadError) -> UploadResponse {
+        await gate.wait { !$0 }
+        guard !Task.isCancelled else {
+            throw UploadError(.cancelled, "the upload was cancelled", phase: .cancelled)
+        }
+        let task = session.start(request)
+        enter(task, isCounted: size != nil)
+        do throws(UploadError) {
+            let response = try await task.response
+            leave(task, keeping: size)
+            return response
+        } catch {
+            leave(task, keeping: nil)
+            throw error
+        }
+    }
+
+    private func enter(_ task: UploadTask, isCounted: Bool) {
+        let (isPaused, isHeard) = state.withLock { state in
+            state.live[task.id] = Live(task: task, isCounted: isCounted)
+            return (state.isPaused, !state.listeners.isEmpty)
+        }
+        if isPaused { task.pause() }
+        if isHeard, isCounted { watch(task) }
+    }
+
+    private func leave(_ task: UploadTask, keeping bytes: Int64?) {
+        let watcher = state.withLock { $0.live.removeValue(forKey: task.id)?.watcher }
+        watcher?.cancel()
+        change { $0.ledger.end(task.id, keeping: bytes) }
+    }
+
+    /// Only what somebody listens to is measured.
+    private func watch(_ task: UploadTask) {
+        let watcher = Task { [weak self] in
+            for await progress in task.progress {
+                guard !Task.isCancelled else { return }
+                self?.note(task.id, progress)
+            }
+        }
+        let isLate = state.withLock { state in
+            guard state.live[task.id]?.watcher == nil else { return true }
+            state.live[task.id]?.watcher = watcher
+            return state.live[task.id] == nil
+        }
+        if isLate { watcher.cancel() }
+    }
+
+    private func note(_ id: UploadID, _ progress: UploadProgress) {
+        change { state in
+            guard state.live[id] != nil else { return }
+            state.ledger.move(id, bytes: progress.acknowledged, rate: progress.bytesPerSecond)
+        }
+    }
+
+    // MARK: For the handle
+
+    var snapshot: ObjectProgress { state.withLock { $0.snapshot } }
+
+    func setPaused(_ isPaused: Bool) {
+        let tasks = state.withLock { state -> [UploadTask] in
+            guard !state.phase.isTerminal else { return [] }
+            state.isPaused = isPaused
+            return state.live.values.map(\.task)
+        }
+        gate.update { $0 = isPaused }
+        for task in tasks { if isPaused { task.pause() } else { task.resume() } }
+        change { _ in }
+    }
+
+    /// Nothing follows.
+    func end(_ phase: ObjectPhase) {
+        let leaving = state.withLock { state -> [AsyncStream<ObjectProgress>.Continuation] in
+            state.phase = phase
+            state.isPaused = false
+            let last = state.snapshot
+            for listener in state.listeners.values { listener.yield(last) }
+            defer { state.listeners = [:] }
+            return Array(state.listeners.values)
+        }
+        gate.update { $0 = false }
+        // Outside the lock: finishing calls the termination handler, which takes it.
+        for listener in leaving { listener.finish() }
+    }
+
+    /// A new listener. It has the latest snapshot at once.
+    func listen() -> AsyncStream<ObjectProgress> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: ObjectProgress.self, bufferingPolicy: .bufferingNewest(1))
+        let (key, unwatched) = state.withLock { state -> (Int?, [UploadTask]) in
+            continuation.yield(state.snapshot)
+            guard !state.phase.isTerminal else { return (nil, []) }
+            state.nextKey += 1
+            state.listeners[state.nextKey] = continuation
+            return (state.nextKey, state.live.values.filter { $0.isCounted && $0.watcher == nil }.map(\.task))
+        }
+        if let key {
+            continuation.onTermination = { [weak self] _ in self?.forget(key) }
+        } else {
+            continuation.finish()
+        }
+        unwatched.forEach(watch)
+        return stream
+    }
+
+    private func forget(_ key: Int) {
+        // The continuation is destroyed after the lock is free.
+        _ = state.withLock { $0.listeners.removeValue(forKey: key) }
+    }
+
+    private func change(_ body: (inout State) -> Void) {
+        state.withLock { state in
+            let before = state.snapshot
+            body(&state)
+            let after = state.snapshot
+            guard !after.phase.isTerminal else { return }
+            if after != before || !state.listeners.isEmpty {
+                for listener in state.listeners.values { listener.yield(after) }
+            }
+        }
+    }
+}

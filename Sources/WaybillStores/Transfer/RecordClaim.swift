@@ -1,0 +1,55 @@
+import Glibc
+import WaybillMultipart
+
+/// A record that nobody else touches as long as the claim lives.
+final class RecordClaim: Sendable {
+    private let folder: FileDescriptor
+    private let lock: FileDescriptor
+    private let name: String
+    private let path: String
+
+    /// Locks a record; `nil` when somebody else has it. To be called where waiting for a disk is allowed.
+    init?(folder path: String, name: String) throws(StoreError) {
+        self.path = path
+        self.name = name
+        folder = try RecordDisk.openFolder(path)
+        guard let lock = try RecordDisk.lock("\(name).lock", in: folder, path) else { return nil }
+        self.lock = lock
+    }
+
+    /// The path of the record's file, for messages.
+    var filePath: String { "\(path)/\(name).json" }
+
+    /// What lies there, for somebody who wants to upload `subject` at a moment (seconds since 1970).
+    ///
+    /// - Throws: ``StoreError/Code/recordRefused`` when it is not ours to read.
+    func load(_ subject: ResumeSubject, at now: Int64) async throws(StoreError) -> FoundRecord {
+        try await RecordDisk.run { [self] () throws(StoreError) in
+            guard let bytes = try RecordDisk.read("\(name).json", in: folder, filePath) else { return .none }
+            return ResumeRecord.read(bytes, for: subject, at: now)
+        }
+    }
+
+    /// Puts a record in the place of the one before, as a whole or not at all, and on the disk before it returns.
+    func save(_ record: ResumeRecord) async throws(StoreError) {
+        try await RecordDisk.run { [self] () throws(StoreError) in
+            let bytes: [UInt8]
+            do {
+                bytes = try record.encoded()
+            } catch {
+                throw StoreError(.recordFolderUnusable, "the record can't be written as JSON", cause: error)
+            }
+            try RecordDisk.replace("\(name).json", in: folder, with: bytes, filePath)
+        }
+    }
+
+    /// Throws the record away.
+    func remove() async {
+        try? await RecordDisk.run { [self] in RecordDisk.remove("\(name).json", in: folder) }
+    }
+
+    deinit {
+        // While it is still locked, so that whoever comes next makes a new one.
+        RecordDisk.remove("\(name).lock", in: folder)
+    }
+}
