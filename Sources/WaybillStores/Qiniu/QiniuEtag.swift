@@ -42,7 +42,7 @@ public struct QiniuEtag: Sendable {
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         var rest = unsafe bytes
         while unsafe !rest.isEmpty {
-            let count = unsafe min(room, rest.count)
+            let count = min(room, rest.count)
             unsafe block.update(bufferPointer: UnsafeRawBufferPointer(rebasing: rest[..<count]))
             unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             room -= count

@@ -1,5 +1,4 @@
 public import Waybill
-public import WaybillCore
 
 /// Many objects as one: so many at once, each watched and cancelled by its place, all of them together.
 ///

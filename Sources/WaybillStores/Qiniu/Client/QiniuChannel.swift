@@ -145,11 +145,12 @@ final class QiniuChannel: Sendable {
     private static func route(_ client: QiniuClient, _ token: QiniuUploadToken) async throws(StoreError) -> QiniuRoute {
         switch client.configuration.hosts {
         case .fixed(let hosts): return QiniuRoute([hosts])
-        case .regions(let regions): return QiniuRoute(regions.map(\.uploadHosts))
+        case .regions(let regions): return QiniuRoute(regions.map { (region: QiniuRegion) in region.uploadHosts })
         case .asked:
             guard let desk = client.desk else { return QiniuRoute([]) }
             let key = QiniuRegionDesk.Key(accessKey: token.accessKey, bucket: token.scope.bucket)
-            return QiniuRoute(try await desk.answer(for: key).regions.map(\.uploadHosts))
+            let answer = try await desk.answer(for: key)
+            return QiniuRoute(answer.regions.map(\.uploadHosts))
         }
     }
 

@@ -23,7 +23,7 @@ public final class QiniuClient: Sendable {
         // Where.
 
         /// Where uploads go. Asked of Qiniu unless told.
-        public var hosts = QiniuHosts.asked
+        public var hosts = QiniuHosts.askedOfQiniu
         /// Whether hosts without a scheme are spoken to by TLS. `true`: a token that is overheard is a token that is lost.
         public var usesTLS = true
 

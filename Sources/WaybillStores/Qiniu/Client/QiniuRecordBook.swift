@@ -30,7 +30,9 @@ final class QiniuRecordBook: Sendable {
         folder: RecordFolder?, payload: QiniuPayload, token: QiniuUploadToken, key: String?, partSize: Int64, now: Date
     ) async throws(StoreError) {
         guard let folder, case .file(let file) = payload.content else {
-            (claim, subject, state) = (nil, nil, Locked(State()))
+            claim = nil
+            subject = nil
+            state = Locked(State())
             return
         }
         let subject = ResumeSubject(

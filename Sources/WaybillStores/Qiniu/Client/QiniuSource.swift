@@ -133,7 +133,7 @@ struct QiniuPayload: Sendable {
     }
 
     /// Hands all bytes of a range on.
-    func read(_ range: Range<Int64>, _ take: (ArraySlice<UInt8>) -> Void) async throws(StoreError) {
+    func read(_ range: Range<Int64>, _ take: ([UInt8]) -> Void) async throws(StoreError) {
         let body = try body(range)
         do throws(BodyError) {
             try await body.read(take)

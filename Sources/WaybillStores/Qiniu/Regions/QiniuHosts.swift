@@ -1,5 +1,3 @@
-public import WaybillCore
-
 /// Where uploads go.
 public enum QiniuHosts: Sendable, Hashable {
     /// Where Qiniu says that the bucket is: asked once, and again when that has grown old.
@@ -10,8 +8,8 @@ public enum QiniuHosts: Sendable, Hashable {
     /// path.
     case fixed([String])
 
-    /// Asked of Qiniu's own service.
-    public static let asked = QiniuHosts.asked(QiniuRegionQuery())
+    /// Asked of Qiniu's own services.
+    public static let askedOfQiniu = QiniuHosts.asked(QiniuRegionQuery())
 }
 
 /// How it is found out where a bucket is.

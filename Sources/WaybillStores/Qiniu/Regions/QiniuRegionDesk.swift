@@ -19,9 +19,11 @@ final class QiniuRegionDesk: Sendable {
         var expires: Int64
     }
 
+    private typealias Flight = Task<Result<QiniuRegionAnswer, StoreError>, Never>
+
     private struct State: Sendable {
         var known: [Key: Entry] = [:]
-        var flights: [Key: Task<Result<QiniuRegionAnswer, StoreError>, Never>] = [:]
+        var flights: [Key: Flight] = [:]
         var isRead = false
     }
 
@@ -47,17 +49,18 @@ final class QiniuRegionDesk: Sendable {
     func answer(for key: Key) async throws(StoreError) -> QiniuRegionAnswer {
         await readCache()
         let moment = seconds
-        let flight = state.withLock { state -> Result<QiniuRegionAnswer, Task<Result<QiniuRegionAnswer, StoreError>, Never>> in
-            if let entry = state.known[key], entry.expires > moment { return .success(entry.answer) }
-            if let flight = state.flights[key] { return .failure(flight) }
+        let (known, flight) = state.withLock { state -> (QiniuRegionAnswer?, Flight?) in
+            if let entry = state.known[key], entry.expires > moment { return (entry.answer, nil) }
+            if let flight = state.flights[key] { return (nil, flight) }
             let flight = Task { await self.fly(key) }
             state.flights[key] = flight
-            return .failure(flight)
+            return (nil, flight)
         }
-        switch flight {
-        case .success(let answer): return answer
-        case .failure(let flight): return try await flight.value.get()
+        if let known { return known }
+        guard let result = await flight?.value else {
+            throw StoreError(.regionUnknown, "nobody was asked where the bucket is")
         }
+        return try result.get()
     }
 
     /// What is known of a bucket is wrong.

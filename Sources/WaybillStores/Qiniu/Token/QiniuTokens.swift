@@ -1,5 +1,4 @@
 public import FoundationEssentials
-public import WaybillCore
 
 /// Where upload tokens come from.
 ///
