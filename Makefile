@@ -3,6 +3,7 @@
 #   make setup      install what the build needs (Debian packages), or say that nothing is missing
 #   make demo       post both sides of a specimen ID card to a backend on this machine, and watch
 #   make test       strict build, lint, all tests: what CI runs
+#   make test-vendors  hold stores and signatures to the vendors' own packages from PyPI (make test ends with it)
 #   make check      make test, then the image kernels in plain Swift, thread and address sanitizer and a short fuzz
 #   make lint       layout and documentation rules, without changing a file
 #   make format     put the layout right
@@ -22,7 +23,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 # Two builds side by side would wait for each other's lock or fight for memory: one thing at a time, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help setup setup-build build demo test samples-test check plain thread address lint format bench bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short docs clean
+.PHONY: help setup setup-build build demo test samples-test test-vendors check plain thread address lint format bench bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short docs clean
 
 FUZZ_SECONDS ?= 60
 THREAD_ROUNDS ?= 5
@@ -68,6 +69,11 @@ test: build lint ## strict build, lint, all tests
 	$(call say,Tests)
 	@$(TESTING) $(STRICT) test --skip-build --disable-xctest
 	@$(MAKE) --no-print-directory samples-test
+	@$(MAKE) --no-print-directory test-vendors
+
+test-vendors: build ## our side of object stores against the vendors' own packages from PyPI
+	$(call say,The vendors' own packages)
+	@Scripts/test-vendors
 
 samples-test: ## the tests of the samples
 ifneq ($(wildcard Samples/Package.swift),)

@@ -89,8 +89,13 @@ let package = Package(
         .target(
             name: "CTestSupport", path: "Tests/CTestSupport", cSettings: c, linkerSettings: [.linkedLibrary("curl")]),
         .target(
-            name: "TestSupport", dependencies: ["WaybillCore", "WaybillMultipart", "CTestSupport"],
+            name: "TestSupport", dependencies: ["WaybillCore", "WaybillMultipart", "CTestSupport", crypto],
             path: "Tests/TestSupport", swiftSettings: swift),
+        .executableTarget(
+            name: "TestStore", dependencies: ["TestSupport"], path: "Tests/TestStore", swiftSettings: swift),
+        .executableTarget(
+            name: "VendorRequests", dependencies: ["WaybillStores", "WaybillCore", "TestSupport", httpTypes],
+            path: "Tests/Vendors/Requests", swiftSettings: swift),
         .testTarget(
             name: "TestSupportTests", dependencies: ["TestSupport", "CTestSupport", "WaybillCore"],
             swiftSettings: swift),

@@ -14,6 +14,12 @@ package struct Behaviour: Sendable {
     package enum Step: Sendable {
         /// Reads so many bytes of the body (`nil`: all that is left), at most so many a second.
         case read(Int? = nil, bytesPerSecond: Int? = nil)
+        /// Reads so many bytes of the body (`nil`: all that is left) and hands them on instead of keeping them.
+        case take(Int? = nil, @Sendable ([UInt8]) -> Void)
+        /// Does what comes of a look at the request as far as it was read.
+        case decide(@Sendable (RecordedRequest) -> [Step])
+        /// Does these steps and then calls, however they ended.
+        case ensure([Step], then: @Sendable () -> Void)
         /// Takes it that the client will not send the body after all.
         case forgetBody
         /// Waits until the test opens the gate.
@@ -145,7 +151,7 @@ extension Behaviour {
         var copy = self
         let place = steps.firstIndex { step in
             switch step {
-            case .read, .forgetBody, .wait: false
+            case .read, .take, .forgetBody, .wait: false
             default: true
             }
         }

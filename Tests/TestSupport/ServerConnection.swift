@@ -65,30 +65,45 @@ struct ServerConnection {
 
     // MARK: Steps
 
+    /// What is left to do of a request while its steps are gone through.
+    private struct Course {
+        let index: Int?
+        let request: RecordedRequest?
+        var body: BodyDecoder?
+        var owesContinue: Bool
+    }
+
     private mutating func perform(
         _ behaviour: Behaviour, index: Int?, body: BodyDecoder? = nil, request: RecordedRequest? = nil
     ) -> Flow {
-        var body = body
-        var owesContinue =
-            behaviour.expectation == .honoured && request?.value(of: "Expect")?.lowercased() == "100-continue"
-        for step in behaviour.steps {
-            if case .read = step, owesContinue {
-                owesContinue = false
-                if note(socket.send(Answer(100).bytes)) == .end { return .end }
-            }
-            if perform(step, index: index, body: &body) == .end { return .end }
-        }
-        guard let body, !body.isAtEnd else { return .next }
+        let expects = request?.value(of: "Expect")?.lowercased() == "100-continue"
+        var course = Course(
+            index: index, request: request, body: body,
+            owesContinue: behaviour.expectation == .honoured && expects)
+        if perform(behaviour.steps, &course) == .end { return .end }
+        guard let body = course.body, !body.isAtEnd else { return .next }
         return note(socket.hold())
     }
 
-    private mutating func perform(_ step: Behaviour.Step, index: Int?, body: inout BodyDecoder?) -> Flow {
+    private mutating func perform(_ steps: [Behaviour.Step], _ course: inout Course) -> Flow {
+        for step in steps where perform(step, &course) == .end { return .end }
+        return .next
+    }
+
+    private mutating func perform(_ step: Behaviour.Step, _ course: inout Course) -> Flow {
         switch step {
         case .read(let count, let rate):
-            guard let index, body != nil else { return .next }
-            return read(count, bytesPerSecond: rate, of: &body!, into: index)
+            return read(count, bytesPerSecond: rate, &course, to: nil)
+        case .take(let count, let sink):
+            return read(count, bytesPerSecond: nil, &course, to: sink)
+        case .decide(let decide):
+            guard let index = course.index else { return .next }
+            return perform(decide(core.state.value.requests[index]), &course)
+        case .ensure(let steps, let then):
+            defer { then() }
+            return perform(steps, &course)
         case .forgetBody:
-            body = nil
+            course.body = nil
             return .next
         case .wait(let gate):
             return note(socket.wait(for: gate) { _ = note(.peerEnded($0)) })
@@ -108,7 +123,22 @@ struct ServerConnection {
         }
     }
 
-    private func read(_ count: Int?, bytesPerSecond: Int?, of body: inout BodyDecoder, into index: Int) -> Flow {
+    private func read(
+        _ count: Int?, bytesPerSecond: Int?, _ course: inout Course, to sink: (@Sendable ([UInt8]) -> Void)?
+    ) -> Flow {
+        guard let index = course.index, var body = course.body else { return .next }
+        defer { course.body = body }
+        if course.owesContinue {
+            course.owesContinue = false
+            if note(socket.send(Answer(100).bytes)) == .end { return .end }
+        }
+        return read(count, bytesPerSecond: bytesPerSecond, of: &body, into: index, to: sink)
+    }
+
+    private func read(
+        _ count: Int?, bytesPerSecond: Int?, of body: inout BodyDecoder, into index: Int,
+        to sink: (@Sendable ([UInt8]) -> Void)?
+    ) -> Flow {
         let start = ContinuousClock.now
         // A hundred reads a second: even enough to be a slow line, few enough to be free.
         let most = bytesPerSecond.map { max(1, min($0 / 100, 65_536)) } ?? 65_536
@@ -117,7 +147,8 @@ struct ServerConnection {
             switch body.next(limit: min(most, (count ?? .max) - taken), from: socket) {
             case .bytes(let bytes):
                 taken += bytes.count
-                record(bytes, index, isComplete: body.isAtEnd)
+                sink?(bytes)
+                record(bytes, index, keeps: sink == nil && core.keepsBodies, isComplete: body.isAtEnd)
             case .end(let trailers):
                 core.state.update { state in
                     state.requests[index].trailers = trailers
@@ -135,9 +166,9 @@ struct ServerConnection {
         return .next
     }
 
-    private func record(_ bytes: [UInt8], _ index: Int, isComplete: Bool) {
+    private func record(_ bytes: [UInt8], _ index: Int, keeps: Bool, isComplete: Bool) {
         core.state.update { state in
-            if core.keepsBodies { state.requests[index].body += bytes }
+            if keeps { state.requests[index].body += bytes }
             state.requests[index].bodyBytesRead += bytes.count
             state.requests[index].digest.update(bytes[...])
             if isComplete { state.requests[index].isComplete = true }

@@ -1,9 +1,9 @@
 import WaybillCore
 
 /// Runs foreign code and comes back in time, whether that code does or not.
-enum TimeLimit {
+package enum TimeLimit {
     /// What is thrown when time is up.
-    struct RanOut: Error {}
+    package struct RanOut: Error {}
 
     private struct State<Value: Sendable> {
         var waiter: CheckedContinuation<Value, any Error>?
@@ -49,7 +49,7 @@ enum TimeLimit {
     /// The value of `work`.
     ///
     /// - Throws: Its error; ``RanOut`` after `limit`; `CancellationError` at once when the task is cancelled.
-    static func run<Value: Sendable>(
+    package static func run<Value: Sendable>(
         _ limit: Duration, clock: any Clock<Duration>, _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         let race = Race<Value>()

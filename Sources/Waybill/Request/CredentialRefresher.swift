@@ -120,8 +120,8 @@ public struct BearerToken: Sendable, Hashable {
 }
 
 /// Measures the time from now on, with any clock.
-enum Stopwatch {
-    static func start(_ clock: any Clock<Duration>) -> @Sendable () -> Duration { opened(clock) }
+package enum Stopwatch {
+    package static func start(_ clock: any Clock<Duration>) -> @Sendable () -> Duration { opened(clock) }
 
     private static func opened<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
         let start = clock.now

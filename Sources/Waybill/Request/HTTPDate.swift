@@ -1,14 +1,14 @@
 /// A date as it stands in a header field (RFC 9110 section 5.6.7), in all three of the forms that must be read.
 ///
 /// Pure arithmetic on the calendar; no time zone, no locale, no clock.
-struct HTTPDate: Sendable, Hashable {
+package struct HTTPDate: Sendable, Hashable {
     /// Seconds since 1970-01-01 00:00:00 UTC.
-    let seconds: Int64
+    package let seconds: Int64
 
     /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
     ///
     /// The day of the week is not compared with the date. Years of two digits are those from 1970 to 2069.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         guard text.utf8.count <= 40 else { return nil }
         let words = text.split { " ,-".contains($0) }.map(String.init)
         let fields: (day: String, month: String, year: String, time: String)

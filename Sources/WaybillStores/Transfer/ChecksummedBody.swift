@@ -36,19 +36,24 @@ enum RunningChecksum: Sendable, Hashable {
 struct ChecksummedBody: UploadBody {
     private let body: any UploadBody
     private let kind: RunningChecksum
+    private let range: Range<Int64>?
     private let tally = Tally()
 
-    init(_ body: any UploadBody, _ kind: RunningChecksum = .crc64) {
+    /// A body with a checksum of all its bytes, or of those in a range: those of a file within a form.
+    init(_ body: any UploadBody, _ kind: RunningChecksum = .crc64, of range: Range<Int64>? = nil) {
         self.body = body
         self.kind = kind
+        self.range = range
     }
 
+    /// How many bytes the checksum is of.
+    var rangeLength: Int64? { range.map { $0.upperBound - $0.lowerBound } ?? length }
     var length: Int64? { body.length }
     var isReplayable: Bool { body.isReplayable }
     var contentType: String? { body.contentType }
     var parts: [BodyPart] { body.parts }
 
-    /// Checksum and number of the bytes that the last attempt read; `nil` while no attempt has read them all.
+    /// The checksum, and the number of all bytes that the last attempt read; `nil` while no attempt has read them all.
     var whole: (checksum: UInt64, count: Int64)? {
         tally.state.withLock { state in
             guard state.isWhole || state.count == length else { return nil }
@@ -58,7 +63,7 @@ struct ChecksummedBody: UploadBody {
 
     func makeReader(wake: @escaping @Sendable () -> Void) throws -> any BodyReader {
         let reader = try body.makeReader(wake: wake)
-        return Reader(reader, kind, tally, attempt: tally.begin(kind))
+        return Reader(reader, kind, of: range, tally, attempt: tally.begin(kind))
     }
 
     /// What the attempt that began last has read.
@@ -89,13 +94,15 @@ struct ChecksummedBody: UploadBody {
 
     private final class Reader: BodyReader {
         private let reader: any BodyReader
+        private let range: Range<Int64>?
         private let tally: Tally
         private let attempt: Int
         private var checksum: RunningChecksum
         private var count: Int64 = 0
 
-        init(_ reader: any BodyReader, _ kind: RunningChecksum, _ tally: Tally, attempt: Int) {
+        init(_ reader: any BodyReader, _ kind: RunningChecksum, of range: Range<Int64>?, _ tally: Tally, attempt: Int) {
             self.reader = reader
+            self.range = range
             self.tally = tally
             self.attempt = attempt
             checksum = kind
@@ -106,8 +113,10 @@ struct ChecksummedBody: UploadBody {
             let answer = try reader.read(into: &output)
             if case .bytes(let read) = answer {
                 var checksum = checksum
-                unsafe output.withUnsafeMutableBytes { buffer, used in
-                    unsafe checksum.update(UnsafeRawBufferPointer(rebasing: buffer[before..<used]))
+                let wanted = counted(Int64(read))
+                unsafe output.withUnsafeMutableBytes { buffer, _ in
+                    let bytes = (before + wanted.lowerBound)..<(before + wanted.upperBound)
+                    unsafe checksum.update(UnsafeRawBufferPointer(rebasing: buffer[bytes]))
                 }
                 self.checksum = checksum
                 count += Int64(read)
@@ -117,6 +126,13 @@ struct ChecksummedBody: UploadBody {
         }
 
         func close() { reader.close() }
+
+        /// Which of the next so many bytes the checksum is of.
+        private func counted(_ read: Int64) -> Range<Int> {
+            guard let range else { return 0..<Int(read) }
+            let start = min(max(range.lowerBound - count, 0), read)
+            return Int(start)..<Int(min(max(range.upperBound - count, start), read))
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-public import WaybillCore
+import WaybillCore
 
 /// Where the upload of an object stands.
 public enum ObjectPhase: String, Sendable, Hashable, CaseIterable {
@@ -120,6 +120,9 @@ struct ObjectLedger: Sendable {
         moving[id] = nil
         if let bytes { settle(bytes) }
     }
+
+    /// Nothing is stored after all.
+    mutating func forget() { settled = 0 }
 
     private mutating func raise() {
         highest = max(highest, moving.values.reduce(settled) { $0 + $1.bytes })

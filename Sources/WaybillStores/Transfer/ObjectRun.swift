@@ -42,6 +42,9 @@ final class ObjectRun: Sendable {
     /// Counts bytes that the store has from an earlier run.
     func settle(bytes: Int64) { change { $0.ledger.settle(bytes) } }
 
+    /// Takes back what was counted: the store has lost it. What was shown is not taken back.
+    func forget() { change { $0.ledger.forget() } }
+
     /// Runs a request, standing still while the upload is paused.
     ///
     /// - Parameter size: The bytes of the object that it carries, for the progress; `nil` for a request that carries none.

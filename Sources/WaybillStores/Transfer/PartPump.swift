@@ -58,7 +58,14 @@ struct PartPump<Store: PartStore>: Sendable {
                 }
                 guard let report = await group.next() else { return .failure(error ?? Self.cancelled) }
                 let (event, failure) = await event(of: report, plan)
-                actions = machine.handle(event)
+                if case .listed = event {
+                    // What was found counts too, not only what was sent.
+                    let before = machine.storedBytes
+                    actions = machine.handle(event)
+                    run.settle(bytes: machine.storedBytes - before)
+                } else {
+                    actions = machine.handle(event)
+                }
                 // The one that made it stop; what follows is its echo. One that is repeated ends nothing.
                 if machine.isStopping, error == nil { error = failure }
             }

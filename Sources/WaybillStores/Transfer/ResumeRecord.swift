@@ -31,6 +31,15 @@ struct ResumeSubject: Sendable, Hashable, Codable {
         self.partSize = partSize
     }
 
+    /// Only the place, to look for whatever record lies there: no file ever looks like this.
+    init(endpoint: String, bucket: String, key: String?, path: String) {
+        self.endpoint = endpoint
+        self.bucket = bucket
+        self.key = key
+        self.path = path
+        (size, modifiedSeconds, modifiedNanoseconds, device, inode, partSize) = (-1, 0, 0, 0, 0, 0)
+    }
+
     /// What does not change when the file does, so that a new file at the old place finds, and drops, the old record.
     var place: String {
         // Lengths keep two places apart whose texts run together.

@@ -58,6 +58,14 @@ void cts_event_raise(int event);
 /// FNV-1a, 64 bits, continued from `state`. In C because a debug build must keep up with a fast sender.
 uint64_t cts_digest(uint64_t state, const void *bytes, size_t count);
 
+/// CRC-64/XZ (the reflected ECMA-182 polynomial), continued from the checksum of earlier bytes; 0 for none. (Bytes.c)
+uint64_t cts_crc64(uint64_t checksum, const void *bytes, size_t count);
+/// The checksum of bytes followed by `count` others, from the two checksums. (Bytes.c)
+uint64_t cts_crc64_join(uint64_t first, uint64_t second, uint64_t count);
+
+/// Where a pattern begins first, or -1. (Bytes.c)
+ssize_t cts_find(const void *bytes, size_t count, const void *pattern, size_t pattern_count);
+
 /// Removes a directory with all that is in it; links are removed, not followed.
 void cts_remove_tree(const char *path);
 

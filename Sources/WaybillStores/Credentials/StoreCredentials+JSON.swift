@@ -1,0 +1,51 @@
+import FoundationEssentials
+import WaybillCore
+
+extension StoreCredentials {
+    /// Reads credentials as token servers, the metadata service and login commands give them.
+    ///
+    /// ```json
+    /// {"AccessKeyId": "STS.…", "AccessKeySecret": "…", "SecurityToken": "…", "Expiration": "2026-12-29T07:45:02Z"}
+    /// {"RequestId": "…", "Credentials": {"AccessKeyId": "STS.…", …}}
+    /// {"code": 0, "data": {"access_key_id": "…", "access_key_secret": "…", "expiration": 1798530302000}}
+    /// ```
+    ///
+    /// Names are compared without case, hyphens and underlines, and looked for in objects inside, too. The expiration is ISO
+    /// 8601 with or without a fraction, or seconds or milliseconds since 1970, as a number or a text; it may be missing.
+    ///
+    /// - Throws: ``StoreError/Code/credentialsMalformed`` with what is missing, and ``StoreError/Code/credentialsUnavailable``
+    ///   where the text is an error, such as `{"StatusCode": 403, "ErrorMessage": "…"}`. Nothing of credentials is shown.
+    public init(json: some Sequence<UInt8>) throws(StoreError) {
+        let answer = try LooseObject(Array(json), what: "credentials", failing: .credentialsMalformed)
+        let identifiers = ["accesskeyid", "accesskey", "accessid", "ak"]
+        let found = answer.holder(of: identifiers)
+        try Self.checkForFailure(answer, hasCredentials: found != nil)
+        guard let found, let id = found.text(of: identifiers) else {
+            throw StoreError(.credentialsMalformed, "the JSON has no AccessKeyId, neither outside nor in an object inside")
+        }
+        let secrets = ["accesskeysecret", "secretaccesskey", "secretkey", "accesssecret", "sk"]
+        guard let secret = found.text(of: secrets) else {
+            throw StoreError(.credentialsMalformed, "the JSON has no AccessKeySecret beside its AccessKeyId")
+        }
+        self.init(
+            accessKeyID: id, accessKeySecret: .secret(secret),
+            securityToken: found.text("securitytoken", "ststoken", "sessiontoken", "token").map { .secret($0) },
+            expiration: try found.date(
+                "expiration", "expirationtime", "expiretime", "expiresat", "expireat", "expire",
+                failing: .credentialsMalformed))
+        try check()
+    }
+
+    /// `{"StatusCode": 403, "ErrorMessage": …}` of a token server, `{"Code": "Failed"}` of the metadata service.
+    private static func checkForFailure(_ answer: LooseObject, hasCredentials: Bool) throws(StoreError) {
+        let status = answer.text("statuscode")
+        let code = answer.text("code", "errorcode", "error")
+        let isFailure = status.map { $0 != "200" } ?? false || code?.lowercased() == "failed"
+        guard isFailure || !hasCredentials && code != nil else { return }
+        let message = answer.text("errormessage", "message", "msg", "errordescription") ?? "it has no message"
+        throw StoreError(
+            .credentialsUnavailable,
+            "the token server gave an error instead of credentials: \(StoreError.shown(message)) "
+                + "(\(StoreError.shown(code ?? status ?? "")))")
+    }
+}

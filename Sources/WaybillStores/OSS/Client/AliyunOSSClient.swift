@@ -1,0 +1,91 @@
+public import Waybill
+import WaybillCore
+
+/// Puts objects into Aliyun OSS, signs every request, and finds out what became of each.
+///
+/// ```swift
+/// let client = try AliyunOSSClient(
+///     configuration: .init(endpoint: .region("cn-hangzhou"), bucket: "scans"), credentials: .environment())
+/// let stored = try await client.put(.file(path: "card.jpg"), to: "2026/7/card.jpg")
+/// print(stored.url)
+///
+/// let upload = client.startUpload(file: "film.mov", to: "films/7.mov")     // in parts, resumed if it was begun before
+/// for await progress in upload.progress { bar.show(progress.fraction) }
+/// ```
+///
+/// What it holds to:
+///
+/// - Every attempt has a date and a signature of its own. A wrong clock is corrected by the store's, once, and the corrected
+///   date also says whether credentials have run out.
+/// - What the store has is compared with what was sent: the CRC-64 of every put, of every part and of the whole.
+/// - A request that got no answer is not made again before a look at the store: an object whose answer was lost is found, and a
+///   part that the store lists is not sent again.
+/// - An object that is stored though its callback failed is never sent again: ``StoreError/Code/storedButCallbackFailed``.
+///
+/// It may be used from any thread. Uploads go on when the client is let go.
+public final class AliyunOSSClient: Sendable {
+    /// How it works.
+    public let configuration: Configuration
+    /// Who sends its requests.
+    public let session: UploadSession
+    let caller: OSSCaller
+    let credentials: (any CredentialProvider)?
+
+    /// A client that signs with credentials.
+    ///
+    /// - Parameters:
+    ///   - configuration: Where and how.
+    ///   - credentials: Whose signature.
+    ///   - session: Who sends; `nil` for a session of the client's own.
+    /// - Throws: ``StoreError/Code/encryptionRequired`` for an endpoint without TLS, or TLS without verification;
+    ///   ``StoreError/Code/invalidRegion``, ``StoreError/Code/invalidBucket``, ``StoreError/Code/invalidArgument``.
+    public convenience init(
+        configuration: Configuration, credentials: any CredentialProvider, session: UploadSession? = nil
+    ) throws(StoreError) {
+        try self.init(
+            configuration: configuration, signer: OSSCredentialSigner(credentials), credentials: credentials,
+            session: session)
+    }
+
+    /// A client whose signatures come from somebody else: ``OSSRemoteSigner``, or a signer of your own. It can't sign forms,
+    /// so ``post(_:to:form:in:options:)`` needs one that was signed elsewhere.
+    ///
+    /// - Throws: As with credentials.
+    public convenience init(
+        configuration: Configuration, signer: any ObjectStoreSigner, session: UploadSession? = nil
+    ) throws(StoreError) {
+        try self.init(configuration: configuration, signer: signer, credentials: nil, session: session)
+    }
+
+    private init(
+        configuration: Configuration, signer: any ObjectStoreSigner, credentials: (any CredentialProvider)?,
+        session: UploadSession?
+    ) throws(StoreError) {
+        try configuration.check()
+        self.configuration = configuration
+        self.credentials = credentials
+        self.session = session ?? Self.ownSession(configuration)
+        caller = OSSCaller(
+            endpoint: configuration.endpoint, session: self.session, signer: signer, rules: configuration.rules,
+            clock: StoreClock(now: configuration.now), options: configuration.options)
+    }
+
+    /// How far the store's clock is ahead of this machine's, in seconds, as far as answers have told.
+    public var clockCorrection: Double { caller.clock.correction }
+
+    private static func ownSession(_ configuration: Configuration) -> UploadSession {
+        var settings = UploadSession.Configuration()
+        settings.slots = configuration.requestsAtOnce
+        settings.slotsPerHost = configuration.requestsAtOnce
+        settings.userAgent = "Waybill-OSS"
+        return UploadSession(configuration: settings)
+    }
+
+    /// The bucket of a call.
+    func bucket(_ named: String?) throws(StoreError) -> String {
+        guard let bucket = named ?? configuration.bucket else {
+            throw StoreError(.invalidBucket, "no bucket was named: give one to the call or to the configuration")
+        }
+        return bucket
+    }
+}

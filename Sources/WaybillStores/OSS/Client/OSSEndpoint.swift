@@ -1,0 +1,179 @@
+/// Where OSS is, and where in a URL the bucket stands.
+///
+/// ```swift
+/// try OSSEndpoint("https://oss-cn-hangzhou.aliyuncs.com")              // bucket.oss-cn-hangzhou.aliyuncs.com/key
+/// try OSSEndpoint("https://img.example.com")                           // img.example.com/key
+/// try OSSEndpoint("https://10.0.0.7:8080")                             // 10.0.0.7:8080/bucket/key
+/// OSSEndpoint.region("cn-hangzhou", over: .internalNetwork)
+/// ```
+///
+/// The signature always names bucket and key, wherever they stand.
+public struct OSSEndpoint: Sendable, Hashable {
+    /// Where the bucket stands.
+    public enum Form: Sendable, Hashable {
+        /// In front of the host, as OSS itself has it.
+        case virtualHost
+        /// In the path.
+        case path
+        /// Nowhere: the host is a domain that leads to one bucket (CNAME).
+        case domain
+    }
+
+    /// Which of a region's doors.
+    public enum Network: Sendable, Hashable {
+        /// The one on the internet.
+        case publicNetwork
+        /// The one inside of the region.
+        case internalNetwork
+        /// The one on the internet with IPv6 as well.
+        case dualStack
+    }
+
+    /// `https` or `http`.
+    public let scheme: String
+    /// The host, with its port if it has one, without the bucket.
+    public let host: String
+    /// What the path of every URL begins with: empty, or a slash and more. It takes no part in signatures.
+    public let pathPrefix: String
+    /// Where the bucket stands.
+    public let form: Form
+
+    /// The acceleration door, for all regions.
+    public static let accelerated = OSSEndpoint(host: "oss-accelerate.aliyuncs.com")
+    /// The acceleration door outside of the Chinese mainland.
+    public static let acceleratedOverseas = OSSEndpoint(host: "oss-accelerate-overseas.aliyuncs.com")
+
+    /// The door of a region, such as `cn-hangzhou`, over HTTPS.
+    public static func region(_ id: String, over network: Network = .publicNetwork) throws(StoreError) -> OSSEndpoint {
+        try OSSName.checkRegion(id)
+        return switch network {
+        case .publicNetwork: OSSEndpoint(host: "oss-\(id).aliyuncs.com")
+        case .internalNetwork: OSSEndpoint(host: "oss-\(id)-internal.aliyuncs.com")
+        case .dualStack: OSSEndpoint(host: "\(id).oss.aliyuncs.com")
+        }
+    }
+
+    /// An endpoint as it is written in a configuration, with or without a scheme; without one it is HTTPS.
+    ///
+    /// Hosts that end in `.aliyuncs.com` or `.aliyun-inc.com`, or in one of `excludedFromDomains`, are OSS's own: the bucket
+    /// goes in front of them. With an address the bucket goes into the path. Every other host is a domain of yours that
+    /// leads to one bucket.
+    ///
+    /// - Parameters:
+    ///   - text: The endpoint, without the bucket.
+    ///   - form: Where the bucket stands, if it is not as above.
+    ///   - excludedFromDomains: Ends of hosts that are endpoints, and no domains of yours: those of a private cloud.
+    ///   - keepsPath: Whether a path is part of every URL; without it, an endpoint with a path is refused.
+    /// - Throws: ``StoreError/Code/invalidEndpoint``.
+    public init(
+        _ text: String, form: Form? = nil, excludedFromDomains: [String] = [], keepsPath: Bool = false
+    ) throws(StoreError) {
+        let parts = try Self.taken(apart: text)
+        if !parts.path.isEmpty, !keepsPath {
+            throw Self.refused("the endpoint \(StoreError.shown(text)) has a path: leave it out, or say `keepsPath`")
+        }
+        scheme = parts.scheme
+        host = parts.host
+        pathPrefix = parts.path
+        self.form = form ?? Self.form(of: parts.name, excludedFromDomains)
+    }
+
+    private init(host: String) {
+        scheme = "https"
+        self.host = host
+        pathPrefix = ""
+        form = .virtualHost
+    }
+
+    /// The endpoint as one text.
+    public var text: String { "\(scheme)://\(host)\(pathPrefix)" }
+
+    /// Whether the connection is encrypted.
+    public var isEncrypted: Bool { scheme == "https" }
+
+    /// The region's id, where the host tells it.
+    public var region: String? {
+        let name = Self.name(of: host)
+        if name.hasSuffix(".oss.aliyuncs.com") { return String(name.dropLast(".oss.aliyuncs.com".count)) }
+        guard name.hasPrefix("oss-"), name.hasSuffix(".aliyuncs.com") else { return nil }
+        var id = name.dropFirst("oss-".count).dropLast(".aliyuncs.com".count)
+        if id.hasSuffix("-internal") { id = id.dropLast("-internal".count) }
+        return id.isEmpty || id.contains(".") || id.hasPrefix("accelerate") ? nil : String(id)
+    }
+
+    /// The URL of an object, or of the bucket for an empty key, without a query.
+    ///
+    /// - Throws: ``StoreError/Code/invalidEndpoint`` when the bucket stands in the endpoint already,
+    ///   ``StoreError/Code/invalidBucket``, ``StoreError/Code/invalidKey``.
+    public func url(bucket: String, key: String) throws(StoreError) -> String {
+        try OSSName.checkBucket(bucket)
+        if !key.isEmpty { try OSSName.checkKey(key) }
+        let path = PercentEncoding.path(key)
+        switch form {
+        case .virtualHost:
+            guard !host.hasPrefix("\(bucket).") else {
+                throw Self.refused(
+                    "the endpoint \(StoreError.shown(host)) begins with the bucket already: give the endpoint without it"
+                )
+            }
+            return "\(scheme)://\(bucket).\(host)\(pathPrefix)/\(path)"
+        case .path: return "\(scheme)://\(host)\(pathPrefix)/\(bucket)/\(path)"
+        case .domain: return "\(scheme)://\(host)\(pathPrefix)/\(path)"
+        }
+    }
+
+    private static func form(of name: String, _ excluded: [String]) -> Form {
+        if isAddress(name) { return .path }
+        let own = [".aliyuncs.com", ".aliyun-inc.com"] + excluded.map { $0.lowercased() }.filter { !$0.isEmpty }
+        return own.contains { name.hasSuffix($0) } ? .virtualHost : .domain
+    }
+
+    private static func isAddress(_ name: String) -> Bool {
+        if name.hasPrefix("[") { return true }
+        let numbers = name.split(separator: ".", omittingEmptySubsequences: false)
+        return numbers.count == 4 && numbers.allSatisfy { UInt8($0) != nil }
+    }
+
+    /// The host without its port.
+    private static func name(of host: String) -> String {
+        if host.hasPrefix("["), let bracket = host.firstIndex(of: "]") { return String(host[...bracket]) }
+        return String(host.prefix { $0 != ":" })
+    }
+
+    private static func taken(
+        apart text: String
+    ) throws(StoreError) -> (scheme: String, host: String, name: String, path: String) {
+        var rest = Substring(text)
+        var scheme = "https"
+        if let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), text.utf8[colon...].starts(with: "://".utf8) {
+            scheme = text[..<colon].lowercased()
+            rest = text[text.utf8.index(colon, offsetBy: 3)...]
+        }
+        guard scheme == "https" || scheme == "http" else {
+            throw refused("the endpoint \(StoreError.shown(text)) is neither https nor http")
+        }
+        let host = rest.prefix { $0 != "/" }.lowercased()
+        var path = String(rest.dropFirst(host.utf8.count))
+        while path.hasSuffix("/") { path.removeLast() }
+        let name = name(of: host)
+        let bad = rest.utf8.contains { $0 <= 0x20 || $0 >= 0x7F || "@?#\\\"<>%".utf8.contains($0) }
+        guard !name.isEmpty, !bad, !name.hasPrefix("."), !path.contains("//"), isPort(host.dropFirst(name.utf8.count))
+        else {
+            throw refused(
+                "the endpoint \(StoreError.shown(text)) is no host: give it as https://oss-cn-hangzhou.aliyuncs.com, without "
+                    + "bucket, user and query")
+        }
+        return (scheme, host, name, path)
+    }
+
+    private static func isPort(_ text: Substring) -> Bool {
+        text.isEmpty || text.first == ":" && (Int(text.dropFirst()).map { (1...65_535).contains($0) } ?? false)
+    }
+
+    private static func refused(_ message: String) -> StoreError { StoreError(.invalidEndpoint, message) }
+}
+
+extension OSSEndpoint: CustomStringConvertible {
+    /// The endpoint as one text.
+    public var description: String { text }
+}

@@ -1,0 +1,129 @@
+import FoundationEssentials
+import HTTPTypes
+import Waybill
+
+/// What a refusal of OSS says, wherever it says it.
+struct OSSErrorReply: Sendable, Hashable {
+    /// What the body was.
+    enum Form: Sendable, Hashable {
+        /// OSS's own.
+        case xml
+        /// Nothing.
+        case empty
+        /// A page, mostly a proxy's.
+        case html
+        case json
+        /// Something else; why it can't be read.
+        case unreadable(String)
+    }
+
+    var form = Form.empty
+    var code: String?
+    var message: String?
+    var requestID: String?
+    var hostID: String?
+    var detailCode: String?
+    var serverTime: Date?
+    var stringToSign: String?
+    var canonicalRequest: String?
+
+    /// Reads body and header fields; nothing in them can make it fail.
+    init(_ response: UploadResponse) {
+        let fields = response.headers
+        read(response.body)
+        // To HEAD there is no body, so the same XML comes in a field.
+        if code == nil, let field = fields[.ossError], let bytes = Data(base64Encoded: field) { read(Array(bytes)) }
+        requestID = requestID ?? fields[.ossRequestID]
+        detailCode = detailCode ?? fields[.ossDetailCode]
+    }
+
+    private mutating func read(_ body: [UInt8]) {
+        guard let first = body.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else { return }
+        let start = String(decoding: body.prefix(512), as: UTF8.self).lowercased()
+        if start.contains("<html") || start.contains("<!doctype html") {
+            form = .html
+        } else if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
+            form = .json
+        } else {
+            do throws(BoundedXML.Complaint) {
+                take(try BoundedXML.read(body))
+            } catch {
+                form = .unreadable(error.description)
+            }
+        }
+    }
+
+    private mutating func take(_ root: XMLElement) {
+        guard root.name == "Error" else {
+            form = .unreadable("it is XML, but no error")
+            return
+        }
+        form = .xml
+        code = root["Code"]
+        message = root["Message"]
+        requestID = root["RequestId"]
+        hostID = root["HostId"]
+        detailCode = root["EC"]
+        serverTime = root["ServerTime"].flatMap { StoreDate.parse($0) }
+        stringToSign = root.children.first { $0.name == "StringToSign" }?.text
+        canonicalRequest = root.children.first { $0.name == "CanonicalRequest" }?.text
+    }
+
+    /// Whether the store says that our clock is wrong: in its own words, or in those of version 4.
+    var isClockComplaint: Bool {
+        code == "RequestTimeTooSkewed"
+            || code == "InvalidArgument" && message?.lowercased().contains("invalid signing date") == true
+    }
+
+    /// Whether the store says that the credentials are no longer good.
+    var isCredentialComplaint: Bool {
+        ["SecurityTokenExpired", "InvalidSecurityToken", "InvalidAccessKeyId"].contains(code)
+    }
+
+    /// What people are told of a body that is not OSS's.
+    var strangeness: String? {
+        switch form {
+        case .xml, .empty: nil
+        case .html:
+            "the answer is a web page, as a proxy or a captive portal gives it: look what is between here and the store"
+        case .json: "the answer is JSON, which is not OSS's: check the endpoint"
+        case .unreadable(let why): "the answer is not OSS's: \(why)"
+        }
+    }
+}
+
+extension HTTPField.Name {
+    static let ossError = HTTPField.Name("x-oss-err")!
+    static let ossRequestID = HTTPField.Name("x-oss-request-id")!
+    static let ossDetailCode = HTTPField.Name("x-oss-ec")!
+    static let ossChecksum = HTTPField.Name("x-oss-hash-crc64ecma")!
+    static let ossVersionID = HTTPField.Name("x-oss-version-id")!
+    static let ossNextPosition = HTTPField.Name("x-oss-next-append-position")!
+    static let ossObjectType = HTTPField.Name("x-oss-object-type")!
+    static let ossStorageClass = HTTPField.Name("x-oss-storage-class")!
+    static let ossACL = HTTPField.Name("x-oss-object-acl")!
+    static let ossForbidOverwrite = HTTPField.Name("x-oss-forbid-overwrite")!
+    static let ossTagging = HTTPField.Name("x-oss-tagging")!
+    static let ossTrafficLimit = HTTPField.Name("x-oss-traffic-limit")!
+    static let ossCallback = HTTPField.Name("x-oss-callback")!
+    static let ossCallbackVariables = HTTPField.Name("x-oss-callback-var")!
+    static let ossEncryption = HTTPField.Name("x-oss-server-side-encryption")!
+    static let ossEncryptionKeyID = HTTPField.Name("x-oss-server-side-encryption-key-id")!
+}
+
+extension StoreError {
+    /// A refusal of OSS.
+    init(_ reply: OSSErrorReply, _ response: UploadResponse, outcome: UploadOutcome, cause: UploadError?) {
+        let name = reply.code.map { " \(Self.shown($0))" } ?? ""
+        var message = "OSS answered \(response.status.code)\(name)"
+        if let text = reply.message, !text.isEmpty { message += ": \(Self.shown(text))" }
+        if let strangeness = reply.strangeness { message += ": \(strangeness)" }
+        let isGone = reply.code == "NoSuchUpload"
+        self.init(isGone ? .uploadGone : .rejected, message, outcome: outcome, cause: cause)
+        status = response.status.code
+        storeCode = reply.code.map { Self.shown($0) }
+        detailCode = reply.detailCode.map { Self.shown($0) }
+        requestID = reply.requestID.map { Self.shown($0) }
+        host = reply.hostID.map { Self.shown($0) }
+    }
+}

@@ -1,0 +1,291 @@
+import FoundationEssentials
+import HTTPTypes
+import Waybill
+import WaybillCore
+import WaybillMultipart
+
+/// One multipart upload of a file, from its beginning at the store to the object.
+final class OSSMultipart: PartStore {
+    private struct State: Sendable {
+        /// The checksums of parts that were read, by this run or by the one that wrote the record.
+        var checksums: [Int: UInt64] = [:]
+        var record: ResumeRecord?
+        var unsaved = 0
+    }
+
+    let client: AliyunOSSClient
+    let bucket: String
+    let key: String
+    let uploadID: String
+    let source: SourceFile
+    let plan: PartPlan
+    private let claim: RecordClaim?
+    private let limits: HTTPFields
+    private let state: Locked<State>
+
+    init(
+        _ client: AliyunOSSClient, _ object: OSSFileUpload, uploadID: String, source: SourceFile, plan: PartPlan,
+        claim: RecordClaim?, record: ResumeRecord?
+    ) throws(StoreError) {
+        self.client = client
+        bucket = object.bucket
+        key = object.key
+        self.uploadID = uploadID
+        self.source = source
+        self.plan = plan
+        self.claim = claim
+        limits = try object.options.limitFields()
+        var state = State(record: record)
+        for part in record?.parts ?? [] { state.checksums[part.number] = part.checksum.flatMap { UInt64($0) } }
+        self.state = Locked(state)
+    }
+
+    private var caller: OSSCaller { client.caller }
+
+    private func call(_ method: HTTPRequest.Method) -> OSSCall {
+        var call = OSSCall(method, bucket: bucket, key: key)
+        call.query = [StoreQueryItem("uploadId", uploadID)]
+        return call
+    }
+
+    // MARK: Parts
+
+    func send(part number: Int, _ run: ObjectRun) async -> PartAnswer {
+        do throws(StoreError) {
+            let body = ChecksummedBody(try FileBody.range(plan.range(of: number), of: source))
+            var call = call(.put)
+            call.query.append(StoreQueryItem("partNumber", String(number)))
+            call.headers = limits
+            call.body = body
+            call.size = plan.size(of: number)
+            let response: UploadResponse
+            do throws(StoreError) {
+                response = try await caller.make(call, run).response
+            } catch {
+                note(body.whole?.checksum, of: number)
+                throw error
+            }
+            let checksum = body.whole?.checksum
+            note(checksum, of: number)
+            do throws(StoreError) {
+                try client.compare(checksum, with: response)
+            } catch {
+                run.settle(bytes: -plan.size(of: number))
+                return .again(error)
+            }
+            guard let tag = response.headers[.eTag] else {
+                throw StoreError(.unexpectedAnswer, "the store took the part and named no ETag", outcome: .unknown)
+            }
+            return .stored(
+                PartReceipt(number: number, size: plan.size(of: number), tag: tag, checksum: checksum.map(String.init)))
+        } catch  where error.outcome == .unknown && !error.isCancelled {
+            return .uncertain(error)
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    func took(_ receipt: PartReceipt) async throws(StoreError) {
+        // A record is written whole, so with many parts not after each: a hundred times in all.
+        let due = state.withLock { state -> ResumeRecord? in
+            guard state.record != nil else { return nil }
+            state.record?.parts.append(receipt)
+            state.unsaved += 1
+            guard state.unsaved >= max(1, plan.count / 100) else { return nil }
+            state.unsaved = 0
+            return state.record
+        }
+        if let due { try await claim?.save(due) }
+    }
+
+    /// Writes down what was not written yet. An upload that ends in an error is resumed from more then.
+    func flush() async {
+        let due = state.withLock { state -> ResumeRecord? in
+            guard state.unsaved > 0 else { return nil }
+            state.unsaved = 0
+            return state.record
+        }
+        if let due { try? await claim?.save(due) }
+    }
+
+    private func note(_ checksum: UInt64?, of number: Int) {
+        if let checksum { state.withLock { $0.checksums[number] = checksum } }
+    }
+
+    // MARK: What the store has
+
+    /// The parts that the store has and that are ours, as far as this run has seen their bytes.
+    func listParts(_ run: ObjectRun) async throws(StoreError) -> [PartReceipt] {
+        try await list(run).filter { receipt in
+            state.withLock { $0.checksums[receipt.number] }.map(String.init) == receipt.checksum
+        }
+    }
+
+    /// The parts that the store has and that are ours. What an earlier run sent and did not live to write down is read from
+    /// the file and compared, which is cheaper than to send it.
+    func partsToKeep(_ run: ObjectRun) async throws(StoreError) -> [PartReceipt] {
+        var kept: [PartReceipt] = []
+        for receipt in try await list(run) where plan.numbers.contains(receipt.number) {
+            guard receipt.size == plan.size(of: receipt.number), let theirs = receipt.checksum else { continue }
+            var ours = state.withLock { $0.checksums[receipt.number] }
+            if ours == nil {
+                ours = try await FileBody.checksum(of: plan.range(of: receipt.number), in: source)
+                note(ours, of: receipt.number)
+            }
+            if ours.map(String.init) == theirs { kept.append(receipt) }
+        }
+        state.withLock { $0.record?.parts = kept }
+        return kept
+    }
+
+    private func list(_ run: ObjectRun) async throws(StoreError) -> [PartReceipt] {
+        var receipts: [PartReceipt] = []
+        var marker = 0
+        while true {
+            var call = call(.get)
+            call.query += [
+                StoreQueryItem("max-parts", "1000"), StoreQueryItem("part-number-marker", String(marker)),
+            ]
+            let response = try await caller.make(call, run).response
+            let page = try OSSReplies.parts(in: response)
+            receipts += page.parts
+            guard let next = page.next else { return receipts }
+            guard next > marker, receipts.count <= 10_000 else {
+                throw StoreError(.unexpectedAnswer, "the store's list of parts does not come to an end")
+            }
+            marker = next
+        }
+    }
+
+    // MARK: The end
+
+    /// Puts the object together.
+    func complete(
+        _ receipts: [PartReceipt], _ options: OSSObjectOptions, _ run: ObjectRun
+    ) async throws(StoreError) -> OSSCaller.Answer {
+        run.enter(.completing)
+        var call = call(.post)
+        call.headers[.contentType] = "application/xml"
+        if options.forbidsOverwrite { call.headers[.ossForbidOverwrite] = "true" }
+        if let callback = options.callback { call.headers = call.headers.adding(try callback.fields()) }
+        call.body = DataBody(OSSReplies.completion(of: receipts))
+        let checksum = wholeChecksum(receipts)
+        do throws(StoreError) {
+            let answer = try await caller.make(
+                call, run, lookUp: { await self.lookForObject(checksum, run) })
+            try client.compare(checksum, with: answer.response)
+            return answer
+        } catch  where error.code == .uploadGone {
+            // An attempt before the last one may have put it together, though its answer was an error or none.
+            guard case .done(let response) = await lookForWhole(checksum, run) else { throw error }
+            return OSSCaller.Answer(response: response, wasFound: true)
+        }
+    }
+
+    /// The checksum of the whole object, from those of its parts; `nil` when one is missing.
+    func wholeChecksum(_ receipts: [PartReceipt]) -> UInt64? {
+        var whole = CRC64()
+        for receipt in receipts {
+            guard let checksum = receipt.checksum.flatMap({ UInt64($0) }) else { return nil }
+            whole = whole.appending(checksum, count: receipt.size)
+        }
+        return whole.value
+    }
+
+    func lookForWhole(_ checksum: UInt64?, _ run: ObjectRun) async -> OSSCaller.Finding {
+        await client.look(for: key, in: bucket, size: plan.objectSize, checksum, run)
+    }
+
+    /// After a Complete without an answer: the object is there, or the upload still is, or nobody knows.
+    private func lookForObject(_ checksum: UInt64?, _ run: ObjectRun) async -> OSSCaller.Finding {
+        let object = await lookForWhole(checksum, run)
+        guard case .notDone = object else { return object }
+        do throws(StoreError) {
+            _ = try await list(run)
+            return .notDone
+        } catch {
+            return .cannotTell(error)
+        }
+    }
+
+    /// Throws away what the store has of it.
+    func abort(_ run: ObjectRun) async throws(StoreError) {
+        try await client.abort(uploadID, of: key, in: bucket, run)
+    }
+}
+
+extension AliyunOSSClient {
+    /// Throws away what the store has of an upload; one that it no longer knows is thrown away already.
+    func abort(_ uploadID: String, of key: String, in bucket: String, _ run: ObjectRun) async throws(StoreError) {
+        var call = OSSCall(.delete, bucket: bucket, key: key)
+        call.query = [StoreQueryItem("uploadId", uploadID)]
+        call.isIdempotent = true
+        do throws(StoreError) {
+            _ = try await caller.make(call, run)
+        } catch  where error.code == .uploadGone {
+            return
+        }
+    }
+}
+
+/// The XML of multipart uploads, read and written.
+enum OSSReplies {
+    static func uploadID(in response: UploadResponse) throws(StoreError) -> String {
+        let root = try read(response, "InitiateMultipartUploadResult")
+        guard let id = root["UploadId"], !id.isEmpty, id.utf8.count <= 1_024 else {
+            throw StoreError(.unexpectedAnswer, "the store began an upload and did not say its id")
+        }
+        return id
+    }
+
+    static func parts(in response: UploadResponse) throws(StoreError) -> (parts: [PartReceipt], next: Int?) {
+        let root = try read(response, "ListPartsResult")
+        let parts = root.all("Part").compactMap { part -> PartReceipt? in
+            guard let number = part["PartNumber"].flatMap({ Int($0) }), let size = part["Size"].flatMap({ Int64($0) }),
+                let tag = part["ETag"]
+            else { return nil }
+            return PartReceipt(number: number, size: size, tag: tag, checksum: part["HashCrc64ecma"])
+        }
+        guard root["IsTruncated"] == "true" else { return (parts, nil) }
+        guard let next = root["NextPartNumberMarker"].flatMap({ Int($0) }) else {
+            throw StoreError(.unexpectedAnswer, "the store's list of parts is cut and does not say where it goes on")
+        }
+        return (parts, next)
+    }
+
+    static func completion(of receipts: [PartReceipt]) -> [UInt8] {
+        var text = "<CompleteMultipartUpload>"
+        for receipt in receipts {
+            text += "<Part><PartNumber>\(receipt.number)</PartNumber><ETag>\(escaped(receipt.tag))</ETag></Part>"
+        }
+        return Array((text + "</CompleteMultipartUpload>").utf8)
+    }
+
+    private static func read(_ response: UploadResponse, _ name: String) throws(StoreError) -> XMLElement {
+        let why: String
+        do throws(BoundedXML.Complaint) {
+            let root = try BoundedXML.read(response.body)
+            if root.name == name { return root }
+            why = "it is \(StoreError.shown(root.name, atMost: 60))"
+        } catch {
+            why = error.description
+        }
+        var error = StoreError(.unexpectedAnswer, "the store's answer is no \(name): \(why)", outcome: .unknown)
+        error.status = response.status.code
+        error.requestID = response.headers[.ossRequestID]
+        throw error
+    }
+
+    private static func escaped(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,56 @@
+import FoundationEssentials
+
+extension OSSPostForm {
+    /// Reads what a server gives that signs forms.
+    ///
+    /// ```json
+    /// {"host": "https://cards.oss-cn-hangzhou.aliyuncs.com", "dir": "user-7/", "expire": 1798530302,
+    ///  "accessid": "…", "policy": "…", "signature": "…", "callback": "…"}
+    /// {"url": "https://…", "fields": {"policy": "…", "x-oss-signature": "…", …}}
+    /// ```
+    ///
+    /// The first is what the vendor's own samples give, for version 1 and, with `x_oss_credential` and `x_oss_date`, for
+    /// version 4; names are compared without case, hyphens and underlines. In the second, `fields` are sent as they are.
+    ///
+    /// - Throws: ``StoreError/Code/presignedMalformed``; what was read is not shown.
+    public init(json: some Sequence<UInt8>) throws(StoreError) {
+        let answer = try LooseObject(Array(json), what: "a signed form", failing: .presignedMalformed)
+        guard var url = answer.text("url", "host", "action", "endpoint") else {
+            throw StoreError(.presignedMalformed, "the signed form has no url or host: where is it posted?")
+        }
+        if url.utf8.starts(with: "//".utf8) { url = "https:\(url)" }
+        if !url.utf8.starts(with: "http".utf8) { url = "https://\(url)" }
+        let fields: [Field]
+        if case .object(let given)? = answer.member("fields", "formfields", "form") {
+            fields = given.keys.sorted().compactMap { name in given[name]?.asText.map { Field(name, $0) } }
+        } else {
+            fields = Self.fields(of: answer)
+        }
+        let expiration = try answer.date("expire", "expiration", "expiretime", "expireat", failing: .presignedMalformed)
+        try self.init(
+            url: url, fields: fields, expiration: expiration,
+            keyPrefix: answer.text("dir", "keyprefix", "prefix") ?? "")
+    }
+
+    private static func fields(of answer: LooseObject) -> [Field] {
+        let isV4 = answer.text("xosscredential", "xosssignatureversion") != nil
+        let common: [(String, [String])] = [
+            ("policy", ["policy"]), ("callback", ["callback"]),
+            ("success_action_status", ["successactionstatus"]),
+            ("x-oss-security-token", ["xosssecuritytoken", "securitytoken", "ststoken", "token"]),
+        ]
+        let own: [(String, [String])] =
+            isV4
+            ? [
+                ("x-oss-signature-version", ["xosssignatureversion", "signatureversion", "version"]),
+                ("x-oss-credential", ["xosscredential"]), ("x-oss-date", ["xossdate", "date"]),
+                ("x-oss-signature", ["xosssignature", "signature"]),
+            ]
+            : [
+                ("OSSAccessKeyId", ["ossaccesskeyid", "accessid", "accesskeyid"]), ("Signature", ["signature"]),
+            ]
+        return (own + common).compactMap { name, spellings in
+            answer.text(of: spellings).flatMap { $0.isEmpty ? nil : Field(name, $0) }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+public import FoundationEssentials
+import WaybillCore
+
+extension OSSPostPolicy {
+    /// Signs the policy: what a server does for those who will upload.
+    ///
+    /// Version 4 adds conditions on its own fields, and version 1 one on the token, where the policy has none.
+    ///
+    /// - Parameters:
+    ///   - url: Where the form is posted: scheme and host of the bucket.
+    ///   - rules: Which signature. Its placement says nothing here, for the fields are the place.
+    ///   - credentials: Whose signature.
+    ///   - date: When.
+    /// - Throws: ``StoreError/Code/invalidPolicy``, ``StoreError/Code/invalidRegion`` or
+    ///   ``StoreError/Code/invalidExpiration``.
+    public func form(
+        at url: String, rules: OSSSigningRules, credentials: StoreCredentials, date: Date = .now
+    ) throws(StoreError) -> OSSPostForm {
+        try credentials.check()
+        let lifetime = StoreDate.seconds(expiration) - StoreDate.seconds(date)
+        guard lifetime > 0 else {
+            throw StoreError(.invalidExpiration, "the policy has expired before it is signed: choose a later date")
+        }
+        switch rules.version {
+        case .v1: return try formV1(at: url, credentials: credentials)
+        case .v4:
+            guard lifetime <= 604_800 else {
+                throw StoreError(
+                    .invalidExpiration,
+                    "a signature of version 4 is good for seven days, and the policy for longer: choose an earlier date")
+            }
+            return try formV4(at: url, rules: rules, credentials: credentials, date: date)
+        }
+    }
+
+    private func formV1(at url: String, credentials: StoreCredentials) throws(StoreError) -> OSSPostForm {
+        var policy = self
+        var fields = [OSSPostForm.Field("OSSAccessKeyId", credentials.accessKeyID)]
+        if let token = credentials.securityToken {
+            fields.append(OSSPostForm.Field("x-oss-security-token", token.value))
+            policy.add("x-oss-security-token", token.value)
+        }
+        let text = MessageAuthentication.base64(Array(try policy.json().utf8))
+        fields.append(OSSPostForm.Field("policy", text))
+        fields.append(OSSPostForm.Field("Signature", OSSSignatureV1.signature(text, secret: credentials.accessKeySecret)))
+        return try OSSPostForm(url: url, fields: fields, expiration: expiration, keyPrefix: keyPrefix)
+    }
+
+    private func formV4(
+        at url: String, rules: OSSSigningRules, credentials: StoreCredentials, date: Date
+    ) throws(StoreError) -> OSSPostForm {
+        let scope = try OSSSignatureV4.Scope(rules, date: date)
+        var fields = [
+            OSSPostForm.Field("x-oss-signature-version", OSSSignatureV4.algorithm),
+            OSSPostForm.Field("x-oss-credential", "\(credentials.accessKeyID)/\(scope.text)"),
+            OSSPostForm.Field("x-oss-date", StoreDate.compact(date)),
+        ]
+        if let token = credentials.securityToken {
+            fields.append(OSSPostForm.Field("x-oss-security-token", token.value))
+        }
+        var policy = self
+        for field in fields { policy.add(field.name, field.value.value) }
+        let text = MessageAuthentication.base64(Array(try policy.json().utf8))
+        let signature = OSSSignatureV4.signature(text, secret: credentials.accessKeySecret, scope: scope)
+        fields += [OSSPostForm.Field("policy", text), OSSPostForm.Field("x-oss-signature", signature)]
+        return try OSSPostForm(url: url, fields: fields, expiration: expiration, keyPrefix: keyPrefix)
+    }
+
+    private mutating func add(_ field: String, _ value: String) {
+        if !names(field) { conditions.append(.exactly(field, value)) }
+    }
+
+    /// What every key must begin with, as far as the conditions say.
+    private var keyPrefix: String {
+        for case .startsWith("key", let prefix) in conditions { return prefix }
+        return ""
+    }
+}

@@ -1,0 +1,138 @@
+public import FoundationEssentials
+import WaybillCore
+
+/// What a form may hold that is posted to OSS: a server signs it, and whoever has it can upload within its bounds and not
+/// beyond.
+///
+/// ```swift
+/// var policy = OSSPostPolicy(expiration: .now.addingTimeInterval(600))
+/// policy.conditions = [
+///     .bucket("cards"), .startsWith("key", "2026/\(clerk)/"), .contentLength(1...102_400),
+///     .oneOf("content-type", ["image/jpeg", "image/png"]),
+/// ]
+/// let form = try policy.form(at: "https://cards.oss-cn-hangzhou.aliyuncs.com/", rules: rules, credentials: credentials)
+/// ```
+///
+/// Its JSON is the same for the same policy, byte for byte. A field that no condition names is allowed, whatever it holds:
+/// name all that matter.
+public struct OSSPostPolicy: Sendable, Hashable {
+    /// What one field must be. Fields are named as in the form, without the dollar sign of the JSON.
+    public enum Condition: Sendable, Hashable {
+        /// The field has this value, written as `{"field": "value"}`.
+        case exactly(_ field: String, _ value: String)
+        /// The field has this value, written as `["eq", "$field", "value"]`. Means the same as ``exactly(_:_:)``.
+        case equals(_ field: String, _ value: String)
+        /// The field begins so.
+        case startsWith(_ field: String, _ prefix: String)
+        /// The file has so many bytes.
+        case contentLength(ClosedRange<Int64>)
+        /// The field has one of these values.
+        case oneOf(_ field: String, _ values: [String])
+        /// The field has none of these values.
+        case noneOf(_ field: String, _ values: [String])
+
+        /// The upload goes to this bucket.
+        public static func bucket(_ name: String) -> Condition { .exactly("bucket", name) }
+        /// The object gets this key.
+        public static func key(_ key: String) -> Condition { .equals("key", key) }
+    }
+
+    /// After this date the policy opens nothing. It is written in whole seconds.
+    public var expiration: Date
+    /// All of them must hold.
+    public var conditions: [Condition]
+
+    /// Describes a policy.
+    public init(expiration: Date, conditions: [Condition] = []) {
+        self.expiration = expiration
+        self.conditions = conditions
+    }
+
+    /// The policy as JSON.
+    ///
+    /// - Throws: ``StoreError/Code/invalidPolicy``.
+    /// - Complexity: O(n) for n bytes.
+    public func json() throws(StoreError) -> String {
+        guard !conditions.isEmpty else {
+            throw StoreError(.invalidPolicy, "a policy without conditions is refused by OSS: name the bucket at least")
+        }
+        var texts: [String] = []
+        for condition in conditions { texts.append(try PolicyText.json(of: condition)) }
+        return "{\"expiration\":\"\(StoreDate.iso8601(expiration))\",\"conditions\":[\(texts.joined(separator: ","))]}"
+    }
+
+    /// Whether a condition of this kind names the field already.
+    func names(_ field: String) -> Bool {
+        conditions.contains { condition in
+            switch condition {
+            case .exactly(let name, _), .equals(let name, _): Array(name.utf8) == Array(field.utf8)
+            case .startsWith, .contentLength, .oneOf, .noneOf: false
+            }
+        }
+    }
+}
+
+/// Conditions as text.
+private enum PolicyText {
+    static func json(of condition: OSSPostPolicy.Condition) throws(StoreError) -> String {
+        switch condition {
+        case .exactly(let field, let value):
+            try check(field)
+            return "{\(quoted(field)):\(quoted(value))}"
+        case .equals(let field, let value):
+            return "[\"eq\",\(try variable(field)),\(quoted(value))]"
+        case .startsWith(let field, let prefix):
+            return "[\"starts-with\",\(try variable(field)),\(quoted(prefix))]"
+        case .contentLength(let range):
+            guard range.lowerBound >= 0 else {
+                throw StoreError(.invalidPolicy, "a policy allows a negative number of bytes: begin at 0 or 1")
+            }
+            return "[\"content-length-range\",\(range.lowerBound),\(range.upperBound)]"
+        case .oneOf(let field, let values):
+            return "[\"in\",\(try variable(field)),\(try list(values, of: field))]"
+        case .noneOf(let field, let values):
+            return "[\"not-in\",\(try variable(field)),\(try list(values, of: field))]"
+        }
+    }
+
+    private static func check(_ field: String) throws(StoreError) {
+        guard !field.isEmpty else { throw StoreError(.invalidPolicy, "a condition of the policy names no field") }
+        guard field.utf8.first != UInt8(ascii: "$") else {
+            throw StoreError(
+                .invalidPolicy,
+                "a condition names a field with a dollar sign in front: leave it out, it is added where it belongs")
+        }
+    }
+
+    private static func variable(_ field: String) throws(StoreError) -> String {
+        try check(field)
+        return "\"$\(quoted(field).dropFirst())"
+    }
+
+    private static func list(_ values: [String], of field: String) throws(StoreError) -> String {
+        guard !values.isEmpty else {
+            throw StoreError(.invalidPolicy, "the policy lists no value for the field \(StoreError.shown(field))")
+        }
+        return "[\(values.map(quoted).joined(separator: ","))]"
+    }
+
+    /// A text of JSON (RFC 8259 section 7), and `\$` for a dollar sign, which begins a variable to OSS.
+    private static func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": result += "\\\""
+            case "\\": result += "\\\\"
+            case "$": result += "\\$"
+            case "\n": result += "\\n"
+            case "\r": result += "\\r"
+            case "\t": result += "\\t"
+            case "\u{0}"..<" ", "\u{7F}":
+                let digits = String(scalar.value, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+}

@@ -1,0 +1,139 @@
+import WaybillCore
+
+/// Where our string to sign and the store's part: what to look at when the store answers `SignatureDoesNotMatch`.
+///
+/// The store sends back what it signed. The first line that differs tells the cause, in nearly every case at a glance: a key
+/// that a proxy decoded, a content type that a client added, a date that was written twice. Tokens, signatures and upload
+/// ids in the lines are not shown.
+///
+/// ```swift
+/// let difference = OSSSignatureDifference(of: signed, theirStringToSign: answer.stringToSign)
+/// print(difference)       // line 3 (content type) differs: signed here "", by the store "image/jpeg"
+/// ```
+public struct OSSSignatureDifference: Sendable, Hashable {
+    /// The number of the first line that differs, from 1; `nil` if none does.
+    public let line: Int?
+    /// What the line is about, such as `content type`.
+    public let subject: String
+    /// Our line, made safe to print.
+    public let ours: String
+    /// The store's, made safe to print.
+    public let theirs: String
+
+    /// Compares.
+    ///
+    /// - Parameters:
+    ///   - signed: What was sent.
+    ///   - theirStringToSign: What the store says it signed.
+    ///   - theirCanonicalRequest: With version 4, what it hashed; there a difference can be read, and not in the hash.
+    public init(of signed: OSSSignedRequest, theirStringToSign: String, theirCanonicalRequest: String? = nil) {
+        if let ours = signed.canonicalRequest, let theirs = theirCanonicalRequest,
+            let found = Self.first(ours, theirs)
+        {
+            self.init(found, subject: "of the canonical request\(Self.canonicalSubject(found, ours))")
+        } else if let found = Self.first(signed.stringToSign, theirStringToSign) {
+            let isV4 = signed.canonicalRequest != nil
+            self.init(found, subject: isV4 ? Self.subjectV4(found.line) : Self.subjectV1(found))
+        } else {
+            self.init(nil, subject: "")
+        }
+    }
+
+    private init(_ found: Found?, subject: String) {
+        line = found?.line
+        self.subject = subject
+        ours = Self.shown(found?.ours ?? "")
+        theirs = Self.shown(found?.theirs ?? "")
+    }
+
+    private struct Found {
+        let line: Int
+        let ours: String
+        let theirs: String
+    }
+
+    private static func first(_ ours: String, _ theirs: String) -> Found? {
+        let (mine, other) = (lines(of: ours), lines(of: theirs))
+        for index in 0..<max(mine.count, other.count) {
+            let left = index < mine.count ? mine[index] : nil
+            let right = index < other.count ? other[index] : nil
+            guard left != right else { continue }
+            return Found(line: index + 1, ours: text(left), theirs: text(right))
+        }
+        return nil
+    }
+
+    /// By bytes: to Swift, two spellings of one accent are equal, and to a hash they are not.
+    private static func lines(of text: String) -> [[UInt8]] {
+        text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map(Array.init)
+    }
+
+    private static func text(_ line: [UInt8]?) -> String { line.map { String(decoding: $0, as: UTF8.self) } ?? "(no line)" }
+
+    private static func subjectV1(_ found: Found) -> String {
+        switch found.line {
+        case 1: " (method)"
+        case 2: " (content digest)"
+        case 3: " (content type)"
+        case 4: " (date)"
+        default: found.ours.utf8.first == UInt8(ascii: "/") ? " (resource)" : " (field or resource)"
+        }
+    }
+
+    private static func subjectV4(_ line: Int) -> String {
+        switch line {
+        case 1: " (algorithm)"
+        case 2: " (date)"
+        case 3: " (day, region and product)"
+        default: " (hash of the canonical request)"
+        }
+    }
+
+    private static func canonicalSubject(_ found: Found, _ ours: String) -> String {
+        switch found.line {
+        case 1: " (method)"
+        case 2: " (path)"
+        case 3: " (query)"
+        default: ""
+        }
+    }
+
+    /// The line without what opens something, cut, and with control characters made visible.
+    static func shown(_ line: String) -> String {
+        var text = line
+        for name in ["x-oss-security-token:", "authorization:"] where text.lowercased().utf8.starts(with: name.utf8) {
+            text = "\(name)\(Secret.placeholder)"
+        }
+        for name in secretItems { text = hidden(name, in: text) }
+        return StoreError.shown(text)
+    }
+
+    private static let secretItems = [
+        "security-token", "Signature", "x-oss-signature", "uploadId", "callback", "callback-var",
+    ]
+
+    /// The text with the value of an item of the query replaced, wherever one begins: behind `?`, `&` or at the start.
+    private static func hidden(_ name: String, in text: String) -> String {
+        let pieces = text.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
+        return pieces.map { piece in
+            let piece = String(Substring(piece))
+            let head = piece.utf8.lastIndex(of: UInt8(ascii: "?")).map { piece[...$0] } ?? ""
+            let item = piece.utf8.dropFirst(head.utf8.count)
+            let isSecret = ["\(name)=", "x-oss-\(name)="].contains { item.starts(with: $0.utf8) }
+            guard isSecret, let equals = item.firstIndex(of: UInt8(ascii: "=")) else { return piece }
+            return "\(head)\(String(Substring(item[...equals])))\(Secret.placeholder)"
+        }.joined(separator: "&")
+    }
+}
+
+extension OSSSignatureDifference: CustomStringConvertible {
+    /// One sentence for an error's message.
+    public var description: String {
+        guard let line else {
+            return "both signed the same text, so the secrets differ: check the AccessKey secret, and that it belongs to "
+                + "this AccessKey ID"
+        }
+        return "line \(line)\(subject.hasPrefix(" ") ? subject : " \(subject)") differs: signed here \"\(ours)\", by the "
+            + "store \"\(theirs)\""
+    }
+}

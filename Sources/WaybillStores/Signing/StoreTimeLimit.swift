@@ -1,0 +1,26 @@
+import Waybill
+
+/// Runs foreign code and comes back in time, with this module's error whatever that code throws.
+enum StoreTimeLimit {
+    /// The value of `work`.
+    ///
+    /// - Throws: Its error if it is a ``StoreError``; else one with the code `failing` and its error as the cause; with the
+    ///   code `late` after `limit`; ``StoreError/Code/cancelled`` at once when the task is cancelled.
+    static func run<Value: Sendable>(
+        _ limit: Duration, clock: any Clock<Duration>, failing: StoreError.Code, late: StoreError.Code? = nil,
+        _ name: String, _ work: @escaping @Sendable () async throws -> Value
+    ) async throws(StoreError) -> Value {
+        do {
+            return try await TimeLimit.run(limit, clock: clock, work)
+        } catch let error as StoreError {
+            throw error
+        } catch is TimeLimit.RanOut {
+            throw StoreError(
+                late ?? failing, "\(name) took longer than \(limit): look why it hangs, or allow more time")
+        } catch is CancellationError where Task.isCancelled {
+            throw StoreError(.cancelled, "cancelled during \(name)")
+        } catch {
+            throw StoreError(failing, "\(name) failed with an error of type \(type(of: error)): see the cause", cause: error)
+        }
+    }
+}

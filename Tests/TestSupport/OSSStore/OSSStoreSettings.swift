@@ -1,0 +1,119 @@
+internal import Glibc
+
+/// Who may send to an ``OSSStore``.
+package struct OSSAccount: Sendable, Hashable {
+    package var id: String
+    package var secret: String
+    /// The security token that goes with temporary keys.
+    package var token: String?
+    /// When temporary keys end, in seconds since 1970 by the clock of the store.
+    package var expiration: Int?
+
+    package init(_ id: String, _ secret: String, token: String? = nil, expiration: Int? = nil) {
+        self.id = id
+        self.secret = secret
+        self.token = token
+        self.expiration = expiration
+    }
+}
+
+/// What an ``OSSStore`` is and knows.
+package struct OSSStoreSettings: Sendable {
+    /// Who may send.
+    package var accounts = [OSSAccount("ak", "sk")]
+    /// The region that signatures of version 4 name.
+    package var region = "cn-hangzhou"
+    /// Hosts of the service, without port: a path that is asked of them begins with the bucket, and `bucket.host` is the
+    /// bucket's own. The names under `loopback.invalid` lead here in programs that link `CTestSupport`, those under
+    /// `localhost` in programs that use libcurl.
+    package var serviceHosts: Set<String> = [
+        "127.0.0.1", "localhost", "oss.localhost", "oss.loopback.invalid", "oss.test",
+    ]
+    /// Hosts that stand for one bucket (CNAME), without port.
+    package var ownHosts: [String: String] = [
+        "cdn.loopback.invalid": "examplebucket", "cdn.localhost": "examplebucket",
+    ]
+    /// What a path begins with before bucket or key, as behind a proxy: `/oss`. It takes no part in signatures.
+    package var pathPrefix = ""
+    /// The buckets; `nil` for every name that a bucket may have.
+    package var buckets: Set<String>?
+    /// The least size of a part that is not the last one.
+    package var smallestPart = 102_400
+    /// The most parts in one answer to ListParts.
+    package var largestPage = 1_000
+    /// Bodies up to this size are kept, of larger ones only the digests.
+    package var keepsBodiesUpTo = 4 << 20
+    /// What the callback server says to a callback.
+    package var callbackAnswer = #"{"Status":"OK"}"#
+    /// The true time, in seconds since 1970.
+    package var now: @Sendable () -> Int = { time(nil) }
+
+    package init() {}
+}
+
+/// A time as OSS writes it, from seconds since 1970.
+enum StoreDate {
+    /// `Wed, 28 Dec 2022 10:27:41 GMT`
+    static func http(_ seconds: Int) -> String { formatted(seconds, "%a, %d %b %Y %H:%M:%S GMT") }
+
+    /// `20221228T102741Z`
+    static func compact(_ seconds: Int) -> String { formatted(seconds, "%Y%m%dT%H%M%SZ") }
+
+    /// `2022-12-28T10:27:41.000Z`
+    static func iso(_ seconds: Int) -> String { formatted(seconds, "%Y-%m-%dT%H:%M:%S.000Z") }
+
+    static func fromHTTP(_ text: String) -> Int? {
+        let words = text.split(separator: " ").map(String.init)
+        guard words.count == 6, words[5] == "GMT", let month = months.firstIndex(of: words[2]) else { return nil }
+        let time = words[4].split(separator: ":").compactMap { Int($0) }
+        guard let day = Int(words[1]), let year = Int(words[3]), time.count == 3 else { return nil }
+        return seconds(year, month + 1, day, time[0], time[1], time[2])
+    }
+
+    static func fromCompact(_ text: String) -> Int? {
+        let bytes = Array(text.utf8)
+        guard bytes.count == 16, bytes[8] == UInt8(ascii: "T"), bytes[15] == UInt8(ascii: "Z") else { return nil }
+        func number(_ range: Range<Int>) -> Int { Int(bytes[range].text) ?? -1 }
+        return seconds(
+            number(0..<4), number(4..<6), number(6..<8), number(9..<11), number(11..<13), number(13..<15))
+    }
+
+    /// With or without a fraction of a second.
+    static func fromISO(_ text: String) -> Int? {
+        guard text.last == "Z" else { return nil }
+        let halves = text.dropLast().split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard halves.count == 1 || halves[1].allSatisfy(\.isNumber) else { return nil }
+        return fromCompact(halves[0].filter { $0 != "-" && $0 != ":" } + "Z")
+    }
+
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    private static func seconds(_ year: Int, _ month: Int, _ day: Int, _ hour: Int, _ minute: Int, _ second: Int)
+        -> Int?
+    {
+        guard year >= 1970, (1...12).contains(month), (1...31).contains(day), (0..<24).contains(hour),
+            (0..<60).contains(minute), (0...60).contains(second)
+        else { return nil }
+        var parts = unsafe tm()
+        parts.tm_year = Int32(year - 1_900)
+        parts.tm_mon = Int32(month - 1)
+        parts.tm_mday = Int32(day)
+        parts.tm_hour = Int32(hour)
+        parts.tm_min = Int32(minute)
+        parts.tm_sec = Int32(second)
+        return unsafe timegm(&parts)
+    }
+
+    private static func formatted(_ seconds: Int, _ format: String) -> String {
+        var parts = unsafe tm()
+        var time = time_t(seconds)
+        unsafe _ = gmtime_r(&time, &parts)
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 64) { buffer, count in
+            count = unsafe strftime(
+                UnsafeMutableRawPointer(buffer.baseAddress!).assumingMemoryBound(to: CChar.self), 64, format, &parts)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

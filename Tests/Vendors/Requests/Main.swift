@@ -1,0 +1,47 @@
+import FoundationEssentials
+
+/// Prints requests to object stores, a line of JSON each, for the packages of the vendors to sign once more.
+///
+///     VendorRequests oss
+@main struct VendorRequests {
+    static func main() async throws {
+        switch CommandLine.arguments.dropFirst().first {
+        case "oss":
+            for line in try await SignedTable.lines() { try say(line) }
+            for line in try PolicyTable.lines() { try say(line) }
+        default: throw UsageError(text: "which store? There is: oss")
+        }
+    }
+
+    private static func say(_ line: RequestLine) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        print(String(decoding: try encoder.encode(line), as: UTF8.self))
+    }
+}
+
+/// A request as it is printed.
+struct RequestLine: Encodable {
+    /// Names it when there is a difference.
+    var what: String
+    var method = ""
+    /// The raw request target, or the part of the URL that would be it.
+    var target = ""
+    /// Header fields in their order.
+    var headers: [[String]] = []
+    var bucket = ""
+    /// The key, not encoded.
+    var key = ""
+    var region = "cn-hangzhou"
+    var id: String
+    var secret: String
+    var token: String?
+    /// The fields of a form; there is no request then.
+    var form: [[String]]?
+}
+
+/// A command line that was not understood.
+struct UsageError: Error, CustomStringConvertible {
+    let text: String
+    var description: String { text }
+}
