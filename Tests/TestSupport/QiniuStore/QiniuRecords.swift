@@ -15,7 +15,8 @@ package struct QiniuBytes: Sendable, Hashable {
 
     /// The hash, from the written rule.
     package var etag: String {
-        let digest = blocks.count == 1 ? [0x16] + blocks[0] : [0x96] + Array(Insecure.SHA1.hash(data: blocks.flatMap(\.self)))
+        let digest =
+            blocks.count == 1 ? [0x16] + blocks[0] : [0x96] + Array(Insecure.SHA1.hash(data: blocks.flatMap(\.self)))
         return QiniuText.base64(digest)
     }
 
@@ -171,6 +172,11 @@ package struct QiniuState: Sendable {
     /// The keys of a bucket, sorted.
     package func keys(in bucket: String = "photos") -> [String] {
         objects.keys.filter { $0.bucket == bucket }.map(\.key.text).sorted()
+    }
+
+    /// All objects with their buckets and keys.
+    package var allObjects: [(bucket: String, key: String, object: QiniuStoredObject)] {
+        objects.map { ($0.key.bucket, $0.key.key.text, $0.value) }.sorted { ($0.bucket, $0.key) < ($1.bucket, $1.key) }
     }
 
     /// The requests of a kind.

@@ -16,7 +16,9 @@ package final class QiniuStore: Sendable {
 
     /// Starts a store.
     ///
-    /// - Parameter hosts: How many hosts it has; all of them lead to the same objects.
+    /// - Parameters:
+    ///   - settings: What it is and knows.
+    ///   - hosts: How many hosts it has; all of them lead to the same objects.
     /// - Throws: ``SystemCallFailure`` when no port can be had.
     package init(_ settings: QiniuStoreSettings = QiniuStoreSettings(), hosts: Int = 1) throws {
         self.settings = settings
@@ -41,6 +43,7 @@ package final class QiniuStore: Sendable {
     /// Lets a fault befall requests.
     ///
     /// - Parameters:
+    ///   - fault: What goes wrong.
     ///   - operations: All of them when none is named.
     ///   - part: Only of this part.
     ///   - host: Only at this host.

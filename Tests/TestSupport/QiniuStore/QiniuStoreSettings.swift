@@ -22,7 +22,7 @@ package struct QiniuStoreSettings: Sendable {
     /// What the callback server says to a callback.
     package var callbackAnswer = #"{"success":true}"#
     /// The time, in seconds since 1970.
-    package var now: @Sendable () -> Int = { unsafe time(nil) }
+    package var now: @Sendable () -> Int = { time(nil) }
 
     package init() {}
 }

@@ -21,7 +21,8 @@ import WaybillCore
         let hold = Gate()
         ground.store.hold(at: hold)
         let batch = client.startBatch(of: 0..<200, atOnce: 3) { number in
-            QiniuBatchWork(.data(QiniuGround.bytes(20_000 + number), fileName: "\(number).jpg"), to: "photos/\(number).jpg")
+            QiniuBatchWork(
+                .data(QiniuGround.bytes(20_000 + number), fileName: "\(number).jpg"), to: "photos/\(number).jpg")
         } onProgress: { index, _ in
             if ends.withLock({ $0[index] != nil }) { lateProgress.withLock { $0 += 1 } }
         } onEnd: { result in

@@ -8,7 +8,7 @@ struct QiniuEtagTests {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(kibibytes * 1_024)
         for block in 0..<(kibibytes / 8) {
-            let number = withUnsafeBytes(of: UInt32(block).bigEndian) { unsafe Array($0) }
+            let number = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: block >> $0) }
             for _ in 0..<1_023 { bytes += number }
             bytes += [UInt8](repeating: 0, count: 8_192 - 4 * 1_023)
         }

@@ -49,7 +49,9 @@ import WaybillCore
         Row(fault: .refuse(612, "no entry"), operation: .form, times: nil, end: .error(.rejected), requests: 1),
         Row(fault: .refuse(614, "exists"), operation: .form, times: nil, end: .error(.objectExists), requests: 1),
         Row(fault: .refuse(631, "no bucket"), operation: .form, times: nil, end: .error(.rejected), requests: 1),
-        Row(fault: .callbackFailed, operation: .form, times: nil, end: .storedBut(.storedButCallbackFailed), requests: 1),
+        Row(
+            fault: .callbackFailed, operation: .form, times: nil, end: .storedBut(.storedButCallbackFailed), requests: 1
+        ),
         Row(fault: portal, operation: .form, times: 1, end: .stored, requests: 2),
         Row(fault: portal, operation: .form, times: nil, end: .error(.unexpectedAnswer), requests: 2),
         Row(fault: .drop(afterBodyBytes: 1_000), operation: .form, times: 1, end: .stored, requests: 2),
@@ -64,21 +66,27 @@ import WaybillCore
         Row(fault: .refuse(503, ""), operation: .part, times: 3, end: .stored, requests: nil),
         Row(fault: .refuse(502, ""), operation: .complete, times: 1, end: .stored, requests: 2),
         Row(fault: .refuse(701, "ctx"), operation: .part, times: 1, end: .stored, requests: nil),
-        Row(fault: .refuse(612, "no such uploadId"), operation: .part, times: nil, end: .error(.uploadGone), requests: nil),
+        Row(
+            fault: .refuse(612, "no such uploadId"), operation: .part, times: nil, end: .error(.uploadGone),
+            requests: nil),
         Row(fault: .forget, operation: .complete, times: 1, end: .stored, requests: 2),
         Row(fault: .forget, operation: .complete, times: nil, end: .error(.uploadGone), requests: 2),
         Row(fault: .refuse(401, "expired token"), operation: .complete, times: 1, end: .stored, requests: 2),
         Row(fault: .refuse(403, "no"), operation: .begin, times: nil, end: .error(.rejected), requests: 1),
         Row(fault: elsewhere, operation: .begin, times: nil, end: .error(.rejected), requests: 1),
         Row(fault: .refuse(573, "slower"), operation: .part, times: 2, end: .stored, requests: nil),
-        Row(fault: .callbackFailed, operation: .complete, times: nil, end: .storedBut(.storedButCallbackFailed), requests: 1),
+        Row(
+            fault: .callbackFailed, operation: .complete, times: nil, end: .storedBut(.storedButCallbackFailed),
+            requests: 1),
         Row(fault: portal, operation: .begin, times: 1, end: .stored, requests: 2),
         Row(fault: portal, operation: .part, times: 1, end: .stored, requests: nil),
         Row(fault: portal, operation: .complete, times: nil, end: .error(.unexpectedAnswer), requests: 2),
         Row(fault: .drop(afterBodyBytes: 10_000), operation: .part, times: 2, end: .stored, requests: nil),
         Row(fault: .stall(afterBodyBytes: 10_000), operation: .part, times: 1, end: .stored, requests: nil),
         Row(fault: .storeThenDrop, operation: .part, times: 1, end: .stored, requests: 3),
-        Row(fault: .storeThenDrop, operation: .complete, times: 1, end: .storedBut(StoreError.Code("connectionLost")), requests: 1),
+        Row(
+            fault: .storeThenDrop, operation: .complete, times: 1, end: .storedBut(StoreError.Code("connectionLost")),
+            requests: 1),
         Row(fault: .wrongMD5, operation: .part, times: 1, end: .stored, requests: 4),
         Row(fault: .wrongMD5, operation: .part, times: nil, end: .error(.checksumMismatch), requests: nil),
         Row(fault: .gibberish, operation: .begin, times: nil, end: .error(.unexpectedAnswer), requests: 1),
@@ -118,7 +126,9 @@ import WaybillCore
             #expect(error?.isStored == (code == .storedButCallbackFailed), "\(said)")
         }
         if let requests = row.requests { #expect(state.log(row.operation).count == requests, "\(said)") }
-        #expect(state.counts.values.allSatisfy { $0.peakInFlight <= 1 && $0.begunThoughStored == 0 || row.isResent }, "\(said)")
+        #expect(
+            state.counts.values.allSatisfy { $0.peakInFlight <= 1 && $0.begunThoughStored == 0 || row.isResent },
+            "\(said)")
         #expect(ground.store.complaints.isEmpty)
         // What is printed has nothing of a token in it.
         for token in Set(state.log.map(\.token)).filter({ !$0.isEmpty }) {

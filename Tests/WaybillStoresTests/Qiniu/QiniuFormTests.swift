@@ -30,9 +30,10 @@ import WaybillCore
 
     @Test func `no key, the empty key and any other key are three things`() async throws {
         let ground = try QiniuGround()
-        let client = ground.client(tokens: .keys(QiniuGround.keys) { _, now in
-            QiniuPutPolicy(scope: .bucket("photos"), deadline: now.addingTimeInterval(60))
-        })
+        let client = ground.client(
+            tokens: .keys(QiniuGround.keys) { _, now in
+                QiniuPutPolicy(scope: .bucket("photos"), deadline: now.addingTimeInterval(60))
+            })
         let bytes = Array("hello".utf8)
         let unnamed = try await client.upload(.data(bytes), to: nil)
         #expect(unnamed.key == QiniuEtag(of: bytes).value)
@@ -60,26 +61,65 @@ import WaybillCore
         let data = QiniuSource.data(Array("hello".utf8))
         let plain = ground.client()
         let cases: [(StoreError.Code, () async throws(StoreError) -> QiniuObject)] = [
-            (.invalidArgument, { () async throws(StoreError) in
-                try await plain.upload(data, to: String(repeating: "空", count: 250)) }),
+            (
+                .invalidArgument,
+                { () async throws(StoreError) in
+                    try await plain.upload(data, to: String(repeating: "空", count: 250))
+                }
+            ),
             (.invalidArgument, { () async throws(StoreError) in try await plain.upload(data, to: "a\0b") }),
-            (.invalidArgument, { () async throws(StoreError) in try await plain.upload(data, to: "k", options: named) }),
-            (.invalidArgument, { () async throws(StoreError) in
-                try await plain.upload(data, to: "k", options: reserved) }),
-            (.uploadTokenExpired, { () async throws(StoreError) in
-                try await ground.client(tokens: .given(expired)).upload(data, to: "k") }),
-            (.sizeNotAllowed, { () async throws(StoreError) in
-                try await ground.client(tokens: .given(small)).upload(data, to: "k") }),
-            (.uploadTokenDoesNotCover, { () async throws(StoreError) in
-                try await ground.client(tokens: .given(small)).upload(.data([]), to: "other") }),
-            (StoreError.Code("fileNotFound"), { () async throws(StoreError) in
-                try await plain.upload(.file(path: "/nowhere/at/all"), to: "k") }),
-            (StoreError.Code("notARegularFile"), { () async throws(StoreError) in
-                try await plain.upload(.file(path: "/dev/null"), to: "k") }),
-            (.encryptionRequired, { () async throws(StoreError) in
-                try await ground.client { $0.transfer.tls.insecureSkipVerification = true }.upload(data, to: "k") }),
-            (.regionUnknown, { () async throws(StoreError) in
-                try await ground.client { $0.hosts = .fixed([]) }.upload(data, to: "k") }),
+            (
+                .invalidArgument,
+                { () async throws(StoreError) in try await plain.upload(data, to: "k", options: named) }
+            ),
+            (
+                .invalidArgument,
+                { () async throws(StoreError) in
+                    try await plain.upload(data, to: "k", options: reserved)
+                }
+            ),
+            (
+                .uploadTokenExpired,
+                { () async throws(StoreError) in
+                    try await ground.client(tokens: .given(expired)).upload(data, to: "k")
+                }
+            ),
+            (
+                .sizeNotAllowed,
+                { () async throws(StoreError) in
+                    try await ground.client(tokens: .given(small)).upload(data, to: "k")
+                }
+            ),
+            (
+                .uploadTokenDoesNotCover,
+                { () async throws(StoreError) in
+                    try await ground.client(tokens: .given(small)).upload(.data([]), to: "other")
+                }
+            ),
+            (
+                StoreError.Code("fileNotFound"),
+                { () async throws(StoreError) in
+                    try await plain.upload(.file(path: "/nowhere/at/all"), to: "k")
+                }
+            ),
+            (
+                StoreError.Code("notARegularFile"),
+                { () async throws(StoreError) in
+                    try await plain.upload(.file(path: "/dev/null"), to: "k")
+                }
+            ),
+            (
+                .encryptionRequired,
+                { () async throws(StoreError) in
+                    try await ground.client { $0.transfer.tls.insecureSkipVerification = true }.upload(data, to: "k")
+                }
+            ),
+            (
+                .regionUnknown,
+                { () async throws(StoreError) in
+                    try await ground.client { $0.hosts = .fixed([]) }.upload(data, to: "k")
+                }
+            ),
         ]
         for (code, work) in cases {
             let error = await QiniuGround.failure(work)
@@ -90,12 +130,13 @@ import WaybillCore
 
     @Test func `what the policy makes the store answer is handed on`() async throws {
         let ground = try QiniuGround()
-        let client = ground.client(tokens: .keys(QiniuGround.keys) { request, now in
-            var policy = QiniuPutPolicy(scope: .bucket("photos"), deadline: now.addingTimeInterval(60))
-            policy.saveKey = "cards/$(fname)"
-            policy.returnBody = #"{"name":$(key),"bytes":$(fsize),"order":$(x:order)}"#
-            return policy
-        })
+        let client = ground.client(
+            tokens: .keys(QiniuGround.keys) { request, now in
+                var policy = QiniuPutPolicy(scope: .bucket("photos"), deadline: now.addingTimeInterval(60))
+                policy.saveKey = "cards/$(fname)"
+                policy.returnBody = #"{"name":$(key),"bytes":$(fsize),"order":$(x:order)}"#
+                return policy
+            })
         struct Receipt: Decodable, Equatable {
             var name: String
             var bytes: Int

@@ -22,15 +22,16 @@ struct QiniuGround {
     func client(
         tokens: QiniuTokens = .keys(keys, bucket: "photos"),
         session: UploadSession = UploadSession(),
-        _ change: (inout QiniuClient.Configuration) throws -> Void = { _ in }
-    ) rethrows -> QiniuClient {
+        _ change: (inout QiniuClient.Configuration) -> Void = { _ in }
+    ) -> QiniuClient {
         var configuration = QiniuClient.Configuration()
         configuration.hosts = .fixed((0..<hosts).map { store.url($0) })
         configuration.formThreshold = .kibibytes(256)
         configuration.partSize = .mebibytes(1)
         configuration.retryInterval = .milliseconds(1)
         configuration.clock = HastyClock()
-        try change(&configuration)
+        configuration.records = nil
+        change(&configuration)
         return QiniuClient(tokens: tokens, configuration: configuration, session: session)
     }
 

@@ -43,9 +43,10 @@ import WaybillCore
         key: String?
     ) async throws {
         let ground = try QiniuGround()
-        let client = ground.client(tokens: .keys(QiniuGround.keys) { _, now in
-            QiniuPutPolicy(scope: .bucket("photos"), deadline: now.addingTimeInterval(60))
-        })
+        let client = ground.client(
+            tokens: .keys(QiniuGround.keys) { _, now in
+                QiniuPutPolicy(scope: .bucket("photos"), deadline: now.addingTimeInterval(60))
+            })
         let object = try await client.upload(.data(QiniuGround.bytes(1_500_000)), to: key)
         #expect(object.key == key ?? object.hash)
         #expect(ground.store.object(object.key ?? "?")?.content.size == 1_500_000)
@@ -65,7 +66,8 @@ import WaybillCore
         #expect(reasons.withLock { $0 } == [.begin, .replace, .complete])
     }
 
-    @Test func `a token that expires on the way is replaced, or is an error before anything more is sent`() async throws {
+    @Test func `a token that expires on the way is replaced, or is an error before anything more is sent`() async throws
+    {
         let ground = try QiniuGround()
         let time = Locked(Date.now)
         let hold = Gate()
@@ -108,7 +110,9 @@ import WaybillCore
         let ground = try QiniuGround()
         let (path, bytes) = try ground.file(Self.size)
         let records = try ground.records()
-        let client = ground.client { $0.records = records; $0.partsAtOnce = 1 }
+        let client = ground.client {
+            $0.records = records; $0.partsAtOnce = 1
+        }
         ground.store.fail(.refuse(403, "no"), on: .part, part: 3)
         let error = await QiniuGround.failure { () async throws(StoreError) in
             try await client.upload(.file(path: path), to: "k")
@@ -134,7 +138,9 @@ import WaybillCore
         let ground = try QiniuGround(settings)
         let (path, _) = try ground.file(6 * 1_048_576 + 1)
         let records = try ground.records()
-        let client = ground.client { $0.records = records; $0.partsAtOnce = 1 }
+        let client = ground.client {
+            $0.records = records; $0.partsAtOnce = 1
+        }
         ground.store.fail(.refuse(403, "no"), on: .part, part: 6)
         _ = await QiniuGround.failure { () async throws(StoreError) in
             try await client.upload(.file(path: path), to: "k")
@@ -158,7 +164,9 @@ import WaybillCore
         let ground = try QiniuGround(settings, hosts: 2)
         let (path, _) = try ground.file(Self.size)
         let records = try ground.records()
-        let client = ground.client { $0.records = records; $0.partsAtOnce = 1 }
+        let client = ground.client {
+            $0.records = records; $0.partsAtOnce = 1
+        }
         ground.store.fail(.refuse(403, "no"), on: .part, part: 3)
         _ = await QiniuGround.failure { () async throws(StoreError) in
             try await client.upload(.file(path: path), to: "k")
@@ -168,12 +176,18 @@ import WaybillCore
         case .fileTouched: try ground.folder.get().overwrite("file.bin", at: 0, [0])
         case .fileReplaced:
             _ = try ground.file(Self.size, "other.bin", seed: 8)
-            #expect(unsafe rename(try ground.folder.get().path("other.bin"), path) == 0)
+            let other = try ground.folder.get().path("other.bin")
+            let isRenamed = unsafe rename(other, path) == 0
+            #expect(isRenamed)
         case .soonForgotten: break
         case .otherHosts:
-            second = ground.client { $0.records = records; $0.hosts = .fixed([ground.store.url(1)]) }
+            second = ground.client {
+                $0.records = records; $0.hosts = .fixed([ground.store.url(1)])
+            }
         case .otherParts:
-            second = ground.client { $0.records = records; $0.partSize = .mebibytes(2) }
+            second = ground.client {
+                $0.records = records; $0.partSize = .mebibytes(2)
+            }
         case .torn: try ground.folder.get().overwrite("records/\(try recordName(ground))", at: 40, [0, 0])
         }
         let object = try await second.upload(.file(path: path), to: "k")
@@ -224,7 +238,9 @@ import WaybillCore
         let ground = try QiniuGround()
         let (path, _) = try ground.file(Self.size)
         let records = try ground.records()
-        let client = ground.client { $0.records = records; $0.partsAtOnce = 1 }
+        let client = ground.client {
+            $0.records = records; $0.partsAtOnce = 1
+        }
         ground.store.fail(.stall(afterBodyBytes: 100_000), on: .part, part: 2)
         let upload = client.startUpload(.file(path: path), to: "k")
         try await ground.store.waitUntil { ($0.log(.part).last?.bodyBytes ?? 0) >= 100_000 && $0.log(.part).count == 2 }

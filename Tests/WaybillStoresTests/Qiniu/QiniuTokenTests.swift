@@ -129,11 +129,31 @@ struct QiniuTokenTests {
     }
 
     static let conflicts: [(String, QiniuPutPolicy)] = [
-        ("insertOnly", policy { $0.scope = .key("k", bucket: "b"); $0.insertOnly = true }),
-        ("returnUrl", policy { $0.callbackURLs = ["https://a"]; $0.callbackBody = "b"; $0.returnURL = "https://r" }),
-        ("returnBody", policy { $0.callbackURLs = ["https://a"]; $0.callbackBody = "b"; $0.returnBody = "{}" }),
+        (
+            "insertOnly",
+            policy {
+                $0.scope = .key("k", bucket: "b"); $0.insertOnly = true
+            }
+        ),
+        (
+            "returnUrl",
+            policy {
+                $0.callbackURLs = ["https://a"]; $0.callbackBody = "b"; $0.returnURL = "https://r"
+            }
+        ),
+        (
+            "returnBody",
+            policy {
+                $0.callbackURLs = ["https://a"]; $0.callbackBody = "b"; $0.returnBody = "{}"
+            }
+        ),
         ("callbackBody", policy { $0.callbackURLs = ["https://a"] }),
-        ("http://", policy { $0.callbackURLs = ["ftp://a"]; $0.callbackBody = "b" }),
+        (
+            "http://",
+            policy {
+                $0.callbackURLs = ["ftp://a"]; $0.callbackBody = "b"
+            }
+        ),
         ("callbackUrl", policy { $0.callbackHost = "h" }), ("callbackUrl", policy { $0.callbackFetchesKey = true }),
         (
             "saveKey",
@@ -148,12 +168,32 @@ struct QiniuTokenTests {
         ("bucket", policy { $0.scope = .bucket("") }), ("bucket", policy { $0.scope = .bucket("a:b") }),
         ("750", policy { $0.scope = .key(String(repeating: "k", count: 750), bucket: "b") }),
         ("persistentOps", policy { $0.persistentNotifyURL = "https://n" }),
-        ("persistentOps", policy { $0.persistentOps = "a"; $0.persistentWorkflowTemplateID = "t" }),
-        ("persistentType", policy { $0.persistentOps = "a"; $0.persistentType = 2 }),
-        ("pipeline", policy { $0.persistentOps = "a"; $0.persistentType = 1; $0.persistentPipeline = "p" }),
+        (
+            "persistentOps",
+            policy {
+                $0.persistentOps = "a"; $0.persistentWorkflowTemplateID = "t"
+            }
+        ),
+        (
+            "persistentType",
+            policy {
+                $0.persistentOps = "a"; $0.persistentType = 2
+            }
+        ),
+        (
+            "pipeline",
+            policy {
+                $0.persistentOps = "a"; $0.persistentType = 1; $0.persistentPipeline = "p"
+            }
+        ),
         ("saveKey", policy { $0.forcesSaveKey = true }), ("fsizeMin", policy { $0.fileSizeMinimum = -1 }),
         ("fsizeLimit", policy { $0.fileSizeLimit = -1 }),
-        ("fsizeMin", policy { $0.fileSizeMinimum = 3; $0.fileSizeLimit = 2 }),
+        (
+            "fsizeMin",
+            policy {
+                $0.fileSizeMinimum = 3; $0.fileSizeLimit = 2
+            }
+        ),
         ("deleteAfterDays", policy { $0.deleteAfterDays = 0 }), ("trafficLimit", policy { $0.trafficLimit = 819_199 }),
         ("mimeLimit", policy { $0.allowedTypes = .only([]) }),
         ("mimeLimit", policy { $0.allowedTypes = .allBut(["!image/png"]) }),

@@ -141,6 +141,7 @@ extension QiniuClient {
     ///   - work: Says what is to be uploaded of an item, when it is its turn. What it throws is the failure of that item.
     ///   - onProgress: Called with snapshots of each item by its place; never after its end.
     ///   - onEnd: Called once for each item, with its end.
+    /// - Returns: The handle of all.
     public func startBatch<Items: Collection & Sendable>(
         of items: Items, atOnce: Int = 3, options: UploadBatchOptions = UploadBatchOptions(),
         work: @escaping @Sendable (Items.Element) async throws -> QiniuBatchWork,

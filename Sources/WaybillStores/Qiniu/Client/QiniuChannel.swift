@@ -62,6 +62,8 @@ final class QiniuChannel: Sendable {
     ///   - size: The bytes of the object that it carries, for the progress; `nil` for none.
     ///   - isRepeatable: Whether a second one does no harm even if the first was acted on.
     ///   - make: Makes the request.
+    /// - Returns: The answer, and the host that gave it.
+    /// - Throws: ``StoreError``: what the last host said, or why there was no token.
     func send(
         _ operation: QiniuRetry.Operation, size: Int64? = nil, isRepeatable: Bool = true,
         _ make: (Call) throws(StoreError) -> UploadRequest

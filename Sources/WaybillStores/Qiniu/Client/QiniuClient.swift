@@ -43,8 +43,8 @@ public final class QiniuClient: Sendable {
         public var patience = 5
         /// Whether the hash that the store answers is compared with ours, where it can be. `true`.
         public var checksHash = true
-        /// Where records lie that uploads in parts are resumed from; `nil` to begin anew each time.
-        public var records: RecordFolder?
+        /// Where the records of uploads in parts lie; `nil` for none, so that nothing can be resumed.
+        public var records = RecordFolder.standard
         /// Limits of each transfer: the most that stalls, proxy, TLS. Verification of certificates can't be turned off here.
         public var transfer = TransferOptions()
 
@@ -91,6 +91,7 @@ public final class QiniuClient: Sendable {
     ///     The empty key is a key.
     ///   - options: What goes with the object.
     ///   - onProgress: Called with snapshots over the whole object.
+    /// - Returns: What the store has made of it.
     /// - Throws: ``StoreError``.
     public func upload(
         _ source: QiniuSource, to key: String?, options: QiniuPutOptions = QiniuPutOptions(),
@@ -144,13 +145,16 @@ public struct QiniuPutOptions: Sendable {
     /// Names with the prefix that Qiniu wants, sorted.
     ///
     /// - Throws: ``StoreError`` with ``StoreError/Code/invalidArgument`` for a name that can't be sent.
-    static func named(_ values: [String: String], _ prefix: String) throws(StoreError) -> [(name: String, value: String)] {
+    static func named(
+        _ values: [String: String], _ prefix: String
+    ) throws(StoreError) -> [(name: String, value: String)] {
         var result: [(name: String, value: String)] = []
         for (name, value) in values {
             let bare = name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : name
             guard !bare.isEmpty, bare.utf8.allSatisfy({ (33...126).contains($0) }) else {
                 throw StoreError(
-                    .invalidArgument, "\(prefix)\(StoreError.shown(bare)) can't be a name: use letters, digits, - and _")
+                    .invalidArgument, "\(prefix)\(StoreError.shown(bare)) can't be a name: use letters, digits, - and _"
+                )
             }
             result.append((prefix + bare, value))
         }

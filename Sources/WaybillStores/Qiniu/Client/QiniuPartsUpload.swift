@@ -42,7 +42,8 @@ struct QiniuPartsUpload: Sendable {
         let parts: QiniuParts
         if let record = await book.resumable(hosts: { channel.choose($0) }) {
             channel.pin()
-            parts = QiniuParts(put: put, payload: payload, channel: channel, plan: plan, book: book, id: record.uploadID)
+            parts = QiniuParts(
+                put: put, payload: payload, channel: channel, plan: plan, book: book, id: record.uploadID)
             listed = try await parts.listParts(put.run)
         } else {
             let begun = try await QiniuParts.begin(put, channel)

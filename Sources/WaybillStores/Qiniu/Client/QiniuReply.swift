@@ -94,18 +94,3 @@ enum QiniuReply {
         var error: String?
     }
 }
-
-/// Percent-encoding for a query (RFC 3986 section 2.3).
-enum PercentText {
-    static func query(_ text: String) -> String {
-        let kept = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~".utf8)
-        return text.utf8.reduce(into: "") { result, byte in
-            if kept.contains(byte) {
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                result += byte < 16 ? "%0" : "%"
-                result += String(byte, radix: 16, uppercase: true)
-            }
-        }
-    }
-}

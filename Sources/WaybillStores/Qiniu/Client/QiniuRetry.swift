@@ -58,6 +58,7 @@ struct QiniuRetry: Sendable, Hashable {
     ///   - answer: What came back, after the session's own tries.
     ///   - operation: Of what.
     ///   - isRepeatable: Whether the same request a second time does no harm even if the first was acted on.
+    /// - Returns: What is to be done.
     static func step(after answer: Answer, of operation: Operation, isRepeatable: Bool) -> Step {
         if answer.isHopeless { return .fail }
         guard let status = answer.status else { return withoutAnswer(answer, isRepeatable: isRepeatable) }

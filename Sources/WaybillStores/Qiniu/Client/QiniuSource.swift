@@ -33,8 +33,9 @@ public struct QiniuSource: Sendable {
     /// A regular file, streamed. It must stay as it is until the upload ends; a change is noticed and is an error. Without a
     /// name, the last component of the path is sent.
     public static func file(path: String, fileName: String? = nil, contentType: String? = nil) -> QiniuSource {
-        let last = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
-        return QiniuSource(.file(path: path), fileName: fileName ?? last, contentType: contentType)
+        let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+        let last = slash.map { String(path[path.utf8.index(after: $0)...]) }
+        return QiniuSource(.file(path: path), fileName: fileName ?? last ?? path, contentType: contentType)
     }
 
     /// Bytes in memory.
@@ -102,14 +103,7 @@ struct QiniuPayload: Sendable {
             content = .bytes(bytes)
             size = Int64(bytes.count)
         case .file(let path):
-            let file: SourceFile
-            do throws(BodyError) {
-                file = try await ReaderPool.shared.run { () throws(BodyError) in
-                    Result { () throws(BodyError) in try SourceFile(inspecting: path, at: nil) }
-                }.get()
-            } catch {
-                throw StoreError(UploadError(preparing: error))
-            }
+            let file = try await SourceFile.look(at: path)
             content = .file(file)
             size = file.stamp.size
         case .preparing: preconditionFailure("what was prepared is there")
@@ -127,7 +121,7 @@ struct QiniuPayload: Sendable {
             do throws(BodyError) {
                 return try FileBody(range: range, of: file, contentType: contentType)
             } catch {
-                throw StoreError(UploadError(preparing: error))
+                throw StoreError(error)
             }
         }
     }
@@ -138,7 +132,7 @@ struct QiniuPayload: Sendable {
         do throws(BodyError) {
             try await body.read(take)
         } catch {
-            throw StoreError(UploadError(preparing: error))
+            throw StoreError(error)
         }
     }
 }

@@ -87,8 +87,8 @@ final class QiniuRegionDesk: Sendable {
         var last = StoreError(.regionUnknown, "no service of regions is configured")
         for service in query.services {
             let base = service.contains("://") ? service : "\(scheme)://\(service)"
-            let ak = PercentText.query(key.accessKey)
-            let url = "\(base)/v4/query?ak=\(ak)&bucket=\(PercentText.query(key.bucket))"
+            let ak = PercentEncoding.query(key.accessKey)
+            let url = "\(base)/v4/query?ak=\(ak)&bucket=\(PercentEncoding.query(key.bucket))"
             let asked = await Result { () async throws(UploadError) in
                 try await session.send(UploadRequest(.get, url, options: options))
             }

@@ -50,6 +50,7 @@ public struct QiniuTokens: Sendable {
     ///   - keys: The keys. They should not be in a program that others hold.
     ///   - bucket: The bucket.
     ///   - lifetime: How long a token is good. An hour by default, as with Qiniu's own packages.
+    /// - Returns: Where a client gets its tokens from.
     public static func keys(_ keys: QiniuKeys, bucket: String, lifetime: Duration = .seconds(3_600)) -> QiniuTokens {
         .keys(keys) { request, now in
             let scope: QiniuScope = request.key.map { .key($0, bucket: bucket) } ?? .bucket(bucket)

@@ -40,13 +40,14 @@ public struct QiniuUploadToken: Sendable, Hashable {
         guard pieces.count == 3, pieces.allSatisfy({ !$0.isEmpty }), text.value.utf8.allSatisfy({ (33...126) ~= $0 })
         else {
             throw StoreError(
-                .invalidUploadToken, "an upload token has three texts with two colons between them: this is something else.")
+                .invalidUploadToken,
+                "an upload token is three texts with two colons between them: this is something else")
         }
         guard let bytes = URLSafeBase64.decode(pieces[2]),
             let policy = try? JSONDecoder().decode(Policy.self, from: Data(bytes))
         else {
             throw StoreError(
-                .invalidUploadToken, "the third part of the upload token is no policy with scope and deadline.")
+                .invalidUploadToken, "the third part of the upload token is no policy with scope and deadline")
         }
         self.text = text
         accessKey = String(pieces[0])
@@ -97,21 +98,22 @@ extension QiniuUploadToken {
     public func check(key: String?, size: Int64?, at now: Date) throws(StoreError) {
         guard deadline > now else {
             throw StoreError(
-                .uploadTokenExpired, "the upload token has expired: get a new one. Its deadline counts for the end of an upload.")
+                .uploadTokenExpired,
+                "the upload token has expired: get a new one. Its deadline counts for the end of an upload")
         }
         guard forcesKey || scope.covers(key) else {
             throw StoreError(
                 .uploadTokenDoesNotCover,
-                "the upload token is not for this key: its scope names another one. Ask for a token of the right scope.")
+                "the upload token is not for this key: its scope names another one. Ask for a token of the right scope")
         }
         guard let size else { return }
         if let most = fileSizeLimit, size > most {
             throw StoreError(
-                .sizeNotAllowed, "\(size) bytes are more than the \(most) that the upload token allows (fsizeLimit).")
+                .sizeNotAllowed, "\(size) bytes are more than the \(most) that the upload token allows (fsizeLimit)")
         }
         if let least = fileSizeMinimum, size < least {
             throw StoreError(
-                .sizeNotAllowed, "\(size) bytes are fewer than the \(least) that the upload token wants (fsizeMin).")
+                .sizeNotAllowed, "\(size) bytes are fewer than the \(least) that the upload token wants (fsizeMin)")
         }
     }
 }
