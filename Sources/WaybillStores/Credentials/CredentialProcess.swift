@@ -16,14 +16,17 @@ struct CredentialProcess: Sendable {
     func run() async throws(StoreError) -> StoreCredentials {
         let output = await withCheckedContinuation { continuation in
             // It waits for another process, which Swift's own threads must not.
-            DispatchQueue.global().async { continuation.resume(returning: Result { () throws(StoreError) in try self.output() }) }
+            DispatchQueue.global().async {
+                continuation.resume(returning: Result { () throws(StoreError) in try self.output() })
+            }
         }
         return try StoreCredentials(json: output.get())
     }
 
     private func output() throws(StoreError) -> [UInt8] {
         guard arguments.first?.utf8.first == UInt8(ascii: "/") else {
-            throw failure("a command is named by its absolute path, so that no folder of PATH can put another in its place")
+            throw failure(
+                "a command is named by its absolute path, so that no folder of PATH can put another in its place")
         }
         var pipe: [Int32] = [-1, -1]
         guard unsafe Glibc.pipe(&pipe) == 0 else { throw failure("no pipe can be made (errno \(errno))") }
@@ -68,7 +71,7 @@ struct CredentialProcess: Sendable {
         // A group of its own, so that what it starts can be ended with it.
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
         var pointers: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
-        defer { for unsafe pointer in unsafe pointers { unsafe free(pointer) } }
+        defer { unsafe pointers.forEach { unsafe free($0) } }
         var child = pid_t()
         let code = unsafe posix_spawn(&child, arguments[0], &actions, &attributes, &pointers, environ)
         guard code == 0 else { throw failure("it can't be started (errno \(code))") }
@@ -94,7 +97,7 @@ struct CredentialProcess: Sendable {
             let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
             guard count > 0 else {
                 // It has closed its output, and may take a moment to end.
-                if count == 0, !hasEnded { unsafe poll(nil, 0, 5) }
+                if count == 0, !hasEnded { poll(nil, 0, 5) }
                 if hasEnded { return bytes }
                 continue
             }

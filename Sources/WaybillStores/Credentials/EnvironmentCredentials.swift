@@ -39,7 +39,8 @@ public struct EnvironmentCredentials: CredentialProvider {
 
     private func value(of name: String) throws(StoreError) -> String {
         guard let value = optional(name) else {
-            throw StoreError(.credentialsUnavailable, "\(name) is not set in the environment: set it, or give credentials")
+            throw StoreError(
+                .credentialsUnavailable, "\(name) is not set in the environment: set it, or give credentials")
         }
         return value
     }

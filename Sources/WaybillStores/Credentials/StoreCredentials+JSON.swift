@@ -21,7 +21,8 @@ extension StoreCredentials {
         let found = answer.holder(of: identifiers)
         try Self.checkForFailure(answer, hasCredentials: found != nil)
         guard let found, let id = found.text(of: identifiers) else {
-            throw StoreError(.credentialsMalformed, "the JSON has no AccessKeyId, neither outside nor in an object inside")
+            throw StoreError(
+                .credentialsMalformed, "the JSON has no AccessKeyId, neither outside nor in an object inside")
         }
         let secrets = ["accesskeysecret", "secretaccesskey", "secretkey", "accesssecret", "sk"]
         guard let secret = found.text(of: secrets) else {

@@ -41,9 +41,12 @@ package enum StoreDate {
         guard digits.skip("T") || digits.skip("t") || digits.skip(" ") else { return nil }
         guard let hour = digits.number(2) else { return nil }
         let colon = digits.skip(":")
-        guard let minute = digits.number(2), digits.skip(":") == colon, let second = digits.number(2) else { return nil }
+        guard let minute = digits.number(2), digits.skip(":") == colon, let second = digits.number(2) else {
+            return nil
+        }
         let fraction = digits.fraction()
-        guard let offset = digits.offset(), digits.isAtEnd, (1...12).contains(month), hour < 24, minute < 60, second <= 60,
+        guard let offset = digits.offset(), digits.isAtEnd, (1...12).contains(month), hour < 24, minute < 60,
+            second <= 60,
             (1...Moment.days(in: month, of: year)).contains(day)
         else { return nil }
         let days = Moment.days(year, month, day)

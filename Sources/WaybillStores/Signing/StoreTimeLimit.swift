@@ -20,7 +20,8 @@ enum StoreTimeLimit {
         } catch is CancellationError where Task.isCancelled {
             throw StoreError(.cancelled, "cancelled during \(name)")
         } catch {
-            throw StoreError(failing, "\(name) failed with an error of type \(type(of: error)): see the cause", cause: error)
+            throw StoreError(
+                failing, "\(name) failed with an error of type \(type(of: error)): see the cause", cause: error)
         }
     }
 }

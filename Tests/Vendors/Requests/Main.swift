@@ -10,6 +10,7 @@ import FoundationEssentials
         case "oss":
             for line in try await SignedTable.lines() { try say(line) }
             for line in try PolicyTable.lines() { try say(line) }
+            for line in try await SentTable.lines() { try say(line) }
         case "qiniu":
             for line in try await QiniuTable.lines() { try say(line) }
         default: throw UsageError(text: "which store? There are: oss, qiniu")

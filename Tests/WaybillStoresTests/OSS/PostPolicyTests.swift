@@ -90,7 +90,8 @@ import WaybillMultipart
             "    [\"starts-with\", \"$Content-Type\", \"image/\"],", "    {\"x-amz-meta-uuid\": \"14365123651274\"},",
             "    {\"x-amz-server-side-encryption\": \"AES256\"},", "    [\"starts-with\", \"$x-amz-meta-tag\", \"\"],",
             "", "    {\"x-amz-credential\": \"AKIAIOSFODNN7EXAMPLE/20151229/us-east-1/s3/aws4_request\"},",
-            "    {\"x-amz-algorithm\": \"AWS4-HMAC-SHA256\"},", "    {\"x-amz-date\": \"20151229T000000Z\" }", "  ]", "}",
+            "    {\"x-amz-algorithm\": \"AWS4-HMAC-SHA256\"},", "    {\"x-amz-date\": \"20151229T000000Z\" }", "  ]",
+            "}",
         ]
         let policy = MessageAuthentication.base64(Array(lines.joined(separator: "\r\n").utf8))
         let key = ["20151229", "us-east-1", "s3", "aws4_request"].reduce(

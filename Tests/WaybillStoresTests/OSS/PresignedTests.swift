@@ -45,7 +45,8 @@ import WaybillMultipart
     @Test(
         arguments: [
             "", "[]", "<html>", "{}", #"{"host":"https://b"}"#, #"{"host":"https://b","policy":"p"}"#,
-            #"{"host":"https://b","signature":"p"}"#, #"{"host":"https://b","policy":"p","signature":"s","expire":"soon"}"#,
+            #"{"host":"https://b","signature":"p"}"#,
+            #"{"host":"https://b","policy":"p","signature":"s","expire":"soon"}"#,
         ])
     func `What is no form is refused`(_ json: String) throws {
         let error = #expect(throws: StoreError.self) { try OSSPostForm(json: json.utf8) }
@@ -54,7 +55,8 @@ import WaybillMultipart
 
     @Test func `A form has its key first and its file last`() throws {
         let ticket = try OSSPostForm(
-            url: "https://b.example.com/", fields: [.init("key", "other"), .init("policy", "p"), .init("Signature", "s")],
+            url: "https://b.example.com/",
+            fields: [.init("key", "other"), .init("policy", "p"), .init("Signature", "s")],
             expiration: Self.now.addingTimeInterval(1), keyPrefix: "cards/")
         let form = try ticket.form(
             key: "cards/7.jpg", file: .data("picture", [1, 2, 3], contentType: "image/jpeg"),

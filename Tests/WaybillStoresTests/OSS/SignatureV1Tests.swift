@@ -148,7 +148,9 @@ import WaybillCore
                     return material.signed(with: material.signature(with: .secret("sk")))
                 }
                 let first = try sign(request, token: "old", at: 1_700_000_000)
-                #expect(try sign(first.request, token: "new", at: 1_700_000_900) == sign(request, token: "new", at: 1_700_000_900))
+                #expect(
+                    try sign(first.request, token: "new", at: 1_700_000_900)
+                        == sign(request, token: "new", at: 1_700_000_900))
             }
         }
     }

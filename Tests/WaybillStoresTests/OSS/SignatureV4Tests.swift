@@ -99,7 +99,9 @@ import WaybillCore
         #expect(signed.query.last == StoreQueryItem("x-oss-signature", vector.signature))
         #expect(signed.query.contains(StoreQueryItem("x-oss-credential", "ak/\(vector.scope)")))
         #expect(signed.query.contains(StoreQueryItem("x-oss-expires", "599")))
-        #expect(signed.query.contains(StoreQueryItem("x-oss-additional-headers", vector.covered)) == !vector.covered.isEmpty)
+        #expect(
+            signed.query.contains(StoreQueryItem("x-oss-additional-headers", vector.covered)) == !vector.covered.isEmpty
+        )
         #expect(signed.query.contains(StoreQueryItem("x-oss-security-token", "token")) == (vector.token != nil))
         for name in [HTTPField.Name.authorization, .ossDate, .ossContentSHA256, .ossSecurityToken] {
             #expect(signed.headers[name] == nil, "\(name) stands in the query")
@@ -134,7 +136,8 @@ import WaybillCore
     func `The key of a day is the published one`(_ seconds: Double, _ key: String) {
         let scope = OSSSignatureV4.Scope(
             date: Date(timeIntervalSince1970: seconds), region: "cn-hangzhou", product: "oss")
-        #expect(MessageAuthentication.hexadecimal(OSSSignatureV4.signingKey(secret: .secret("sk"), scope: scope)) == key)
+        #expect(
+            MessageAuthentication.hexadecimal(OSSSignatureV4.signingKey(secret: .secret("sk"), scope: scope)) == key)
     }
 
     /// The page's canonical request and its last step are right; its key does not belong to the secret that it prints.

@@ -72,7 +72,8 @@ public struct OSSPostForm: Sendable, Hashable {
     ) throws(StoreError) -> MultipartForm {
         if let expiration, expiration <= now {
             throw StoreError(
-                .presignedExpired, "the signed form ran out at \(StoreDate.iso8601(expiration)): ask the server for another")
+                .presignedExpired,
+                "the signed form ran out at \(StoreDate.iso8601(expiration)): ask the server for another")
         }
         try OSSName.checkKey(key)
         guard key.utf8.starts(with: keyPrefix.utf8) else {
@@ -82,7 +83,9 @@ public struct OSSPostForm: Sendable, Hashable {
         }
         var file = file
         file.name = "file"
-        if file.fileName == nil { file.fileName = key.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { String($0) } }
+        if file.fileName == nil {
+            file.fileName = key.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { String($0) }
+        }
         var form = MultipartForm()
         form.append(.text("key", key))
         for field in fields + additional where field.name.lowercased() != "key" {

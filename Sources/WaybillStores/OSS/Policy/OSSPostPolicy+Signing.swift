@@ -27,7 +27,8 @@ extension OSSPostPolicy {
             guard lifetime <= 604_800 else {
                 throw StoreError(
                     .invalidExpiration,
-                    "a signature of version 4 is good for seven days, and the policy for longer: choose an earlier date")
+                    "a signature of version 4 is good for seven days, and the policy for longer: choose an earlier date"
+                )
             }
             return try formV4(at: url, rules: rules, credentials: credentials, date: date)
         }
@@ -42,7 +43,8 @@ extension OSSPostPolicy {
         }
         let text = MessageAuthentication.base64(Array(try policy.json().utf8))
         fields.append(OSSPostForm.Field("policy", text))
-        fields.append(OSSPostForm.Field("Signature", OSSSignatureV1.signature(text, secret: credentials.accessKeySecret)))
+        fields.append(
+            OSSPostForm.Field("Signature", OSSSignatureV1.signature(text, secret: credentials.accessKeySecret)))
         return try OSSPostForm(url: url, fields: fields, expiration: expiration, keyPrefix: keyPrefix)
     }
 

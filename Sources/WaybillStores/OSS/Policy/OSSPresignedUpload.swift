@@ -83,7 +83,9 @@ private struct PresignedQuery {
     private var values: [String: String] = [:]
 
     init(_ url: String) {
-        let query = url.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1).dropFirst().first ?? url.utf8[url.utf8.endIndex...]
+        let query =
+            url.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1).dropFirst().first
+            ?? url.utf8[url.utf8.endIndex...]
         for pair in query.prefix(while: { $0 != UInt8(ascii: "#") }).split(separator: UInt8(ascii: "&")) {
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1)
             guard parts.count == 2, let name = String(parts[0]), let value = String(parts[1]) else { continue }
@@ -96,7 +98,8 @@ private struct PresignedQuery {
             return Date(timeIntervalSince1970: Double(end))
         }
         for (begin, length) in [("x-oss-date", "x-oss-expires"), ("x-amz-date", "x-amz-expires")] {
-            guard let date = values[begin].flatMap({ StoreDate.parse($0) }), let seconds = values[length].flatMap({ Int($0) }),
+            guard let date = values[begin].flatMap({ StoreDate.parse($0) }),
+                let seconds = values[length].flatMap({ Int($0) }),
                 seconds < 1_000_000_000
             else { continue }
             return date.addingTimeInterval(Double(seconds))

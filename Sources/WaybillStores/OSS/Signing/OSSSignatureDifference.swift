@@ -68,7 +68,9 @@ public struct OSSSignatureDifference: Sendable, Hashable {
         text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map(Array.init)
     }
 
-    private static func text(_ line: [UInt8]?) -> String { line.map { String(decoding: $0, as: UTF8.self) } ?? "(no line)" }
+    private static func text(_ line: [UInt8]?) -> String {
+        line.map { String(decoding: $0, as: UTF8.self) } ?? "(no line)"
+    }
 
     private static func subjectV1(_ found: Found) -> String {
         switch found.line {
@@ -130,10 +132,12 @@ extension OSSSignatureDifference: CustomStringConvertible {
     /// One sentence for an error's message.
     public var description: String {
         guard let line else {
-            return "both signed the same text, so the secrets differ: check the AccessKey secret, and that it belongs to "
+            return
+                "both signed the same text, so the secrets differ: check the AccessKey secret, and that it belongs to "
                 + "this AccessKey ID"
         }
-        return "line \(line)\(subject.hasPrefix(" ") ? subject : " \(subject)") differs: signed here \"\(ours)\", by the "
+        return
+            "line \(line)\(subject.hasPrefix(" ") ? subject : " \(subject)") differs: signed here \"\(ours)\", by the "
             + "store \"\(theirs)\""
     }
 }

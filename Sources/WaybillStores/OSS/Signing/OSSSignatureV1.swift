@@ -15,7 +15,9 @@ enum OSSSignatureV1 {
         if let seconds {
             request.query.append(StoreQueryItem("OSSAccessKeyId", identity.accessKeyID))
             request.query.append(StoreQueryItem("Expires", "\(StoreDate.seconds(date) + seconds)"))
-            if let token = identity.securityToken { request.query.append(StoreQueryItem("security-token", token.value)) }
+            if let token = identity.securityToken {
+                request.query.append(StoreQueryItem("security-token", token.value))
+            }
             return request
         }
         // One that was set for a client that can't send Date is kept, and dated anew.

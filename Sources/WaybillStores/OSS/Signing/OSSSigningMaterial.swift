@@ -56,7 +56,8 @@ public struct OSSSigningMaterial: Sendable, Hashable {
     ) throws(StoreError) {
         try request.check()
         guard !identity.accessKeyID.isEmpty else {
-            throw StoreError(.credentialsUnavailable, "the AccessKey ID is empty: check where the credentials come from")
+            throw StoreError(
+                .credentialsUnavailable, "the AccessKey ID is empty: check where the credentials come from")
         }
         let seconds = try rules.seconds(hasToken: identity.securityToken != nil)
         self.rules = rules

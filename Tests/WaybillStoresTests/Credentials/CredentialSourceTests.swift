@@ -1,0 +1,145 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WaybillCore
+
+@testable import WaybillStores
+
+@Suite(.timeLimit(.minutes(1))) struct `Where credentials come from` {
+    private static let now = Date(timeIntervalSince1970: 1_700_000_000)
+    private static let end = 1_703_836_702.0
+
+    @Test(
+        arguments: [
+            #"{"AccessKeyId":"ak","AccessKeySecret":"sk","SecurityToken":"t","Expiration":"2023-12-29T07:58:22Z"}"#,
+            #"{"StatusCode":200,"AccessKeyId":"ak","AccessKeySecret":"sk","SecurityToken":"t","#
+                + #""Expiration":"2023-12-29T07:58:22.000Z"}"#,
+            #"{"StatusCode":"200","AccessKeyId":"ak","AccessKeySecret":"sk","SecurityToken":"t","#
+                + #""Expiration":"1703836702"}"#,
+            #"{"RequestId":"r","AssumedRoleUser":{"Arn":"a"},"Credentials":{"AccessKeyId":"ak","#
+                + #""AccessKeySecret":"sk","SecurityToken":"t","Expiration":"2023-12-29T07:58:22Z"}}"#,
+            #"{"Code":"Success","LastUpdated":"2023-12-29T01:58:22Z","AccessKeyId":"ak","AccessKeySecret":"sk","#
+                + #""SecurityToken":"t","Expiration":"2023-12-29T07:58:22Z"}"#,
+            #"{"code":0,"data":{"access_key_id":"ak","access_key_secret":"sk","security_token":"t","#
+                + #""expiration":1703836702000}}"#,
+            #"{"result":{"sts":{"credentials":{"accessKeyId":"ak","accessKeySecret":"sk","stsToken":"t","#
+                + #""expireTime":1703836702}}}}"#,
+            #"{"ACCESSKEYID":"ak","secret-access-key":"sk","SessionToken":"t","expiration":1.703836702e9}"#,
+        ])
+    func `Credentials are read in every shape that is met`(_ json: String) throws {
+        let credentials = try StoreCredentials(json: json.utf8)
+        #expect(
+            credentials
+                == StoreCredentials(
+                    accessKeyID: "ak", accessKeySecret: .secret("sk"), securityToken: .secret("t"),
+                    expiration: Date(timeIntervalSince1970: Self.end)))
+    }
+
+    @Test(
+        arguments: [
+            ("", "credentialsMalformed"), ("<html>", "credentialsMalformed"), ("[]", "credentialsMalformed"),
+            ("{}", "credentialsMalformed"), (#"{"AccessKeyId":"ak"}"#, "credentialsMalformed"),
+            (#"{"AccessKeyId":"","AccessKeySecret":"sk"}"#, "credentialsUnavailable"),
+            (#"{"AccessKeyId":"ak","AccessKeySecret":"s\nk"}"#, "credentialsMalformed"),
+            (#"{"AccessKeyId":"ak","AccessKeySecret":"sk","Expiration":"soon"}"#, "credentialsMalformed"),
+            (#"{"AccessKeyId":"ak","AccessKeySecret":"sk","Expiration":{}}"#, "credentialsMalformed"),
+            (
+                #"{"AccessKeyId":"ak","AccessKeySecret":"sk","Expiration":"0001-01-01T00:00:00Z"}"#,
+                "credentialsMalformed"
+            ),
+            (#"{"AccessKeyId":"ak","AccessKeySecret":"sk","Expiration":1e300}"#, "credentialsMalformed"),
+            (#"{"AccessKeyId":"ak","AccessKeySecret":"sk","Expiration":9}"#, "credentialsMalformed"),
+            (#"{"StatusCode":500,"ErrorCode":"E","ErrorMessage":"no role"}"#, "credentialsUnavailable"),
+            (#"{"Code":"Failed","AccessKeyId":"ak","AccessKeySecret":"sk"}"#, "credentialsUnavailable"),
+            (#"{"code":401,"message":"sign in"}"#, "credentialsUnavailable"),
+            (String(repeating: "[", count: 2_000), "credentialsMalformed"),
+            (String(repeating: " ", count: 70_000) + "{}", "credentialsMalformed"),
+        ])
+    func `What are no credentials is refused, and not shown`(_ json: String, _ code: String) {
+        let error = #expect(throws: StoreError.self) { try StoreCredentials(json: json.utf8) }
+        #expect(error?.code.description == code)
+        #expect(error.map { !"\($0)".contains("sk") && !"\($0)".contains("\"ak\"") } == true)
+    }
+
+    @Test func `An expiration of null, or none, is none`() throws {
+        for tail in ["", #","Expiration":null"#] {
+            let json = "{\"AccessKeyId\":\"ak\",\"AccessKeySecret\":\"sk\"\(tail)}"
+            #expect(try StoreCredentials(json: json.utf8).expiration == nil)
+        }
+    }
+
+    @Test func `The environment is read anew every time`() async throws {
+        let values = Observed(["OSS_ACCESS_KEY_ID": "a", "OSS_ACCESS_KEY_SECRET": "b"])
+        let provider = EnvironmentCredentials { values.value[$0] }
+        let fixed = try await provider.credentials(at: Self.now, rejecting: nil)
+        #expect(fixed == StoreCredentials(accessKeyID: "a", accessKeySecret: .secret("b")))
+        values.update { $0["OSS_SESSION_TOKEN"] = "c" }
+        #expect(try await provider.credentials(at: Self.now, rejecting: fixed).securityToken == .secret("c"))
+        values.update { $0["OSS_SESSION_TOKEN"] = "" }
+        let refused = await #expect(throws: StoreError.self) {
+            try await provider.credentials(at: Self.now, rejecting: fixed)
+        }
+        #expect(refused?.code == .credentialsRejected)
+        values.update { $0["OSS_ACCESS_KEY_SECRET"] = nil }
+        let missing = await #expect(throws: StoreError.self) {
+            try await provider.credentials(at: Self.now, rejecting: nil)
+        }
+        #expect(missing?.code == .credentialsUnavailable)
+        #expect(missing?.message.contains("OSS_ACCESS_KEY_SECRET") == true)
+    }
+
+    @Test func `Fixed ones are given until they run out or are refused`() async throws {
+        let credentials = StoreCredentials(
+            accessKeyID: "a", accessKeySecret: .secret("b"), securityToken: .secret("t"),
+            expiration: Self.now.addingTimeInterval(1))
+        let provider = FixedCredentials(credentials)
+        #expect(try await provider.credentials(at: Self.now, rejecting: nil) == credentials)
+        let refused = await #expect(throws: StoreError.self) {
+            try await provider.credentials(at: Self.now, rejecting: credentials)
+        }
+        #expect(refused?.code == .credentialsRejected)
+        let late = await #expect(throws: StoreError.self) {
+            try await provider.credentials(at: Self.now.addingTimeInterval(1), rejecting: nil)
+        }
+        #expect(late?.code == .credentialsExpired)
+    }
+
+    @Test func `A command prints them`() async throws {
+        let json = #"{"AccessKeyId":"ak","AccessKeySecret":"sk"}"#
+        let provider: any CredentialProvider = .process(["/bin/echo", json])
+        let credentials = try await provider.credentials(at: Self.now, rejecting: nil)
+        #expect(credentials == StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk")))
+    }
+
+    @Test(
+        arguments: [
+            ["echo", "{}"], ["/nowhere/at/all"], ["/bin/false"], ["/bin/sh", "-c", "kill -9 $$"], [],
+            ["/bin/sh", "-c", "head -c 70000 /dev/zero"],
+        ])
+    func `A command that gives none is told as that`(_ arguments: [String]) async {
+        let process = CredentialProcess(arguments: arguments, limit: .seconds(20))
+        let error = await #expect(throws: StoreError.self) { try await process.run() }
+        #expect(error?.code == .credentialsUnavailable)
+    }
+
+    @Test func `A command that prints something else is told as that`() async {
+        let process = CredentialProcess(arguments: ["/bin/echo", "secret hunter2"], limit: .seconds(20))
+        let error = await #expect(throws: StoreError.self) { try await process.run() }
+        #expect(error?.code == .credentialsMalformed)
+        #expect(error.map { !"\($0)".contains("hunter2") } == true)
+    }
+
+    @Test func `A command that hangs is killed, and what it started too`() async {
+        let process = CredentialProcess(
+            arguments: ["/bin/sh", "-c", "sleep 600 & sleep 600"], limit: .milliseconds(100))
+        let error = await #expect(throws: StoreError.self) { try await process.run() }
+        #expect(error?.code == .credentialsTimedOut)
+    }
+
+    @Test func `A command that leaves something behind which holds its output is not waited for`() async throws {
+        let json = #"{\"AccessKeyId\":\"ak\",\"AccessKeySecret\":\"sk\"}"#
+        let process = CredentialProcess(
+            arguments: ["/bin/sh", "-c", "sleep 30 & echo \"\(json)\""], limit: .seconds(20))
+        #expect(try await process.run().accessKeyID == "ak")
+    }
+}

@@ -1,0 +1,167 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillTesting
+
+@testable import WaybillStores
+
+@Suite(.timeLimit(.minutes(1))) struct `Federated credentials` {
+    private static let now = Date(timeIntervalSince1970: 1_700_000_000)
+
+    /// A getter that answers when it is told to.
+    private final class Getter: Sendable {
+        struct State: Sendable {
+            var calls = 0
+            var answers: [Result<StoreCredentials?, Refusal>] = []
+        }
+        let state = Observed(State())
+
+        func get() async throws -> StoreCredentials? {
+            let number = state.update { state in
+                state.calls += 1
+                return state.calls
+            }
+            await state.wait { $0.answers.count >= number }
+            try Task.checkCancellation()
+            return try state.value.answers[number - 1].get()
+        }
+
+        func answer(_ result: Result<StoreCredentials?, Refusal>) { state.update { $0.answers.append(result) } }
+    }
+
+    struct Refusal: Error {}
+
+    private let getter = Getter()
+    private let clock = ManualClock()
+    private var provider: FederatedCredentials {
+        FederatedCredentials(clock: clock) { [getter] in try await getter.get() }
+    }
+
+    private static func credentials(_ name: String, until seconds: Double) -> StoreCredentials {
+        `When credentials are fetched`.credentials(name, until: seconds)
+    }
+
+    @Test func `Many who ask at once get what one call brings`() async throws {
+        let provider = provider
+        let found = Self.credentials("a", until: 3_600)
+        try await withThrowingTaskGroup(of: StoreCredentials.self) { group in
+            for _ in 0..<50 { group.addTask { try await provider.credentials(at: Self.now, rejecting: nil) } }
+            await getter.state.wait { $0.calls > 0 }
+            getter.answer(.success(found))
+            for try await credentials in group { #expect(credentials == found) }
+        }
+        #expect(getter.state.value.calls == 1)
+    }
+
+    @Test func `One who is cancelled stops waiting, and the fetch goes on for the others`() async throws {
+        let provider = provider
+        let impatient = Task { try await provider.credentials(at: Self.now, rejecting: nil) }
+        await getter.state.wait { $0.calls == 1 }
+        let patient = Task { try await provider.credentials(at: Self.now, rejecting: nil) }
+        impatient.cancel()
+        let error = await #expect(throws: StoreError.self) { try await impatient.value }
+        #expect(error?.code == .cancelled)
+        let found = Self.credentials("a", until: 3_600)
+        getter.answer(.success(found))
+        #expect(try await patient.value == found)
+        #expect(getter.state.value.calls == 1)
+    }
+
+    @Test func `Nobody waits for a renewal`() async throws {
+        let provider = provider
+        let (old, new) = (Self.credentials("a", until: 3_600), Self.credentials("b", until: 7_200))
+        getter.answer(.success(old))
+        #expect(try await provider.credentials(at: Self.now, rejecting: nil) == old)
+        clock.advance(by: .seconds(3_400))
+        let later = Self.now.addingTimeInterval(3_400)
+        #expect(try await provider.credentials(at: later, rejecting: nil) == old)
+        await getter.state.wait { $0.calls == 2 }
+        #expect(
+            try await provider.credentials(at: later, rejecting: nil) == old, "the renewal hangs, and nobody with it")
+        getter.answer(.success(new))
+        #expect(try await provider.credentials(at: Self.now.addingTimeInterval(3_601), rejecting: nil) == new)
+        #expect(getter.state.value.calls == 2)
+    }
+
+    @Test func `One that returns nothing is told as that, and asked again after the back-off`() async throws {
+        let provider = provider
+        getter.answer(.success(nil))
+        let error = await #expect(throws: StoreError.self) {
+            try await provider.credentials(at: Self.now, rejecting: nil)
+        }
+        #expect(error?.code == .credentialsUnavailable)
+        await #expect(throws: StoreError.self) { try await provider.credentials(at: Self.now, rejecting: nil) }
+        #expect(getter.state.value.calls == 1, "within the back-off nobody is asked")
+        clock.advance(by: .seconds(1))
+        let found = Self.credentials("a", until: 3_600)
+        getter.answer(.success(found))
+        #expect(try await provider.credentials(at: Self.now.addingTimeInterval(1), rejecting: nil) == found)
+    }
+
+    @Test func `One that throws has its error as the cause`() async throws {
+        let provider = provider
+        getter.answer(.failure(Refusal()))
+        let error = await #expect(throws: StoreError.self) {
+            try await provider.credentials(at: Self.now, rejecting: nil)
+        }
+        #expect(error?.code == .credentialsUnavailable)
+        #expect(error?.cause is Refusal)
+    }
+
+    @Test func `One that hangs is given up after its time, and what comes later is ignored`() async throws {
+        let provider = provider
+        let waiting = Task { try await provider.credentials(at: Self.now, rejecting: nil) }
+        await getter.state.wait { $0.calls == 1 }
+        await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(30))
+        let error = await #expect(throws: StoreError.self) { try await waiting.value }
+        #expect(error?.code == .credentialsTimedOut)
+        getter.answer(.success(Self.credentials("late", until: 9_999)))
+        clock.advance(by: .seconds(1))
+        let found = Self.credentials("a", until: 3_600)
+        getter.answer(.success(found))
+        #expect(try await provider.credentials(at: Self.now.addingTimeInterval(31), rejecting: nil) == found)
+    }
+
+    @Test func `One that hangs while there are good ones delays nobody`() async throws {
+        let provider = provider
+        let old = Self.credentials("a", until: 3_600)
+        getter.answer(.success(old))
+        _ = try await provider.credentials(at: Self.now, rejecting: nil)
+        clock.advance(by: .seconds(3_400))
+        let later = Self.now.addingTimeInterval(3_400)
+        _ = try await provider.credentials(at: later, rejecting: nil)
+        await clock.sleepers(atLeast: 1)
+        clock.advance(by: .seconds(30))
+        #expect(try await provider.credentials(at: later.addingTimeInterval(30), rejecting: nil) == old)
+    }
+
+    @Test func `What the store refused is fetched anew, and the same again is told`() async throws {
+        let provider = provider
+        let found = Self.credentials("a", until: 3_600)
+        getter.answer(.success(found))
+        _ = try await provider.credentials(at: Self.now, rejecting: nil)
+        clock.advance(by: .seconds(60))
+        getter.answer(.success(found))
+        let error = await #expect(throws: StoreError.self) {
+            try await provider.credentials(at: Self.now.addingTimeInterval(60), rejecting: found)
+        }
+        #expect(error?.code == .credentialsRejected)
+        #expect(getter.state.value.calls == 2)
+    }
+
+    @Test func `The store's clock decides what has run out`() async throws {
+        let provider = provider
+        let first = Self.credentials("a", until: 3_600)
+        getter.answer(.success(first))
+        // This machine is two hours behind: to the store, the credentials have run out.
+        let error = await #expect(throws: StoreError.self) {
+            try await provider.credentials(at: Self.now.addingTimeInterval(7_200), rejecting: nil)
+        }
+        #expect(error?.code == .credentialsExpired)
+        clock.advance(by: .seconds(1))
+        getter.answer(.success(first))
+        #expect(try await provider.credentials(at: Self.now.addingTimeInterval(1), rejecting: nil) == first)
+    }
+}
