@@ -115,10 +115,13 @@ let package = Package(
             name: "WaybillStoresTests",
             dependencies: ["WaybillStores", "Waybill", "WaybillTesting", "TestSupport", crypto, httpTypes, logging],
             swiftSettings: swift),
+        .executableTarget(
+            name: "OutboxTestWorker", dependencies: ["WaybillOutbox", "Waybill"], path: "Tests/OutboxTestWorker",
+            swiftSettings: swift),
         .testTarget(
             name: "WaybillOutboxTests",
             dependencies: [
-                "WaybillOutbox", "Waybill", "WaybillTesting", "TestSupport", grdb, httpTypes, logging,
+                "WaybillOutbox", "OutboxTestWorker", "Waybill", "WaybillTesting", "TestSupport", grdb, httpTypes, logging,
             ],
             swiftSettings: swift),
         .testTarget(

@@ -197,7 +197,7 @@ extension MemoryStore.State {
         }
         if entry.life.state != .leased, !entry.life.isVerifying { entry.token = nil }
         entries[id] = entry
-        if hasEnded { for other in order where entries[other]?.after == id { entries[other]?.after = nil } }
+        if hasEnded { for other in order where entries[other]?.after == id { entries[other]?.after = entry.after } }
         return (effects, freed)
     }
 

@@ -89,7 +89,8 @@ extension SQLiteStore {
         let holds = row.life.state == .leased || row.life.isVerifying
         try row.save(db, token: holds ? try token ?? currentToken(row.id, db) : nil)
         if row.endedAt != nil, !before.state.isTerminal {
-            try db.cachedStatement(sql: "UPDATE item SET after = NULL WHERE after = ?").execute(arguments: [row.id])
+            try db.cachedStatement(sql: "UPDATE item SET after = ? WHERE after = ?").execute(
+                arguments: [row.after, row.id])
         }
         return (effects, freed)
     }

@@ -115,16 +115,21 @@ final class WriteGroup: Sendable {
     /// Runs a job; gives its own error, or throws one that ends the transaction of all.
     private func attempt(_ job: Job, _ db: Database) throws -> (any Error)? {
         var failure: (any Error)?
-        try db.inSavepoint {
-            do {
-                try job.run(db)
-                return .commit
-            } catch {
-                failure = error
-                return .rollback
+        do {
+            try db.inSavepoint {
+                do {
+                    try job.run(db)
+                    return .commit
+                } catch {
+                    failure = error
+                    return .rollback
+                }
             }
+        } catch {
+            throw failure ?? error
         }
-        if let failure, let error = failure as? DatabaseError, !db.isInsideTransaction { throw error }
+        // After some errors, a full disk among them, SQLite has undone everything by itself.
+        if let failure, !db.isInsideTransaction { throw failure }
         return failure
     }
 

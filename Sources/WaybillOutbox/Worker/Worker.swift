@@ -29,9 +29,10 @@ final class Worker: Sendable {
         let result = await withTaskGroup(of: Void.self) { group in
             await Result { () async throws(OutboxError) in try await lease(into: &group, untilIdle: untilIdle) }
         }
-        if untilIdle, !Task.isCancelled { await ResultPump(core, configuration).catchUp() }
         hooks.cancel()
         await hooks.value
+        // The program is told of everything before it is told that nothing is left.
+        if untilIdle, !Task.isCancelled { while !(await ResultPump(core, configuration).catchUp()), !Task.isCancelled {} }
         try result.get()
     }
 
