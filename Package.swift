@@ -94,6 +94,9 @@ let package = Package(
         .executableTarget(
             name: "TestStore", dependencies: ["TestSupport"], path: "Tests/TestStore", swiftSettings: swift),
         .executableTarget(
+            name: "StoreErrand", dependencies: ["WaybillStores", "WaybillCore"], path: "Tests/StoreErrand",
+            swiftSettings: swift),
+        .executableTarget(
             name: "VendorRequests", dependencies: ["WaybillStores", "WaybillCore", "TestSupport", httpTypes],
             path: "Tests/Vendors/Requests", swiftSettings: swift),
         .testTarget(
@@ -111,7 +114,9 @@ let package = Package(
             swiftSettings: swift),
         .testTarget(
             name: "WaybillStoresTests",
-            dependencies: ["WaybillStores", "Waybill", "WaybillTesting", "TestSupport", crypto, httpTypes, logging],
+            dependencies: [
+                "WaybillStores", "Waybill", "WaybillTesting", "TestSupport", "StoreErrand", crypto, httpTypes, logging,
+            ],
             swiftSettings: swift),
         .testTarget(
             name: "WaybillFoundationTests",

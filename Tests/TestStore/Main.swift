@@ -25,7 +25,7 @@ import TestSupport
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         print(String(decoding: try encoder.encode(value), as: UTF8.self))
-        unsafe _ = fflush(nil)
+        fflush(nil)
     }
 
     /// Says where the store is, and what it knows whenever it is asked.

@@ -9,6 +9,7 @@ import FoundationEssentials
         case "oss":
             for line in try await SignedTable.lines() { try say(line) }
             for line in try PolicyTable.lines() { try say(line) }
+            for line in try await SentTable.lines() { try say(line) }
         default: throw UsageError(text: "which store? There is: oss")
         }
     }

@@ -1,0 +1,61 @@
+import Glibc
+import Testing
+import WaybillCore
+
+@testable import WaybillMultipart
+
+/// Ranges of one file as bodies of their own.
+@Suite(.timeLimit(.minutes(1))) struct FileRangeTests {
+    private let directory: TemporaryDirectory
+    private let path: String
+    private let bytes = pattern(300_000)
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        path = try directory.file("film", bytes)
+    }
+
+    @Test(
+        arguments: [false, true], [0..<0, 0..<1, 0..<300_000, 100_000..<200_000, 299_999..<300_000] as [Range<Int64>])
+    func `a range gives its bytes and no others`(throughPool: Bool, range: Range<Int64>) async throws {
+        let source = try SourceFile(inspecting: path, at: nil)
+        var body = try FileBody(range: range, of: source)
+        body.disk.mayAvoidPool = !throughPool
+        #expect(body.length == range.upperBound - range.lowerBound)
+        for room in [1_000, 65_536, 400_000] {
+            #expect(try await BodyPull(body).rest(room: room) == Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
+        }
+    }
+
+    @Test(arguments: [0..<300_001, -1..<5, 300_000..<300_002] as [Range<Int64>])
+    func `a range beyond the file is refused`(range: Range<Int64>) throws {
+        let source = try SourceFile(inspecting: path, at: nil)
+        let error = try #require(throws: BodyError.self) { try FileBody(range: range, of: source) }
+        #expect(error.code == .invalidRange)
+    }
+
+    @Test(arguments: [false, true])
+    func `a file that changes between two ranges is found out by the second`(throughPool: Bool) async throws {
+        let source = try SourceFile(inspecting: path, at: nil)
+        let first = try FileBody(range: 0..<100_000, of: source)
+        #expect(try await BodyPull(first).rest(room: 65_536).count == 100_000)
+        // The second range keeps its bytes: only the stamp of the whole tells.
+        try directory.append([1], to: path)
+        var second = try FileBody(range: 100_000..<200_000, of: source)
+        second.disk.mayAvoidPool = !throughPool
+        let pull = try BodyPull(second)
+        let error = try await #require(throws: BodyError.self) { _ = try await pull.rest(room: 65_536) }
+        #expect(error.code == .sourceChanged)
+        #expect(error.cause as? SourceChange == .grew)
+    }
+
+    @Test func `a file that changes within a range never gives the range's last bytes`() async throws {
+        let source = try SourceFile(inspecting: path, at: nil)
+        let pull = try BodyPull(FileBody(range: 100_000..<200_000, of: source))
+        _ = try await pull.next(room: 1_000)
+        try directory.append([1], to: path)
+        let error = try await #require(throws: BodyError.self) { _ = try await pull.rest(room: 500_000) }
+        #expect(error.code == .sourceChanged)
+        #expect(pull.received.count < 100_000)
+    }
+}

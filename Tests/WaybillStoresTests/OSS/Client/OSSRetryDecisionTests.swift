@@ -1,0 +1,121 @@
+import FoundationEssentials
+import Testing
+import WaybillCore
+
+@testable import WaybillStores
+
+@Suite struct `What is done about failures of OSS` {
+    typealias Failure = OSSRetryDecision.Failure
+    typealias Step = OSSRetryDecision.Step
+
+    private static let now = Date(timeIntervalSince1970: 1_700_000_000)
+
+    private static func failure(_ outcome: UploadOutcome = .rejected, _ change: (inout Failure) -> Void = { _ in })
+        -> Failure
+    {
+        var failure = Failure(outcome: outcome)
+        change(&failure)
+        return failure
+    }
+
+    private static let table: [(String, Failure, Step)] = [
+        (
+            "cancelled",
+            failure {
+                $0.isCancelled = true; $0.status = 401
+            }, .stop(nil)
+        ),
+        ("plain no", failure { $0.status = 403 }, .stop(nil)),
+        ("busy", failure { $0.status = 503 }, .stop(nil)),
+        ("not sent", failure(.notSent), .stop(nil)),
+        ("incomplete", failure(.incomplete(acknowledged: 3)), .stop(nil)),
+        ("unknown", failure(.unknown), .lookUp),
+        ("unknown, and read once", failure(.unknown) { $0.isReplayable = false }, .lookUp),
+        ("an answer nobody understands", failure(.unknown) { $0.status = 200 }, .stop(nil)),
+        ("checksum", failure { $0.isChecksumMismatch = true }, .sendAgain),
+        ("401", failure { $0.status = 401 }, .refreshCredentials),
+        (
+            "token",
+            failure {
+                $0.status = 403; $0.isCredentialComplaint = true
+            }, .refreshCredentials
+        ),
+        (
+            "clock by ServerTime",
+            failure {
+                $0.isClockComplaint = true; $0.serverTime = now + 1_200; $0.dateField = now + 5
+            },
+            .correctClock(1_200)
+        ),
+        (
+            "clock by Date",
+            failure {
+                $0.isClockComplaint = true; $0.dateField = now - 1_200
+            }, .correctClock(-1_200)
+        ),
+        (
+            "clock by Date, ServerTime of 1970",
+            failure {
+                $0.isClockComplaint = true; $0.serverTime = Date(timeIntervalSince1970: 0); $0.dateField = now
+            },
+            .correctClock(0)
+        ),
+    ]
+
+    @Test(arguments: table.indices)
+    func `Each failure has its remedy`(_ row: Int) {
+        let (name, failure, expected) = Self.table[row]
+        var decision = OSSRetryDecision()
+        #expect(decision.step(after: failure, now: Self.now) == expected, "\(name)")
+    }
+
+    @Test(arguments: table.indices)
+    func `No remedy is tried twice`(_ row: Int) {
+        let (name, failure, _) = Self.table[row]
+        var decision = OSSRetryDecision()
+        _ = decision.step(after: failure, now: Self.now)
+        guard case .stop = decision.step(after: failure, now: Self.now) else {
+            Issue.record("\(name) has a second remedy")
+            return
+        }
+    }
+
+    @Test func `A clock, a token and a checksum may be mended one after the other`() {
+        var decision = OSSRetryDecision()
+        let skew = Self.failure {
+            $0.isClockComplaint = true; $0.serverTime = Self.now + 60
+        }
+        #expect(decision.step(after: skew, now: Self.now) == .correctClock(60))
+        #expect(decision.step(after: Self.failure { $0.status = 401 }, now: Self.now) == .refreshCredentials)
+        #expect(decision.step(after: Self.failure { $0.isChecksumMismatch = true }, now: Self.now) == .sendAgain)
+        #expect(decision.step(after: Self.failure(.unknown), now: Self.now) == .lookUp)
+    }
+
+    @Test func `A time that can't be believed corrects nothing`() {
+        for seconds in [0, 1_000_000_000, 7_258_118_400] as [Double] {
+            var decision = OSSRetryDecision()
+            let failure = Self.failure {
+                $0.isClockComplaint = true
+                $0.dateField = Date(timeIntervalSince1970: seconds)
+            }
+            guard case .stop(let reason?) = decision.step(after: failure, now: Self.now) else {
+                Issue.record("\(seconds) was believed")
+                return
+            }
+            #expect(reason.contains("clock"))
+        }
+    }
+
+    @Test func `A body that can be read once is not sent again, and the reason says so`() {
+        for change in [{ $0.status = 401 }, { $0.isChecksumMismatch = true }] as [(inout Failure) -> Void] {
+            var decision = OSSRetryDecision()
+            var failure = Self.failure(.rejected, change)
+            failure.isReplayable = false
+            guard case .stop(let reason?) = decision.step(after: failure, now: Self.now) else {
+                Issue.record("it would be sent again")
+                return
+            }
+            #expect(reason.contains("once"))
+        }
+    }
+}

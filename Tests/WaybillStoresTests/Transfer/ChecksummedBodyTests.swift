@@ -1,0 +1,94 @@
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillMultipart
+
+@testable import WaybillStores
+
+@Suite(.timeLimit(.minutes(1))) struct `Bodies with a checksum` {
+    private let bytes: [UInt8] = {
+        var random = SeededGenerator(seed: 5)
+        return random.bytes(200_000)
+    }()
+
+    @Test func `The checksum is that of the bytes that were read, in every attempt`() async throws {
+        let directory = try TemporaryDirectory()
+        let body = ChecksummedBody(try FileBody(path: directory.write("file", bytes)))
+        #expect(body.whole == nil)
+        for _ in 0..<2 {
+            #expect(try await collect(body) == bytes)
+            let whole = try #require(body.whole)
+            #expect(whole.checksum == CRC64(of: bytes).value)
+            #expect(whole.count == 200_000)
+        }
+    }
+
+    @Test func `An attempt that began and did not end says nothing`() async throws {
+        let body = ChecksummedBody(DataBody(bytes), .crc32)
+        _ = try await collect(body)
+        #expect(body.whole?.checksum == UInt64(CRC32(of: bytes).value))
+        let reader = try body.makeReader {}
+        #expect(body.whole == nil)
+        var room = [UInt8](repeating: 0, count: 10)
+        let answer = try unsafe room.withUnsafeMutableBytes { buffer in
+            var output = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
+            return try reader.read(into: &output)
+        }
+        #expect(answer == .bytes(10))
+        #expect(body.whole == nil)
+        reader.close()
+    }
+
+    @Test(arguments: [0..<0, 0..<1, 0..<200_000, 65_530..<65_540, 199_999..<200_000, 1..<131_073] as [Range<Int64>])
+    func `The checksum of a range is that of its bytes alone`(_ range: Range<Int64>) async throws {
+        let body = ChecksummedBody(DataBody(bytes), of: range)
+        _ = try await collect(body)
+        #expect(body.whole?.checksum == CRC64(of: bytes[Int(range.lowerBound)..<Int(range.upperBound)]).value)
+        #expect(body.whole?.count == 200_000)
+        #expect(body.rangeLength == range.upperBound - range.lowerBound)
+    }
+
+    @Test func `An empty body needs no reading`() {
+        let body = ChecksummedBody(DataBody([]))
+        #expect(body.whole?.checksum == 0)
+        #expect(body.whole?.count == 0)
+    }
+
+    @Test func `It says of itself what the body says`() async throws {
+        let chunks = AsyncStream<[UInt8]> { $0.finish() }
+        let body = ChecksummedBody(SequenceBody(chunks, length: nil, contentType: "audio/ogg"))
+        #expect(body.length == nil)
+        #expect(!body.isReplayable)
+        #expect(body.contentType == "audio/ogg")
+    }
+
+    private func collect(_ body: some UploadBody) async throws -> [UInt8] {
+        var all: [UInt8] = []
+        try await body.read { all += $0 }
+        return all
+    }
+}
+
+@Suite struct `Progress over a whole object` {
+    @Test func `The count never goes back and never beyond the object`() {
+        var random = SeededGenerator()
+        for _ in 0..<300 {
+            var ledger = ObjectLedger()
+            ledger.total = 1_000
+            var last: Int64 = 0
+            let ids = (0..<4).map { UploadID(rawValue: $0) }
+            for _ in 0..<60 {
+                let id = ids.randomElement(using: &random)!
+                switch Int.random(in: 0...4, using: &random) {
+                case 0: ledger.end(id, keeping: nil)
+                case 1: ledger.end(id, keeping: .random(in: 0...250, using: &random))
+                case 2: ledger.forget()
+                default: ledger.move(id, bytes: .random(in: 0...250, using: &random), rate: 1)
+                }
+                #expect(ledger.acknowledged >= last, "seed \(random.seed)")
+                #expect(ledger.acknowledged <= 1_000)
+                last = ledger.acknowledged
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+import TestSupport
+import Testing
+
+@testable import WaybillStores
+
+@Suite struct `The life of an object in parts` {
+    private static func receipt(_ number: Int, _ plan: PartPlan) -> PartReceipt {
+        PartReceipt(number: number, size: plan.size(of: number), tag: "t\(number)")
+    }
+
+    private let plan = PartPlan(objectSize: 35, partSize: 10)
+
+    @Test func `Parts go out in order, as many at once as are allowed`() {
+        var machine = PartMachine(plan: plan, atOnce: 2)
+        #expect(machine.start() == [.send(1), .send(2)])
+        #expect(machine.handle(.stored(Self.receipt(2, plan))) == [.send(3)])
+        #expect(machine.handle(.stored(Self.receipt(1, plan))) == [.send(4)])
+        #expect(machine.handle(.stored(Self.receipt(3, plan))).isEmpty)
+        #expect(
+            machine.handle(.stored(Self.receipt(4, plan)))
+                == [.complete((1...4).map { Self.receipt($0, plan) })])
+    }
+
+    @Test func `What is listed is not sent, the short last part included`() {
+        var machine = PartMachine(plan: plan, listed: [1, 2, 4].map { Self.receipt($0, plan) }, atOnce: 5)
+        #expect(machine.storedBytes == 25)
+        #expect(machine.start() == [.send(3)])
+    }
+
+    @Test func `A listing of other sizes is not believed`() {
+        var wrong = Self.receipt(1, plan)
+        wrong.size = 9
+        var beyond = wrong
+        beyond.number = 7
+        var machine = PartMachine(plan: plan, listed: [wrong, beyond], atOnce: 9)
+        #expect(machine.start() == [.send(1), .send(2), .send(3), .send(4)])
+    }
+
+    @Test func `With everything listed there is nothing left but to complete`() {
+        var machine = PartMachine(plan: plan, listed: (1...4).map { Self.receipt($0, plan) }, atOnce: 1)
+        #expect(machine.start() == [.complete((1...4).map { Self.receipt($0, plan) })])
+    }
+
+    @Test func `A part that did not arrive whole is sent once more, and no third time`() {
+        var machine = PartMachine(plan: plan, atOnce: 1)
+        _ = machine.start()
+        #expect(machine.handle(.again(1)) == [.send(1)])
+        #expect(machine.handle(.again(1)) == [.giveUp])
+        #expect(machine.isStopping)
+    }
+
+    @Test func `What may have been stored is looked up when all else is done, and only then repeated`() {
+        var machine = PartMachine(plan: plan, atOnce: 2)
+        _ = machine.start()
+        #expect(machine.handle(.uncertain(1)) == [.send(3)])
+        #expect(machine.handle(.uncertain(3)) == [.send(4)])
+        #expect(machine.handle(.stored(Self.receipt(2, plan))).isEmpty)
+        #expect(machine.handle(.stored(Self.receipt(4, plan))) == [.list])
+        #expect(machine.handle(.listed([Self.receipt(1, plan), Self.receipt(2, plan)])) == [.send(3)])
+        #expect(
+            machine.handle(.stored(Self.receipt(3, plan)))
+                == [.complete((1...4).map { Self.receipt($0, plan) })])
+    }
+
+    @Test func `A failure stops the others and waits for their ends`() {
+        var machine = PartMachine(plan: plan, atOnce: 3)
+        _ = machine.start()
+        #expect(machine.handle(.failed(2)) == [.stop])
+        #expect(machine.handle(.stored(Self.receipt(1, plan))).isEmpty)
+        #expect(machine.handle(.failed(3)) == [.giveUp])
+        #expect(machine.done.keys.contains(1))
+        #expect(machine.handle(.stored(Self.receipt(4, plan))).isEmpty)
+    }
+
+    @Test func `Whatever order events come in, no part is sent that the store has, and there is one end`() {
+        var random = SeededGenerator()
+        for round in 0..<4_000 {
+            var model = PartModel(random: &random)
+            model.live(&random)
+            #expect(model.complaints.isEmpty, "round \(round), seed \(random.seed): \(model.complaints)")
+            if !model.complaints.isEmpty { return }
+        }
+    }
+}
+
+/// A store and a network as they may be, around one machine: what it holds is the truth, what the machine is told may be less.
+private struct PartModel {
+    private var machine: PartMachine
+    private let plan: PartPlan
+    private let atOnce: Int
+    private var stored: Set<Int>
+    private var known: Set<Int>
+    private var inFlight: Set<Int> = []
+    private var isListing = false
+    private var sends: [Int: Int] = [:]
+    private var ends = 0
+    private(set) var complaints: [String] = []
+
+    init(random: inout SeededGenerator) {
+        plan = PartPlan(objectSize: .random(in: 0...90, using: &random), partSize: .random(in: 1...20, using: &random))
+        atOnce = .random(in: 1...6, using: &random)
+        var listed: Set<Int> = []
+        for number in plan.numbers where Int.random(in: 0...3, using: &random) == 0 { listed.insert(number) }
+        (stored, known) = (listed, listed)
+        let plan = plan
+        machine = PartMachine(
+            plan: plan, listed: listed.map { PartReceipt(number: $0, size: plan.size(of: $0), tag: "") },
+            atOnce: atOnce)
+    }
+
+    mutating func live(_ random: inout SeededGenerator) {
+        perform(machine.start())
+        for _ in 0..<2_000 where ends == 0 {
+            guard let event = next(&random) else { break }
+            perform(machine.handle(event))
+        }
+        if ends != 1 { complaints.append("\(ends) ends") }
+        // Late words change nothing.
+        perform(machine.handle(.stored(PartReceipt(number: 1, size: plan.size(of: 1), tag: ""))))
+        perform(machine.handle(.cancelled))
+        if ends > 1 { complaints.append("an end after the end") }
+    }
+
+    private mutating func next(_ random: inout SeededGenerator) -> PartMachine.Event? {
+        if isListing, inFlight.isEmpty || Bool.random(using: &random) {
+            isListing = false
+            if Int.random(in: 0...19, using: &random) == 0 { return .listingFailed }
+            known.formUnion(stored)
+            return .listed(stored.map(receipt))
+        }
+        guard let number = inFlight.randomElement(using: &random) else { return nil }
+        // Somebody who knows nothing of it says that it was stored: not in flight, so not heard.
+        if Int.random(in: 0...9, using: &random) == 0, let other = plan.numbers.randomElement(using: &random),
+            !inFlight.contains(other)
+        {
+            return .failed(other)
+        }
+        inFlight.remove(number)
+        switch Int.random(in: 0...29, using: &random) {
+        case 0: return .failed(number)
+        case 1: return .cancelled
+        case 2...5: return .again(number)
+        case 6...8:
+            stored.insert(number)
+            return .uncertain(number)
+        case 9...11: return .uncertain(number)
+        default:
+            stored.insert(number)
+            known.insert(number)
+            return .stored(receipt(number))
+        }
+    }
+
+    private func receipt(_ number: Int) -> PartReceipt {
+        PartReceipt(number: number, size: plan.size(of: number), tag: "")
+    }
+
+    private mutating func perform(_ actions: [PartMachine.Action]) {
+        for action in actions {
+            if ends > 0 { complaints.append("\(action) after the end") }
+            switch action {
+            case .send(let number):
+                if known.contains(number) { complaints.append("part \(number) was listed and is sent") }
+                if !inFlight.insert(number).inserted { complaints.append("part \(number) is in flight twice") }
+                if inFlight.count > atOnce { complaints.append("\(inFlight.count) in flight") }
+                sends[number, default: 0] += 1
+                if sends[number]! > 3 { complaints.append("part \(number) is sent \(sends[number]!) times") }
+                if machine.isStopping { complaints.append("part \(number) is sent after a failure") }
+            case .list: isListing = true
+            case .stop: break
+            case .complete(let receipts):
+                ends += 1
+                if receipts.map(\.number) != Array(plan.numbers) { complaints.append("completed with \(receipts)") }
+                if !receipts.allSatisfy({ stored.contains($0.number) }) {
+                    complaints.append("completed what is not stored")
+                }
+                if !inFlight.isEmpty { complaints.append("completed with parts in flight") }
+            case .giveUp:
+                ends += 1
+                // A cancel leaves parts behind that the model took off the wire already.
+                if !machine.inFlight.isEmpty { complaints.append("gave up with parts in flight") }
+            }
+        }
+    }
+}

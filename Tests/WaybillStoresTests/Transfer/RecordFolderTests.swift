@@ -1,0 +1,231 @@
+import Glibc
+import TestSupport
+import Testing
+import WaybillMultipart
+
+@testable import WaybillStores
+
+@Suite(.timeLimit(.minutes(1))) struct `Records of uploads` {
+    private let directory: TemporaryDirectory
+    private let folder: RecordFolder
+    private let path: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        folder = RecordFolder(path: directory.path("state/uploads"))
+        path = try directory.write("film", [UInt8](repeating: 7, count: 3_000))
+    }
+
+    private func subject(_ key: String = "k", partSize: Int64 = 1_000) async throws -> ResumeSubject {
+        ResumeSubject(
+            endpoint: "https://h", bucket: "b", key: key, source: try await SourceFile.look(at: path), path: path,
+            partSize: partSize)
+    }
+
+    private func record(_ subject: ResumeSubject) -> ResumeRecord {
+        var record = ResumeRecord(subject: subject, uploadID: "id/7")
+        record.parts = [PartReceipt(number: 2, size: 1_000, tag: "\"A\"", checksum: "18446744073709551615")]
+        record.notes = ["host": "up.example"]
+        return record
+    }
+
+    @Test func `A record is found again by another claim, and only its owner can read it`() async throws {
+        let subject = try await subject()
+        do {
+            let claim = try await folder.claim(subject)
+            #expect(try await claim.load(subject, at: 0) == .none)
+            try await claim.save(record(subject))
+        }
+        let claim = try await folder.claim(subject)
+        #expect(try await claim.load(subject, at: 0) == .usable(record(subject)))
+        #expect(try mode(claim.filePath) == 0o600)
+        #expect(try mode(folder.path) == 0o700)
+        await claim.remove()
+        #expect(try await claim.load(subject, at: 0) == .none)
+    }
+
+    @Test func `When all is done, nothing is left in the folder`() async throws {
+        let subject = try await subject()
+        do {
+            let claim = try await folder.claim(subject)
+            try await claim.save(record(subject))
+            try await claim.save(record(subject))
+            await claim.remove()
+        }
+        let left = try directory.names(in: "state/uploads")
+        #expect(left.isEmpty, "\(left)")
+    }
+
+    @Test func `The second task on one record is told that the first is at work`() async throws {
+        let subject = try await subject()
+        let first = try await folder.claim(subject)
+        let error = try await #require(throws: StoreError.self) { _ = try await folder.claim(subject) }
+        #expect(error.code == .recordInUse)
+        // Another object of the same file is another upload.
+        _ = try await folder.claim(self.subject("other"))
+        _ = consume first
+        _ = try await folder.claim(subject)
+    }
+
+    @Test func `Who waits gets the record when the first is done`() async throws {
+        let subject = try await subject()
+        var waiting = folder
+        waiting.whenBusy = .wait
+        let folder = waiting
+        let first = try await folder.claim(subject)
+        try await first.save(record(subject))
+        let second = Task { try await folder.claim(subject).load(subject, at: 0) }
+        _ = consume first
+        #expect(try await second.value == .usable(record(subject)))
+    }
+
+    @Test func `Who waits and is cancelled ends at once`() async throws {
+        let subject = try await subject()
+        var waiting = folder
+        waiting.whenBusy = .wait
+        let folder = waiting
+        let first = try await folder.claim(subject)
+        let second = Task { try await folder.claim(subject) }
+        second.cancel()
+        let error = try await #require(throws: StoreError.self) { _ = try await second.value }
+        #expect(error.isCancelled)
+        _ = first
+    }
+
+    @Test func `A record that is torn anywhere is of no use, and says nothing wrong`() async throws {
+        let subject = try await subject()
+        let bytes = try record(subject).encoded()
+        for cut in 0..<bytes.count {
+            guard case .useless(_, nil) = ResumeRecord.read(Array(bytes[..<cut]), for: subject, at: 0) else {
+                Issue.record("cut at \(cut)")
+                return
+            }
+        }
+        for place in bytes.indices {
+            var torn = bytes
+            torn[place] ^= 1
+            if case .usable(let found) = ResumeRecord.read(torn, for: subject, at: 0) {
+                Issue.record("byte \(place) changed, and it reads \(found)")
+            }
+        }
+    }
+
+    @Test func `A record of another version, file, part size or time is of no use, and says why`() async throws {
+        let subject = try await subject()
+        let record = record(subject)
+        func reason(_ wanted: ResumeSubject, at now: Int64 = 0, _ change: (inout ResumeRecord) -> Void = { _ in })
+            throws -> String
+        {
+            var record = record
+            change(&record)
+            guard case .useless(let reason, _) = ResumeRecord.read(try record.encoded(), for: wanted, at: now) else {
+                return "usable"
+            }
+            return reason
+        }
+        #expect(try reason(subject) == "usable")
+        #expect(try reason(await self.subject(partSize: 2_000)).contains("parts of 1000"))
+        #expect(try reason(await self.subject("other")).contains("another object"))
+        #expect(try reason(subject, at: 8) { $0.expires = 8 }.contains("forgotten"))
+        #expect(try reason(subject) { $0.subject.size = 4 } == "the file had 4 bytes and has 3000")
+        #expect(try reason(subject) { $0.subject.inode += 1 }.contains("another file"))
+        #expect(try reason(subject) { $0.subject.modifiedNanoseconds += 1 }.contains("written to"))
+        let text = String(decoding: try record.encoded(), as: UTF8.self)
+        let newer = text.replacing(#""version":1"#, with: #""version":2"#)
+        #expect(ResumeRecord.read(Array(newer.utf8), for: subject, at: 0) == .useless("it is of version 2", nil))
+    }
+
+    @Test func `A file that is written to leaves its record behind`() async throws {
+        let before = try await subject()
+        let claim = try await folder.claim(before)
+        try await claim.save(record(before))
+        try directory.write("film", [UInt8](repeating: 8, count: 3_001))
+        let now = try await subject()
+        guard case .useless(let reason, let old?) = try await claim.load(now, at: 0) else {
+            Issue.record("it was taken for the same")
+            return
+        }
+        #expect(reason.contains("3000"))
+        #expect(old.uploadID == "id/7")
+    }
+
+    @Test(arguments: [0o640, 0o604, 0o660] as [mode_t])
+    func `A record that others may read is refused`(_ mode: mode_t) async throws {
+        let subject = try await subject()
+        let claim = try await folder.claim(subject)
+        try await claim.save(record(subject))
+        try #require(unsafe chmod(claim.filePath, mode) == 0)
+        let error = try await #require(throws: StoreError.self) { _ = try await claim.load(subject, at: 0) }
+        #expect(error.code == .recordRefused)
+    }
+
+    @Test func `A link, a directory, a second name and a stranger's record are refused`() async throws {
+        let subject = try await subject()
+        let claim = try await folder.claim(subject)
+        try await claim.save(record(subject))
+        let real = directory.path("elsewhere.json")
+        func refused() async throws -> Bool {
+            let error = try await #require(throws: StoreError.self) { _ = try await claim.load(subject, at: 0) }
+            return error.code == .recordRefused
+        }
+        try #require(unsafe link(claim.filePath, real) == 0)
+        #expect(try await refused())
+        try #require(unsafe unlink(claim.filePath) == 0)
+        try #require(unsafe symlink(real, claim.filePath) == 0)
+        #expect(try await refused())
+        try #require(unsafe unlink(claim.filePath) == 0)
+        try #require(unsafe mkdir(claim.filePath, 0o700) == 0)
+        #expect(try await refused())
+        try #require(unsafe rmdir(claim.filePath) == 0)
+        // Only root can give files away.
+        guard geteuid() == 0 else { return }
+        try await claim.save(record(subject))
+        try #require(unsafe chown(claim.filePath, 12_345, 12_345) == 0)
+        #expect(try await refused())
+    }
+
+    @Test func `A folder that is open to others, a link or relative is refused`() async throws {
+        let subject = try await subject()
+        func code(_ path: String) async throws -> StoreError.Code {
+            try await #require(throws: StoreError.self) { _ = try await RecordFolder(path: path).claim(subject) }.code
+        }
+        let open = directory.path("open")
+        try #require(unsafe mkdir(open, 0o700) == 0)
+        try #require(unsafe chmod(open, 0o755) == 0)
+        #expect(try await code(open) == .recordFolderUnusable)
+        let linked = directory.path("linked")
+        try #require(unsafe symlink(directory.path, linked) == 0)
+        #expect(try await code(linked) == .recordFolderUnusable)
+        #expect(try await code("uploads") == .recordFolderUnusable)
+        #expect(try await code("/proc/no/such/place") == .recordFolderUnusable)
+    }
+
+    @Test func `A record does not print the upload's id`() async throws {
+        let record = record(try await subject())
+        var dumped = ""
+        dump(record, to: &dumped)
+        #expect(!"\(record) \(dumped) \(String(reflecting: record))".contains("id/7"))
+    }
+
+    private func mode(_ path: String) throws -> mode_t {
+        var status = stat()
+        try #require(unsafe stat(path, &status) == 0)
+        return status.st_mode & 0o777
+    }
+}
+
+extension TemporaryDirectory {
+    /// The names in a folder in it.
+    fileprivate func names(in folder: String) throws -> [String] {
+        guard let stream = unsafe opendir(path(folder)) else { return [] }
+        defer { unsafe _ = closedir(stream) }
+        var names: [String] = []
+        while let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+}
