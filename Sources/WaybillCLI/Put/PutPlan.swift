@@ -99,6 +99,7 @@ enum PutTargets {
         do throws(StoreError) {
             switch destination {
             case .oss(let bucket, _):
+                console.hide(["OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN"].compactMap { Environment.value(of: $0) })
                 return try OSSTarget(
                     bucket: bucket, configuration: command.ossConfiguration(options),
                     session: command.session(console, rate: options.transfer.rateLimit),

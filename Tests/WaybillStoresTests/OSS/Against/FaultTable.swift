@@ -29,6 +29,8 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
     var version = OSSSignatureVersion.v4
     /// The client's keys, one after the other.
     var tokens: [String?] = [nil]
+    /// Whether the client signs with another secret than the store knows.
+    var hasOtherSecret = false
     var hasCallback = false
     let arrange: @Sendable (OSSStore) -> Void
     let end: End
@@ -57,7 +59,7 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
         return copy
     }
 
-    static let all = skewed + busy + broken + answered + refused + hostile
+    static let all = skewed + busy + broken + answered + refused + strangers + hostile
 
     // MARK: Clocks
 
@@ -165,15 +167,28 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
             $0.fail(.noSuchUpload, on: .complete)
         },
         FaultRow("a token that ran out", .put, .stored, [.putObject: 2]) { $0.fail(.tokenExpired) }
-            .with { $0.tokens = ["first", "second"] },
+            .with { $0.tokens = ["tok3n-first", "tok3n-second"] },
         FaultRow("a token that ran out among the parts", .parts, .stored, [.initiate: 1, .uploadPart: 4, .complete: 1])
         {
             $0.fail(.tokenExpired, on: .uploadPart, part: 3)
-        }.with { $0.tokens = ["first", "second"] },
+        }.with { $0.tokens = ["tok3n-first", "tok3n-second"] },
         FaultRow(
             "tokens that always ran out", .put, .fails(.rejected, storeCode: "SecurityTokenExpired"), [.putObject: 2]
-        ) { $0.fail(.tokenExpired, times: nil) }.with { $0.tokens = ["first", "second"] },
+        ) { $0.fail(.tokenExpired, times: nil) }.with { $0.tokens = ["tok3n-first", "tok3n-second"] },
     ]
+
+    static let strangers: [FaultRow] = OSSSignatureVersion.allCases.flatMap { version in
+        [nil, "tok3n-of-mine"].map { token in
+            FaultRow(
+                "another secret\(token == nil ? "" : " with a token"), \(version)", .put,
+                .fails(.rejected, storeCode: "SignatureDoesNotMatch"), [.putObject: 1]
+            ) { _ in }.with {
+                $0.version = version
+                $0.tokens = [token]
+                $0.hasOtherSecret = true
+            }
+        }
+    }
 
     // MARK: Markup that does harm
 
