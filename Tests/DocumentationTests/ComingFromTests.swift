@@ -56,8 +56,8 @@ struct ComingFromTests {
         let docs = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Docs").path)
         #expect(Set(docs.filter { $0.hasPrefix("ComingFrom") }) == Set(Self.allGuides.map { $0 + ".md" }))
         let folder = Self.root.appending(path: "Tests/DocumentationTests/ComingFrom").path
-        #expect(
-            Set(try FileManager.default.contentsOfDirectory(atPath: folder)) == Set(Self.allGuides.map { $0 + ".swift" }))
+        let sources = try FileManager.default.contentsOfDirectory(atPath: folder)
+        #expect(Set(sources) == Set(Self.allGuides.map { $0 + ".swift" }))
         let readme = try Self.text("README.md")
         let missing = Self.allGuides.filter { !readme.contains("(Docs/\($0).md)") }
         #expect(missing.isEmpty)
