@@ -11,7 +11,7 @@ struct ComingFromTests {
     ]
 
     /// Those of clients of one object store, which have rows of their own.
-    static let storeGuides = ["ComingFromQiniu"]
+    static let storeGuides = ["ComingFromAliyunOSS", "ComingFromQiniu"]
 
     private static let allGuides = guides + storeGuides
 
