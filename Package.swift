@@ -82,7 +82,7 @@ let package = Package(
         // Door.
         .executableTarget(
             name: "WaybillCLI",
-            dependencies: ["Waybill", "WaybillCurl", argumentParser, logging, httpTypes],
+            dependencies: ["Waybill", "WaybillCurl", "WaybillStores", argumentParser, logging, httpTypes],
             swiftSettings: swift),
 
         // Tests.
