@@ -108,6 +108,33 @@ let package = Package(
                 .product(name: "WaybillStores", package: "waybill"),
             ],
             swiftSettings: settings),
+
+        // Many photos into Qiniu, a few at once.
+        .target(
+            name: "QiniuBatchKit",
+            dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "FlyingFox", package: "FlyingFox"),
+                .product(name: "FlyingSocks", package: "FlyingFox"),
+                .product(name: "Waybill", package: "waybill"),
+                .product(name: "WaybillStores", package: "waybill"),
+                .product(name: "WaybillTesting", package: "waybill"),
+            ],
+            path: "QiniuBatch/Kit", swiftSettings: settings),
+        .executableTarget(
+            name: "QiniuBatch",
+            dependencies: [
+                "QiniuBatchKit", .product(name: "Waybill", package: "waybill"),
+                .product(name: "WaybillStores", package: "waybill"),
+            ],
+            path: "QiniuBatch/Command", swiftSettings: settings),
+        .testTarget(
+            name: "QiniuBatchTests",
+            dependencies: [
+                "QiniuBatchKit", .product(name: "Waybill", package: "waybill"),
+                .product(name: "WaybillStores", package: "waybill"),
+            ],
+            swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -36,7 +36,8 @@ public struct UploadBatchProgress: Sendable, Hashable {
 }
 
 extension UploadBatchProgress {
-    init(
+    /// A snapshot of the books, for batches of other things than uploads too.
+    package init(
         _ ledger: BatchLedger, options: UploadBatchOptions, bytesPerSecond: Double, elapsed: Duration
     ) {
         count = ledger.count

@@ -104,6 +104,10 @@ enum PutTargets {
                     bucket: bucket, configuration: command.ossConfiguration(options),
                     session: command.session(console, rate: options.transfer.rateLimit),
                     options: command.objectOptions(fields.headers), multipart: command.multipart())
+            case .qiniu(let bucket, _):
+                return try QiniuTarget(
+                    bucket: bucket, command, options,
+                    session: command.session(console, rate: options.transfer.rateLimit), headers: fields.headers)
             case .presigned(let url):
                 console.hide(
                     url.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1).dropFirst().map { String(Substring($0)) }
