@@ -163,7 +163,10 @@ let package = Package(
             name: "CLITests", dependencies: ["WaybillCLI", "TestSupport", argumentParser], swiftSettings: swift),
         .testTarget(
             name: "DocumentationTests",
-            dependencies: ["Waybill", "WaybillFoundation", "WaybillTesting", "WaybillCLI", argumentParser, logging],
+            dependencies: [
+                "Waybill", "WaybillFoundation", "WaybillStores", "WaybillTesting", "WaybillCLI", argumentParser,
+                logging,
+            ],
             swiftSettings: swift),
         .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: swift),
     ],

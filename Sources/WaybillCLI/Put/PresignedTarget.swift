@@ -20,7 +20,6 @@ struct PresignedTarget: PutTarget {
     func start(_ file: PutFile) -> PutTransfer {
         var request: UploadRequest
         do throws(StoreError) {
-            // No content type of its own: one that was not signed makes the signature wrong.
             request = try upload.request(.file(path: file.path))
         } catch {
             return PutTransfer(failing: error)

@@ -11,6 +11,7 @@ struct PutCommand: AsyncParsableCommand {
               oss://bucket/key           one file, as this object
               oss://bucket/prefix/       files under this prefix, by their own names
               oss://bucket               files by their own names
+              qiniu://bucket/key         the same three forms for Qiniu
               https://…?…                one file to a URL that somebody has signed; -H has the fields that were signed \
             with it
 
@@ -24,12 +25,15 @@ struct PutCommand: AsyncParsableCommand {
 
             KEYS come from the environment and from nowhere else, so that ps does not show them:
               OSS_ACCESS_KEY_ID, OSS_ACCESS_KEY_SECRET, OSS_SESSION_TOKEN for temporary ones; OSS_ENDPOINT, OSS_REGION
-            unless --endpoint or --region says otherwise. A presigned URL needs none, but can be read with ps: @file \
+            unless --endpoint or --region says otherwise.
+              QINIU_ACCESS_KEY and QINIU_SECRET_KEY, or a token in QINIU_UPLOAD_TOKEN; QINIU_UP_HOST unless --up-host says \
+            otherwise. A presigned URL needs none, but can be read with ps: @file \
             reads it from a file.
 
             EXAMPLES:
               waybill put scan.pdf oss://cards/2026/scan.pdf --region cn-hangzhou
               waybill put -r -j 8 --exclude '*.tmp' photos oss://cards/2026/
+              waybill put -r -j 3 photos/ qiniu://photos/2026/
               waybill put front.jpg @url.txt -H 'Content-Type: image/jpeg'
 
             EXIT STATUS:

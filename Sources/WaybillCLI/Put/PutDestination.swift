@@ -7,6 +7,8 @@ import WaybillStores
 enum PutDestination: Sendable, Hashable {
     /// A bucket of Aliyun OSS, and a key, or what keys begin with.
     case oss(bucket: String, key: String)
+    /// A bucket of Qiniu, and a key, or what keys begin with.
+    case qiniu(bucket: String, key: String)
     /// A URL that somebody has signed, for one file.
     case presigned(url: String)
 
@@ -16,11 +18,15 @@ enum PutDestination: Sendable, Hashable {
         case "oss":
             let (bucket, key) = try Self.bucketAndKey(of: text)
             self = .oss(bucket: bucket, key: key)
+        case "qiniu":
+            let (bucket, key) = try Self.bucketAndKey(of: text)
+            self = .qiniu(bucket: bucket, key: key)
         case "https", "http":
             self = .presigned(url: text)
         default:
             throw .usage(
-                "the destination is oss://bucket/key, or a presigned https:// URL; \"\(Redaction.url(text))\" is neither."
+                "the destination is oss://bucket/key, qiniu://bucket/key, or a presigned https:// URL; "
+                    + "\"\(Redaction.url(text))\" is none of them."
             )
         }
     }
@@ -28,7 +34,7 @@ enum PutDestination: Sendable, Hashable {
     /// The key, or what keys begin with; empty where the place of a file is fixed.
     var key: String {
         switch self {
-        case .oss(_, let key): key
+        case .oss(_, let key), .qiniu(_, let key): key
         case .presigned: ""
         }
     }
@@ -44,7 +50,7 @@ enum PutDestination: Sendable, Hashable {
         let pieces = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false)
             .map { String(Substring($0)) }
         guard pieces.count >= 3, pieces[1].isEmpty, !pieces[2].isEmpty else {
-            throw .usage("\"\(Redaction.escaped(text))\" names no bucket: write oss://bucket/key.")
+            throw .usage("\"\(Redaction.escaped(text))\" names no bucket: write \(pieces[0])//bucket/key.")
         }
         return (pieces[2], pieces.count > 3 ? pieces[3] : "")
     }

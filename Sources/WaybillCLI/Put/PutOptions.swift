@@ -36,6 +36,13 @@ struct PutStoreOptions: ParsableArguments {
     var endpoint: String?
 
     @Option(
+        name: .customLong("up-host"),
+        help: ArgumentHelp(
+            "With qiniu://, a host to send to, may be repeated; else QINIU_UP_HOST, or as Qiniu says.",
+            valueName: "host"))
+    var upHosts: [String] = []
+
+    @Option(
         name: .customLong("region"),
         help: ArgumentHelp(
             "The region's id, such as cn-hangzhou; else OSS_REGION, or by the endpoint.", valueName: "id"))

@@ -99,10 +99,15 @@ enum PutTargets {
         do throws(StoreError) {
             switch destination {
             case .oss(let bucket, _):
+                console.hide(["OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN"].compactMap { Environment.value(of: $0) })
                 return try OSSTarget(
                     bucket: bucket, configuration: command.ossConfiguration(options),
                     session: command.session(console, rate: options.transfer.rateLimit),
                     options: command.objectOptions(fields.headers), multipart: command.multipart())
+            case .qiniu(let bucket, _):
+                return try QiniuTarget(
+                    bucket: bucket, command, options,
+                    session: command.session(console, rate: options.transfer.rateLimit), headers: fields.headers)
             case .presigned(let url):
                 console.hide(
                     url.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1).dropFirst().map { String(Substring($0)) }

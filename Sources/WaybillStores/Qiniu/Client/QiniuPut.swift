@@ -12,7 +12,7 @@ struct QiniuPut: Sendable {
     let run: ObjectRun
 
     func perform() async throws(StoreError) -> QiniuObject {
-        try QiniuKeyRule.check(key)
+        try QiniuName.check(key: key)
         guard !client.configuration.transfer.tls.insecureSkipVerification else {
             throw StoreError(
                 .encryptionRequired, "stores are not spoken to without verification of certificates: give an authority")

@@ -12,19 +12,19 @@ extension QiniuPutPolicy {
     }
 
     private var scopeProblem: String? {
-        if let problem = Self.problem(ofBucket: scope.bucket) { return problem }
+        if let problem = QiniuName.problem(ofBucket: scope.bucket) { return problem }
         switch scope {
         case .bucket: return nil
         case .key(let key, _):
             if insertOnly {
                 return "insertOnly contradicts a scope that may overwrite its key: say .newKey(_:bucket:)"
             }
-            return QiniuKeyRule.problem(of: key)
-        case .newKey(let key, _): return QiniuKeyRule.problem(of: key)
+            return QiniuName.problem(ofKey: key)
+        case .newKey(let key, _): return QiniuName.problem(ofKey: key)
         case .prefix(let prefix, _):
             return prefix.isEmpty
                 ? "isPrefixalScope needs the beginning of a key: say .bucket(_:) for all keys"
-                : QiniuKeyRule.problem(of: prefix)
+                : QiniuName.problem(ofKey: prefix)
         }
     }
 
@@ -83,41 +83,10 @@ extension QiniuPutPolicy {
         return nil
     }
 
-    /// Why a bucket can't have this name, or `nil`.
-    static func problem(ofBucket name: String) -> String? {
-        let bytes = name.utf8
-        let isPlain = bytes.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-                true
-            default: false
-            }
-        }
-        return (1...63).contains(bytes.count) && isPlain
-            ? nil : "a bucket's name has 1 to 63 letters, digits, - and _: not \(JSONObject.quoted(name))"
-    }
-
     private static func isURL(_ text: String) -> Bool { text.hasPrefix("http://") || text.hasPrefix("https://") }
 
     private static func isType(_ text: String) -> Bool {
         let halves = text.split(separator: "/", omittingEmptySubsequences: false)
         return halves.count == 2 && halves.allSatisfy { !$0.isEmpty } && !text.contains { "!; ".contains($0) }
-    }
-}
-
-/// What a key may be: at most 750 bytes of UTF-8 less one, and no NUL. The empty key is a key; `nil` is none.
-enum QiniuKeyRule {
-    /// Why an object can't have this key, or `nil`.
-    static func problem(of key: String) -> String? {
-        let count = key.utf8.count
-        if count >= 750 { return "a key of \(count) bytes is too long: Qiniu takes fewer than 750. Shorten it" }
-        if key.utf8.contains(0) { return "a key can't contain a NUL." }
-        return nil
-    }
-
-    static func check(_ key: String?) throws(StoreError) {
-        guard let key, let problem = problem(of: key) else { return }
-        throw StoreError(.invalidArgument, problem)
     }
 }

@@ -64,7 +64,7 @@ public struct QiniuUploadToken: Sendable, Hashable {
         hasStandardAnswer =
             !hasCallback && (policy.returnBody ?? "").isEmpty && (policy.returnUrl ?? "").isEmpty
         forcesKey = policy.forceSaveKey ?? false
-        if let problem = QiniuPutPolicy.problem(ofBucket: scope.bucket) {
+        if let problem = QiniuName.problem(ofBucket: scope.bucket) {
             throw StoreError(.invalidUploadToken, "the scope of the upload token: \(problem)")
         }
     }

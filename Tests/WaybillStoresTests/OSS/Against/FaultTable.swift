@@ -32,6 +32,8 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
     /// Whether the client signs with another secret than the store knows.
     var hasOtherSecret = false
     var hasCallback = false
+    /// How long the store may take nothing; the default is 15 s.
+    var stall: Duration?
     let arrange: @Sendable (OSSStore) -> Void
     let end: End
     /// How often each operation was asked for.
@@ -120,7 +122,7 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
         },
         FaultRow("stalled within a body", .largePut, .stored, [.putObject: 2]) {
             $0.fail(.stall(afterBodyBytes: 100_000))
-        },
+        }.with { $0.stall = .seconds(1) },
         FaultRow("a put that is stored and not answered", .put, .foundStored, [.putObject: 1, .headObject: 1]) {
             $0.fail(.storeThenDrop, on: .putObject)
         },

@@ -67,7 +67,7 @@ import WaybillStores
         configuration.partSize = .bytes(102_400)
         configuration.wholeUpTo = .bytes(0)
         configuration.retry.baseDelay = .milliseconds(5)
-        configuration.transfer.limits.stall = .milliseconds(300)
+        if let stall = row.stall { configuration.transfer.limits.stall = stall }
         return try AliyunOSSClient(configuration: configuration, credentials: RotatingCredentials(row.tokens))
     }
 
