@@ -82,7 +82,7 @@ let package = Package(
         // Door.
         .executableTarget(
             name: "WaybillCLI",
-            dependencies: ["Waybill", "WaybillCurl", argumentParser, logging, httpTypes],
+            dependencies: ["Waybill", "WaybillCurl", "WaybillStores", argumentParser, logging, httpTypes],
             swiftSettings: swift),
 
         // Tests.
@@ -93,6 +93,9 @@ let package = Package(
             path: "Tests/TestSupport", swiftSettings: swift),
         .executableTarget(
             name: "TestStore", dependencies: ["TestSupport"], path: "Tests/TestStore", swiftSettings: swift),
+        .executableTarget(
+            name: "StoreErrand", dependencies: ["WaybillStores", "WaybillCore"], path: "Tests/StoreErrand",
+            swiftSettings: swift),
         .executableTarget(
             name: "VendorRequests", dependencies: ["WaybillStores", "WaybillCore", "TestSupport", httpTypes],
             path: "Tests/Vendors/Requests", swiftSettings: swift),
@@ -111,7 +114,9 @@ let package = Package(
             swiftSettings: swift),
         .testTarget(
             name: "WaybillStoresTests",
-            dependencies: ["WaybillStores", "Waybill", "WaybillTesting", "TestSupport", crypto, httpTypes, logging],
+            dependencies: [
+                "WaybillStores", "Waybill", "WaybillTesting", "TestSupport", "StoreErrand", crypto, httpTypes, logging,
+            ],
             swiftSettings: swift),
         .testTarget(
             name: "WaybillFoundationTests",
@@ -129,7 +134,10 @@ let package = Package(
             name: "CLITests", dependencies: ["WaybillCLI", "TestSupport", argumentParser], swiftSettings: swift),
         .testTarget(
             name: "DocumentationTests",
-            dependencies: ["Waybill", "WaybillFoundation", "WaybillTesting", "WaybillCLI", argumentParser, logging],
+            dependencies: [
+                "Waybill", "WaybillFoundation", "WaybillStores", "WaybillTesting", "WaybillCLI", argumentParser,
+                logging,
+            ],
             swiftSettings: swift),
         .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: swift),
     ],

@@ -10,7 +10,9 @@ let package = Package(
     name: "waybill-samples",
     products: [
         // What tests of other samples send to.
-        .library(name: "ReceiverKit", targets: ["ReceiverKit"])
+        .library(name: "ReceiverKit", targets: ["ReceiverKit"]),
+        // What samples in packages of their own photograph.
+        .library(name: "CardArtist", targets: ["CardArtist"]),
     ],
     dependencies: [
         .package(name: "waybill", path: ".."),

@@ -5,6 +5,7 @@ import TestSupport
 /// A store of the test ground as a program of its own, for what is driven from other languages.
 ///
 ///     TestStore oss --account ak:sk --account id:secret:token --region cn-hangzhou
+///     TestStore qiniu --account ak:sk
 ///
 /// It prints a line of JSON with its port, answers each line `state` on its standard input with a line of JSON, and ends
 /// with its standard input.
@@ -14,10 +15,12 @@ import TestSupport
     }
 
     static func main() throws {
-        guard CommandLine.arguments.count > 1, CommandLine.arguments[1] == "oss" else {
-            throw UsageError(text: "what kind of store? There is: oss")
+        let options = Array(CommandLine.arguments.dropFirst(2))
+        switch CommandLine.arguments.dropFirst().first {
+        case "oss": try OSSProgram(options).run()
+        case "qiniu": try QiniuProgram(options).run()
+        default: throw UsageError(text: "what kind of store? There are: oss, qiniu")
         }
-        try OSSProgram(Array(CommandLine.arguments.dropFirst(2))).run()
     }
 
     /// Prints a line of JSON.
@@ -25,7 +28,7 @@ import TestSupport
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         print(String(decoding: try encoder.encode(value), as: UTF8.self))
-        unsafe _ = fflush(nil)
+        fflush(nil)
     }
 
     /// Says where the store is, and what it knows whenever it is asked.

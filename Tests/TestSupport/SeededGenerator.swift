@@ -32,6 +32,17 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
+    /// Bytes that look random and are always the same, fast to make.
+    package static func pattern(_ count: Int) -> [UInt8] {
+        var random = SeededGenerator(seed: 1)
+        let block = random.bytes(4_099)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count + block.count)
+        while bytes.count < count { bytes += block }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+
     /// So many random bytes.
     package mutating func bytes(_ count: Int) -> [UInt8] {
         var bytes: [UInt8] = []

@@ -21,7 +21,7 @@ import Testing
         func send(to store: OSSStore, file: [UInt8] = [1, 2, 3], filename: String = "a.jpg") throws
             -> StoreClient.Response
         {
-            let now = unsafe time(nil) + skew
+            let now = time(nil) + skew
             let date = StoreDate.compact(now)
             let credential = "\(account.id)/\(date.prefix(8))/cn-hangzhou/oss/aliyun_v4_request"
             var signing: [(String, String)] =

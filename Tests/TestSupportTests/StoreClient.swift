@@ -43,7 +43,7 @@ struct StoreClient {
     /// The head of a request.
     func request(_ method: String, _ target: String, _ fields: [String] = [], length: Int) throws -> String {
         var (target, fields) = (target, ["Host: \(bucket).oss.test"] + fields)
-        let now = unsafe time(nil) + skew
+        let now = time(nil) + skew
         func call() throws -> OSSCall {
             try OSSCall(
                 RecordedRequest(connection: 0, numberOnConnection: 0, lines: ["\(method) \(target) HTTP/1.1"] + fields),

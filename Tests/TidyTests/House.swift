@@ -19,7 +19,7 @@ enum House {
         ],
         "WaybillFoundation": ["Waybill", "WaybillCore"],
         "WaybillTesting": ["WaybillCore", "WaybillMultipart", "HTTPTypes"],
-        "WaybillCLI": ["Waybill", "WaybillCurl", "ArgumentParser", "Logging", "HTTPTypes"],
+        "WaybillCLI": ["Waybill", "WaybillCurl", "WaybillStores", "ArgumentParser", "Logging", "HTTPTypes"],
     ]
 
     /// What the toolchain brings and any target may import.

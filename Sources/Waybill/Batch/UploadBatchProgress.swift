@@ -36,7 +36,8 @@ public struct UploadBatchProgress: Sendable, Hashable {
 }
 
 extension UploadBatchProgress {
-    init(
+    /// A snapshot of the books, for batches of other things than uploads too.
+    package init(
         _ ledger: BatchLedger, options: UploadBatchOptions, bytesPerSecond: Double, elapsed: Duration
     ) {
         count = ledger.count
@@ -65,5 +66,27 @@ extension UploadBatchProgress {
         } else if let fraction, fraction > 0 {
             timeLeft = elapsed * ((1 - fraction) / fraction)
         }
+    }
+}
+
+extension UploadBatchProgress {
+    /// A snapshot of something that is no batch of a session and is to be shown as one: files whose sizes are known.
+    package init(
+        count: Int, executing: Int, succeeded: Int, failed: Int, cancelled: Int, acknowledged: Int64, total: Int64,
+        bytesPerSecond: Double
+    ) {
+        self.count = count
+        taken = succeeded + failed + cancelled + executing
+        self.executing = executing
+        self.succeeded = succeeded
+        self.failed = failed
+        self.cancelled = cancelled
+        self.acknowledged = acknowledged
+        abandoned = 0
+        self.total = total
+        self.bytesPerSecond = bytesPerSecond
+        isFinished = succeeded + failed + cancelled == count
+        fraction = total > 0 ? min(1, Double(acknowledged) / Double(total)) : nil
+        timeLeft = bytesPerSecond > 0 ? .seconds(Double(max(0, total - acknowledged)) / bytesPerSecond) : nil
     }
 }

@@ -161,8 +161,9 @@ struct LimitOptions: ParsableArguments {
     @Option(
         name: .customLong("retry"),
         help: ArgumentHelp(
-            "How often to try again what the server can't have acted on, and 408, 429, 5xx.", valueName: "number"))
-    var retries = 0
+            "How often to try again what the server can't have acted on, and 408, 429, 5xx. 0 unless set; 3 with put.",
+            valueName: "number"))
+    var retries: Int?
 
     @Option(
         name: .customLong("connect-timeout"),

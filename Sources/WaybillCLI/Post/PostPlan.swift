@@ -50,10 +50,7 @@ struct PostPlan {
 
     private static func options(_ command: PostCommand) throws(CommandFailure) -> UploadOptions {
         var options = UploadOptions()
-        guard (0...1_000).contains(command.limits.retries) else {
-            throw .usage("--retry: \(command.limits.retries) is no number of retries. Write 0 to 1000.")
-        }
-        options.retry = RetryPolicy(maxRetries: command.limits.retries)
+        options.retry = try retry(command.limits) ?? RetryPolicy(maxRetries: 0)
         options.transfer.limits = try limits(command.limits)
         if let rate = command.limits.rate {
             options.transfer.rateLimit = try SizeArgument.size(rate, for: "--limit-rate")
@@ -70,7 +67,16 @@ struct PostPlan {
         return options
     }
 
-    private static func limits(_ options: LimitOptions) throws(CommandFailure) -> TransferLimits {
+    /// What `--retry` asks for, if it is there.
+    static func retry(_ options: LimitOptions) throws(CommandFailure) -> RetryPolicy? {
+        guard let retries = options.retries else { return nil }
+        guard (0...1_000).contains(retries) else {
+            throw .usage("--retry: \(retries) is no number of retries. Write 0 to 1000.")
+        }
+        return RetryPolicy(maxRetries: retries)
+    }
+
+    static func limits(_ options: LimitOptions) throws(CommandFailure) -> TransferLimits {
         var limits = TransferLimits()
         if let text = options.connect, let time = try SizeArgument.seconds(text, for: "--connect-timeout") {
             limits.connect = time
@@ -89,7 +95,7 @@ struct PostPlan {
         return limits
     }
 
-    private static func checkResolve(_ entry: String) throws(CommandFailure) {
+    static func checkResolve(_ entry: String) throws(CommandFailure) {
         let pieces = entry.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard pieces.count == 3, !pieces[0].isEmpty, let port = UInt16(pieces[1]), port > 0, !pieces[2].isEmpty else {
             throw .usage("--resolve takes host:port:address, as in backend.example:443:127.0.0.1.")
@@ -97,7 +103,7 @@ struct PostPlan {
     }
 
     /// User and password of a URL, which must not be printed.
-    private static func userInformation(of url: String) -> [String] {
+    static func userInformation(of url: String) -> [String] {
         let authority = (url.components(separatedBy: "://").last ?? url).prefix { $0 != "/" }
         guard let at = authority.lastIndex(of: "@") else { return [] }
         let user = String(authority[..<at])

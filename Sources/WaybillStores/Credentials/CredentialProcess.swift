@@ -124,6 +124,7 @@ extension CredentialProvider where Self == FederatedCredentials {
     /// - Parameters:
     ///   - arguments: The command by its absolute path, and its arguments. No shell is in between.
     ///   - pace: How early and how often; the command is killed after ``CredentialPace/limit``.
+    /// - Returns: Credentials that are kept; make it once.
     public static func process(
         _ arguments: [String], pace: CredentialPace = CredentialPace()
     ) -> FederatedCredentials {

@@ -18,6 +18,8 @@ public protocol CredentialProvider: Sendable {
     ///   - now: The date by the store's clock, which is the one that counts for what has run out.
     ///   - rejecting: The credentials that the store has just refused, if it did. Others are wanted; a provider that has
     ///     no others says so with ``StoreError/Code/credentialsRejected``.
+    /// - Returns: Credentials that are good, and not those that were refused.
+    /// - Throws: ``StoreError/Code/credentialsUnavailable``, ``StoreError/Code/credentialsExpired`` and their kin.
     func credentials(at now: Date, rejecting: StoreCredentials?) async throws(StoreError) -> StoreCredentials
 }
 

@@ -124,6 +124,7 @@ extension CredentialProvider where Self == FederatedCredentials {
     /// - Parameters:
     ///   - url: Where they are; asked with `GET`.
     ///   - session: Who sends it, with its header fields, its credentials for that server and its limits.
+    /// - Returns: Credentials that are kept; make it once.
     public static func tokenServer(_ url: String, through session: UploadSession) -> FederatedCredentials {
         FederatedCredentials { try StoreCredentials(json: await session.send(UploadRequest(.get, url)).body) }
     }

@@ -25,6 +25,7 @@ public protocol ObjectStoreSigner: Sendable {
     ///   - rules: Which signature, and where it stands.
     ///   - date: When, by the store's clock.
     ///   - rejecting: The credentials that the store has just refused, if it did: others are wanted.
+    /// - Returns: What is to be sent.
     /// - Throws: Why there is no signature.
     func sign(
         _ request: OSSRequestToSign, rules: OSSSigningRules, at date: Date, rejecting: StoreCredentials?

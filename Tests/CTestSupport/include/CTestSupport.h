@@ -66,6 +66,9 @@ uint64_t cts_crc64_join(uint64_t first, uint64_t second, uint64_t count);
 /// Where a pattern begins first, or -1. (Bytes.c)
 ssize_t cts_find(const void *bytes, size_t count, const void *pattern, size_t pattern_count);
 
+/// CRC-32 as in zlib, continued from the checksum of earlier bytes; 0 for none. (Checksum32.c)
+uint32_t cts_crc32(uint32_t checksum, const void *bytes, size_t count);
+
 /// Removes a directory with all that is in it; links are removed, not followed.
 void cts_remove_tree(const char *path);
 

@@ -6,7 +6,7 @@ extension OSSWork {
         try checkOverwrite(state, call.name!, call.request.value(of: "x-oss-forbid-overwrite"))
         let id = StoreText.hex(UInt64(state.nextUpload)) + "B9894A22E5B1888A1E29F823"
         state.nextUpload += 1
-        state.uploads[id] = OSSMultipart(bucket: call.bucket!, key: call.key, fields: Self.kept(call.request.fields))
+        state.uploads[id] = OSSOpenUpload(bucket: call.bucket!, key: call.key, fields: Self.kept(call.request.fields))
         return .xml("InitiateMultipartUploadResult", place + [("UploadId", id)])
     }
 
@@ -110,7 +110,7 @@ extension OSSWork {
     }
 
     /// The parts that the body of Complete names, each of them there with that ETag.
-    private func namedParts(of upload: OSSMultipart) throws -> [Int] {
+    private func namedParts(of upload: OSSOpenUpload) throws -> [Int] {
         if call.request.value(of: "x-oss-complete-all") == "yes" {
             guard body.size == 0 else { throw OSSRefusal.badRequest("x-oss-complete-all goes without a body.") }
             return upload.parts.keys.sorted()
@@ -136,7 +136,7 @@ extension OSSWork {
     }
 
     /// The upload that the request names, of its bucket and key.
-    func upload(_ state: OSSState) throws -> OSSMultipart {
+    func upload(_ state: OSSState) throws -> OSSOpenUpload {
         let id = call.uploadID ?? ""
         guard let upload = state.uploads[id], upload.bucket == call.bucket, upload.key == call.key else {
             throw OSSRefusal.noSuchUpload(id)

@@ -1,5 +1,6 @@
 internal import CTestSupport
 internal import Crypto
+internal import Glibc
 internal import WaybillCore
 
 /// What a store keeps of the bytes of a body, of a part or of an object.
@@ -11,6 +12,30 @@ package struct StoredBytes: Sendable, Hashable {
     package var crc64: UInt64 = 0
     /// The bytes; `nil` when there were too many to keep them.
     package var bytes: [UInt8]?
+}
+
+extension StoredBytes {
+    /// What a store would keep of these bytes.
+    package init(of bytes: [UInt8]) { self = BodyIntake.stored(bytes) }
+
+    /// What a store would keep of a piece of a file.
+    package init(ofFile path: String, from start: Int, count: Int) throws {
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw SystemCallFailure(call: "open", code: errno) }
+        defer { close(file) }
+        let intake = BodyIntake(keepsUpTo: 0)
+        var offset = start
+        while offset < start + count {
+            let wanted = min(1 << 20, start + count - offset)
+            let bytes = unsafe [UInt8](unsafeUninitializedCapacity: wanted) { buffer, got in
+                got = unsafe max(0, pread(file, buffer.baseAddress!, wanted, off_t(offset)))
+            }
+            guard !bytes.isEmpty else { throw SystemCallFailure(call: "pread", code: errno) }
+            intake.take(bytes)
+            offset += bytes.count
+        }
+        self = intake.stored
+    }
 }
 
 /// A body on its way into the store: digests, and the bytes while they are few.
@@ -78,7 +103,7 @@ package struct OSSObject: Sendable {
 }
 
 /// A multipart upload of an ``OSSStore`` that is not complete.
-package struct OSSMultipart: Sendable {
+package struct OSSOpenUpload: Sendable {
     package let bucket: String
     package let key: [UInt8]
     package var parts: [Int: StoredBytes] = [:]
@@ -141,6 +166,8 @@ package struct OSSState: Sendable {
 
     /// All requests, in the order in which they began.
     package internal(set) var log: [OSSLogEntry] = []
+    /// How many bytes of bodies were read in all.
+    package internal(set) var bodyBytes = 0
     /// Requests whose end has not come.
     package internal(set) var inFlight = 0
     /// The most of those at one time.
@@ -148,7 +175,7 @@ package struct OSSState: Sendable {
     /// How often each part was sent.
     package internal(set) var counts: [PartName: OSSPartCount] = [:]
     /// Uploads that are not complete, by their IDs.
-    package internal(set) var uploads: [String: OSSMultipart] = [:]
+    package internal(set) var uploads: [String: OSSOpenUpload] = [:]
     /// How often an upload was aborted.
     package internal(set) var aborted: [String] = []
     var objects: [ObjectName: OSSObject] = [:]

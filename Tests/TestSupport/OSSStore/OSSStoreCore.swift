@@ -136,7 +136,9 @@ final class OSSStoreCore: Sendable {
         if case .html(let status)? = errand.fault {
             let page =
                 "<html><head><title>\(status) Bad Gateway</title></head><body><h1>\(status)</h1><br></body></html>\n"
-            return end(errand, Answer(status, headers: [("Content-Type", "text/html")], text: page), status, nil)
+            let length = [("Content-Type", "text/html"), ("Content-Length", "\(page.utf8.count)")]
+            let body = errand.call.request.method == "HEAD" ? "" : page
+            return end(errand, Answer(status, headers: length, text: body), status, nil)
         }
         if case .busy(let seconds?)? = errand.fault { fields.append(("Retry-After", "\(seconds)")) }
         let answer = refusal.answer(
@@ -235,6 +237,9 @@ final class OSSStoreCore: Sendable {
     }
 
     private func count(_ errand: Errand, _ bytes: Int) {
-        state.update { $0.log[errand.number].bodyBytes += bytes }
+        state.update { state in
+            state.log[errand.number].bodyBytes += bytes
+            state.bodyBytes += bytes
+        }
     }
 }

@@ -97,12 +97,12 @@ enum StoreDate {
             (0..<60).contains(minute), (0...60).contains(second)
         else { return nil }
         var parts = unsafe tm()
-        parts.tm_year = Int32(year - 1_900)
-        parts.tm_mon = Int32(month - 1)
-        parts.tm_mday = Int32(day)
-        parts.tm_hour = Int32(hour)
-        parts.tm_min = Int32(minute)
-        parts.tm_sec = Int32(second)
+        unsafe parts.tm_year = Int32(year - 1_900)
+        unsafe parts.tm_mon = Int32(month - 1)
+        unsafe parts.tm_mday = Int32(day)
+        unsafe parts.tm_hour = Int32(hour)
+        unsafe parts.tm_min = Int32(minute)
+        unsafe parts.tm_sec = Int32(second)
         return unsafe timegm(&parts)
     }
 

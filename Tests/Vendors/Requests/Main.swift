@@ -3,17 +3,21 @@ import FoundationEssentials
 /// Prints requests to object stores, a line of JSON each, for the packages of the vendors to sign once more.
 ///
 ///     VendorRequests oss
+///     VendorRequests qiniu
 @main struct VendorRequests {
     static func main() async throws {
         switch CommandLine.arguments.dropFirst().first {
         case "oss":
             for line in try await SignedTable.lines() { try say(line) }
             for line in try PolicyTable.lines() { try say(line) }
-        default: throw UsageError(text: "which store? There is: oss")
+            for line in try await SentTable.lines() { try say(line) }
+        case "qiniu":
+            for line in try await QiniuTable.lines() { try say(line) }
+        default: throw UsageError(text: "which store? There are: oss, qiniu")
         }
     }
 
-    private static func say(_ line: RequestLine) throws {
+    private static func say(_ line: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         print(String(decoding: try encoder.encode(line), as: UTF8.self))

@@ -129,11 +129,18 @@ import WaybillCore
         #expect(error.map { !"\($0)".contains("hunter2") } == true)
     }
 
-    @Test func `A command that hangs is killed, and what it started too`() async {
-        let process = CredentialProcess(
-            arguments: ["/bin/sh", "-c", "sleep 600 & sleep 600"], limit: .milliseconds(100))
+    @Test func `A command that hangs is killed, and what it started too`() async throws {
+        let folder = try TemporaryDirectory()
+        let script = "sleep 600 & echo $! > \(folder.path("started")); sleep 600"
+        // Generous, so that the number is written before the end of patience on a busy machine, too.
+        let process = CredentialProcess(arguments: ["/bin/sh", "-c", script], limit: .seconds(3))
         let error = await #expect(throws: StoreError.self) { try await process.run() }
         #expect(error?.code == .credentialsTimedOut)
+        let text = try String(decoding: Data(contentsOf: URL(filePath: folder.path("started"))), as: UTF8.self)
+        let number = try #require(Int32(text.split(separator: "\n").first ?? ""))
+        // Gone, or a zombie whose new parent has not come by yet.
+        let state = try? String(decoding: Data(contentsOf: URL(filePath: "/proc/\(number)/stat")), as: UTF8.self)
+        #expect(state == nil || state?.contains(") Z ") == true, "\(state ?? "")")
     }
 
     @Test func `A command that leaves something behind which holds its output is not waited for`() async throws {

@@ -66,6 +66,7 @@ public struct OSSPostForm: Sendable, Hashable {
     ///   - file: The part with the bytes; its name becomes `file`, and it goes last, for OSS ignores what follows it.
     ///   - additional: Further fields, such as `x-oss-meta-*`, `Content-Type`, `success_action_status` or `x:` variables.
     ///   - now: The date, to refuse a form that is no longer good.
+    /// - Returns: A form that is to be posted to ``url``.
     /// - Throws: ``StoreError/Code/presignedExpired`` or ``StoreError/Code/invalidKey``.
     public func form(
         key: String, file: MultipartPart, additional: [Field] = [], at now: Date = .now

@@ -11,6 +11,7 @@ extension OSSPostPolicy {
     ///   - rules: Which signature. Its placement says nothing here, for the fields are the place.
     ///   - credentials: Whose signature.
     ///   - date: When.
+    /// - Returns: Everything that whoever uploads needs.
     /// - Throws: ``StoreError/Code/invalidPolicy``, ``StoreError/Code/invalidRegion`` or
     ///   ``StoreError/Code/invalidExpiration``.
     public func form(

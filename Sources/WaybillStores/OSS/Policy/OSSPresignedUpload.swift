@@ -55,7 +55,8 @@ public struct OSSPresignedUpload: Sendable, Hashable {
         try self.init("\(location)?\(query)", method: signed.request.method, headers: signed.headers)
     }
 
-    /// A request that sends a content there. The session's interceptors, header fields and credentials are left out of it.
+    /// A request that sends a content there, without a content type unless ``headers`` has one. The session's interceptors,
+    /// header fields and credentials are left out of it.
     ///
     /// - Throws: ``StoreError/Code/presignedExpired``.
     public func request(_ content: UploadContent, at now: Date = .now) throws(StoreError) -> UploadRequest {
@@ -65,7 +66,11 @@ public struct OSSPresignedUpload: Sendable, Hashable {
         }
         var options = UploadOptions()
         options.omits = [.interceptors, .headers, .cookies]
-        return UploadRequest(method, url.value, headers: headers, content: content, options: options)
+        var request = UploadRequest(method, url.value, headers: headers, content: content, options: options)
+        // A body's own type would be sent, too, and one that was not signed makes the signature wrong.
+        let type = headers[.contentType]
+        request.interceptors = [.adapting("presigned upload") { $0.headers[.contentType] = type }]
+        return request
     }
 }
 

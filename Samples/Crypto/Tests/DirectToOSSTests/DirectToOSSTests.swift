@@ -1,0 +1,53 @@
+import CardArtist
+import DirectKit
+import Foundation
+import LittleStore
+import Testing
+import WaybillStores
+
+@Suite(.timeLimit(.minutes(2))) struct DirectToOSSTests {
+    private func photo() async throws -> String {
+        let path = FileManager.default.temporaryDirectory.appending(path: "waybill-\(UUID().uuidString).jpg").path
+        try Data(await CardArtist.picture(of: .front, width: 1_000)).write(to: URL(filePath: path))
+        return path
+    }
+
+    @Test func `photos go into the store with keys that were fetched once`() async throws {
+        let keys = KeyRing()
+        let store = try await LittleStore(keys: keys)
+        let tokens = try await TokenServer(keys: keys)
+        let app = try App(tokens: tokens.url, endpoint: store.endpoint, bucket: "cards")
+        let path = try await photo()
+
+        let small = try await app.upload(photo: path, to: "7/照片 1.jpg")
+        let whole = try await app.upload(file: path, to: "7/original.jpg")
+        #expect(small.url == "\(store.endpoint)/cards/7/%E7%85%A7%E7%89%87%201.jpg")
+        #expect(whole.checksum != nil)
+        let stored = await store.contents
+        #expect(stored["cards/7/original.jpg"]?.bytes == Array(try Data(contentsOf: URL(filePath: path))))
+        let image = try #require(stored["cards/7/照片 1.jpg"])
+        #expect(image.contentType == "image/jpeg")
+        #expect(image.bytes.starts(with: [0xff, 0xd8]) && image.bytes.count <= 102_400)
+        #expect(await tokens.timesAsked == 1)
+        try FileManager.default.removeItem(atPath: path)
+        await app.close()
+        await tokens.stop()
+        await store.stop()
+    }
+
+    @Test func `keys of somebody else open nothing`() async throws {
+        let store = try await LittleStore(keys: KeyRing())
+        let tokens = try await TokenServer(keys: KeyRing())
+        let app = try App(tokens: tokens.url, endpoint: store.endpoint, bucket: "cards")
+        let path = try await photo()
+        let error = await #expect(throws: StoreError.self) { _ = try await app.upload(file: path, to: "a.jpg") }
+        // Keys that were fetched a moment ago are not fetched once more: the token server would be asked without end.
+        #expect(error?.code == .credentialsRejected)
+        #expect(await store.contents.isEmpty)
+        #expect(await tokens.timesAsked == 1)
+        try FileManager.default.removeItem(atPath: path)
+        await app.close()
+        await tokens.stop()
+        await store.stop()
+    }
+}

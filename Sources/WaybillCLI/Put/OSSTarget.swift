@@ -1,0 +1,56 @@
+import Waybill
+import WaybillStores
+
+/// A bucket of Aliyun OSS.
+struct OSSTarget: PutTarget {
+    private let client: AliyunOSSClient
+    private let bucket: String
+    private let options: OSSObjectOptions
+    private let multipart: OSSMultipartOptions
+
+    init(
+        bucket: String, configuration: AliyunOSSClient.Configuration, session: UploadSession,
+        options: OSSObjectOptions, multipart: OSSMultipartOptions
+    ) throws(StoreError) {
+        client = try AliyunOSSClient(configuration: configuration, credentials: .environment(), session: session)
+        (self.bucket, self.options, self.multipart) = (bucket, options, multipart)
+    }
+
+    func place(of key: String) -> String { "oss://\(bucket)/\(key)" }
+
+    func check(key: String) throws(StoreError) {
+        try OSSName.checkBucket(bucket)
+        try OSSName.checkKey(key)
+    }
+
+    func start(_ file: PutFile) -> PutTransfer {
+        let upload = client.startUpload(
+            file: file.path, to: file.key, in: bucket, options: options, multipart: multipart)
+        return PutTransfer(upload) { object in
+            PutStored(
+                url: object.url,
+                members: [
+                    JSONMember("etag", .string(object.etag)),
+                    // More than a number of JSON holds.
+                    JSONMember("crc64", .string(orNull: object.checksum.map { "\($0)" })),
+                    JSONMember("requestID", .string(orNull: object.requestID)),
+                    JSONMember("resumedParts", .int(Int64(Self.resumedParts(object.beginning)))),
+                    JSONMember("wasFoundStored", .bool(object.wasFoundStored)),
+                ], note: Self.note(object))
+        }
+    }
+
+    private static func resumedParts(_ beginning: OSSStoredObject.Beginning) -> Int {
+        if case .resumed(let parts) = beginning { return parts }
+        return 0
+    }
+
+    private static func note(_ object: OSSStoredObject) -> String? {
+        if object.wasFoundStored { return "the answer was lost, and the object found stored" }
+        switch object.beginning {
+        case .whole, .fresh: return nil
+        case .resumed(let parts): return parts == 1 ? "went on after 1 part" : "went on after \(parts) parts"
+        case .afterDiscarding(let reason): return "began anew: \(reason)"
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import HTTPTypes
+import Logging
+import Waybill
+import WaybillStores
+
+extension PutCommand {
+    /// What every request is run with, and texts that must not be printed.
+    func uploadOptions() throws(CommandFailure) -> (UploadOptions, [String]) {
+        var options = UploadOptions()
+        options.retry = try PostPlan.retry(limits) ?? options.retry
+        options.transfer.limits = try PostPlan.limits(limits)
+        if let rate = limits.rate { options.transfer.rateLimit = try SizeArgument.size(rate, for: "--limit-rate") }
+        options.transfer.tls.insecureSkipVerification = request.insecure
+        if let path = request.certificateAuthorities {
+            _ = try InputFile.read(path, for: "--cacert")
+            options.transfer.tls.certificateAuthorities = path
+        }
+        options.transfer.proxy = request.proxy
+        for entry in request.resolve { try PostPlan.checkResolve(entry) }
+        options.transfer.resolve = request.resolve
+        let secrets = try way.apply(to: &options.transfer)
+        return (options, secrets + (request.proxy.map(PostPlan.userInformation) ?? []))
+    }
+
+    /// The session of the command. The rate is that of all files together.
+    func session(_ console: Console, rate: ByteCount?) -> UploadSession {
+        var configuration = UploadSession.Configuration()
+        configuration.userAgent = "waybill/\(WaybillCommand.version)"
+        configuration.retryBudget = nil
+        let requests = max(8, files.parallel * (store.partsAtOnce ?? 5))
+        configuration.slots = requests
+        configuration.slotsPerHost = requests
+        configuration.rateLimit = rate
+        if output.verbose {
+            var logger = Logger(label: "waybill") { _ in EventLog(console) }
+            logger.logLevel = .trace
+            configuration.logger = logger
+        }
+        return UploadSession(configuration: configuration)
+    }
+
+    /// Where OSS is and how it is spoken to.
+    func ossConfiguration(_ options: UploadOptions) throws(StoreError) -> AliyunOSSClient.Configuration {
+        let region = store.region ?? Self.variable("OSS_REGION")
+        let endpoint: OSSEndpoint
+        if let text = store.endpoint ?? Self.variable("OSS_ENDPOINT") {
+            endpoint = try OSSEndpoint(text)
+        } else if let region {
+            endpoint = try .region(region)
+        } else {
+            throw StoreError(
+                .invalidEndpoint,
+                "where is the bucket? Give --region cn-hangzhou or --endpoint, or set OSS_REGION or OSS_ENDPOINT")
+        }
+        var configuration = AliyunOSSClient.Configuration(endpoint: endpoint)
+        configuration.region = region
+        configuration.signatureVersion = try signatureVersion()
+        configuration.allowsUnencrypted = store.allowsHTTP
+        configuration.transfer = options.transfer
+        // The rate is the session's, which shares it among all requests.
+        configuration.transfer.rateLimit = nil
+        if configuration.transfer.limits.total == nil { configuration.transfer.limits.total = .seconds(7 * 86_400) }
+        if limits.retries != nil { configuration.retry = options.retry }
+        if let path = store.records { configuration.records = RecordFolder(path: path) }
+        return configuration
+    }
+
+    /// What is said of every object.
+    func objectOptions(_ headers: HTTPFields) throws(StoreError) -> OSSObjectOptions {
+        var options = OSSObjectOptions()
+        options.headers = headers
+        options.contentType = object.contentType ?? headers[.contentType]
+        options.headers[.contentType] = nil
+        options.forbidsOverwrite = object.forbidsOverwrite
+        options.metadataPolicy = .percentEncode
+        for text in object.metadata {
+            guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")), equals > text.startIndex else {
+                throw StoreError(.invalidArgument, "--meta takes name=value")
+            }
+            options.metadata[String(text[..<equals])] = String(text[text.utf8.index(after: equals)...])
+        }
+        options.access = try object.access.map { (name) throws(StoreError) in
+            try Self.known(name, OSSAccess(rawValue: name), OSSAccess.allCases.map(\.rawValue), "--acl")
+        }
+        options.storageClass = try object.storageClass.map { (name) throws(StoreError) in
+            try Self.known(
+                name, OSSStorageClass(rawValue: name), OSSStorageClass.allCases.map(\.rawValue), "--storage-class")
+        }
+        return options
+    }
+
+    /// How large files are cut.
+    func multipart() throws(StoreError) -> OSSMultipartOptions {
+        var options = OSSMultipartOptions()
+        options.resumes = !store.doesNotResume
+        if let count = store.partsAtOnce {
+            guard (1...256).contains(count) else {
+                throw StoreError(.invalidArgument, "--parts-at-once: \(count) is no number of parts: write 1 to 256")
+            }
+            options.partsAtOnce = count
+        }
+        if let text = store.partSize {
+            guard let size = ByteCount(text), size.bytes >= 102_400 else {
+                throw StoreError(.invalidArgument, "--part-size: a part has 100KiB at least, as in 6MiB")
+            }
+            options.partSize = size
+            options.wholeUpTo = size
+        }
+        return options
+    }
+
+    private func signatureVersion() throws(StoreError) -> OSSSignatureVersion? {
+        try store.signVersion.map { (name) throws(StoreError) in
+            try Self.known(
+                name, OSSSignatureVersion(rawValue: name.lowercased()), OSSSignatureVersion.allCases.map(\.rawValue),
+                "--sign-version")
+        }
+    }
+
+    private static func known<Value>(
+        _ name: String, _ value: Value?, _ names: [String], _ option: String
+    ) throws(StoreError) -> Value {
+        guard let value else {
+            throw StoreError(
+                .invalidArgument,
+                "\(option): \"\(Redaction.escaped(name))\" is none of \(names.joined(separator: ", "))")
+        }
+        return value
+    }
+
+    private static func variable(_ name: String) -> String? {
+        Environment.value(of: name).flatMap { $0.isEmpty ? nil : $0 }
+    }
+}

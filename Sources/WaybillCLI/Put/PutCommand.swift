@@ -1,0 +1,91 @@
+import ArgumentParser
+import Waybill
+
+/// `waybill put`: sends files into an object store.
+struct PutCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "put",
+        abstract: "Puts files into an object store and prints their URLs.",
+        discussion: """
+            DESTINATION:
+              oss://bucket/key           one file, as this object
+              oss://bucket/prefix/       files under this prefix, by their own names
+              oss://bucket               files by their own names
+              qiniu://bucket/key         the same three forms for Qiniu
+              https://…?…                one file to a URL that somebody has signed; -H has the fields that were signed \
+            with it
+
+            Large files go in parts. A command that was stopped, by whatever, goes on where it was when it is given again: \
+            parts that the store has are not sent twice. A file that changed meanwhile is sent anew.
+
+            FOLDERS:
+            With -r a folder is sent with all that is in it: "photos" under prefix/photos/, "photos/" under prefix/. Links \
+            in it are not followed. --include and --exclude take patterns of the shell; one with a slash is held against \
+            the path below the folder, one without against the last name. --dry-run prints what would be sent.
+
+            KEYS come from the environment and from nowhere else, so that ps does not show them:
+              OSS_ACCESS_KEY_ID, OSS_ACCESS_KEY_SECRET, OSS_SESSION_TOKEN for temporary ones; OSS_ENDPOINT, OSS_REGION
+            unless --endpoint or --region says otherwise.
+              QINIU_ACCESS_KEY and QINIU_SECRET_KEY, or a token in QINIU_UPLOAD_TOKEN; QINIU_UP_HOST unless --up-host says \
+            otherwise. A presigned URL needs none, but can be read with ps: @file \
+            reads it from a file.
+
+            EXAMPLES:
+              waybill put scan.pdf oss://cards/2026/scan.pdf --region cn-hangzhou
+              waybill put -r -j 8 --exclude '*.tmp' photos oss://cards/2026/
+              waybill put -r -j 3 photos/ qiniu://photos/2026/
+              waybill put front.jpg @url.txt -H 'Content-Type: image/jpeg'
+
+            EXIT STATUS:
+            \(Exit.table)
+            """)
+
+    @Argument(help: ArgumentHelp("Files, and last where they go.", valueName: "file ... destination"))
+    var paths: [String] = []
+
+    @OptionGroup(title: "Files") var files: PutFileOptions
+    @OptionGroup(title: "Store") var store: PutStoreOptions
+    @OptionGroup(title: "Object") var object: PutObjectOptions
+    @OptionGroup(title: "Request") var request: PutRequestOptions
+    @OptionGroup(title: "Way") var way: WayOptions
+    @OptionGroup(title: "Time and rate") var limits: LimitOptions
+    @OptionGroup(title: "Output") var output: PutOutputOptions
+
+    func run() async throws {
+        let console = Console.standard
+        let json = output.json ? JSONOutput(console) : nil
+        let exit: Exit
+        do throws(CommandFailure) {
+            exit = try await put(console, json)
+        } catch {
+            // Nothing was sent.
+            if error.exit == .usage || error.exit == .source {
+                try? json?.write("summary", PostReport.members(of: error))
+            }
+            throw error
+        }
+        if exit != .done { throw ExitCode(exit.rawValue) }
+    }
+
+    private func put(_ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit {
+        var command = self
+        command.paths =
+            try paths.last.map { (last) throws(CommandFailure) in
+                paths.dropLast() + [try Self.destination(last)]
+            } ?? []
+        let plan = try PutPlan(command, console: console)
+        let run = PutRun(plan: plan, output: output, console: console, json: json)
+        return files.isDryRun ? try run.rehearse() : try await run.run()
+    }
+
+    /// The destination, or the one line of the file that has it.
+    private static func destination(_ text: String) throws(CommandFailure) -> String {
+        guard text.hasPrefix("@") else { return text }
+        let bytes = try InputFile.read(String(text.dropFirst()), limit: 64 << 10, for: "the destination")
+        let lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
+        guard lines.count == 1, let line = lines.first else {
+            throw .usage("the file of the destination has \(lines.count) lines: it should have one.")
+        }
+        return String(line)
+    }
+}

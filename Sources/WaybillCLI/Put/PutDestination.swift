@@ -1,0 +1,57 @@
+import Waybill
+import WaybillStores
+
+/// Where files go, as it stands last on the command line.
+///
+/// A new kind of store is a case here, a line in ``init(_:)``, and a ``PutTarget``.
+enum PutDestination: Sendable, Hashable {
+    /// A bucket of Aliyun OSS, and a key, or what keys begin with.
+    case oss(bucket: String, key: String)
+    /// A bucket of Qiniu, and a key, or what keys begin with.
+    case qiniu(bucket: String, key: String)
+    /// A URL that somebody has signed, for one file.
+    case presigned(url: String)
+
+    init(_ text: String) throws(CommandFailure) {
+        let scheme = text.utf8.firstIndex(of: UInt8(ascii: ":")).map { text[..<$0].lowercased() }
+        switch scheme {
+        case "oss":
+            let (bucket, key) = try Self.bucketAndKey(of: text)
+            self = .oss(bucket: bucket, key: key)
+        case "qiniu":
+            let (bucket, key) = try Self.bucketAndKey(of: text)
+            self = .qiniu(bucket: bucket, key: key)
+        case "https", "http":
+            self = .presigned(url: text)
+        default:
+            throw .usage(
+                "the destination is oss://bucket/key, qiniu://bucket/key, or a presigned https:// URL; "
+                    + "\"\(Redaction.url(text))\" is none of them."
+            )
+        }
+    }
+
+    /// The key, or what keys begin with; empty where the place of a file is fixed.
+    var key: String {
+        switch self {
+        case .oss(_, let key), .qiniu(_, let key): key
+        case .presigned: ""
+        }
+    }
+
+    /// Whether it takes one file and no more.
+    var isOneFile: Bool {
+        if case .presigned = self { return true }
+        return false
+    }
+
+    /// `scheme://bucket/key`: a key is taken as it stands, nothing in it is encoded.
+    static func bucketAndKey(of text: String) throws(CommandFailure) -> (bucket: String, key: String) {
+        let pieces = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
+        guard pieces.count >= 3, pieces[1].isEmpty, !pieces[2].isEmpty else {
+            throw .usage("\"\(Redaction.escaped(text))\" names no bucket: write \(pieces[0])//bucket/key.")
+        }
+        return (pieces[2], pieces.count > 3 ? pieces[3] : "")
+    }
+}

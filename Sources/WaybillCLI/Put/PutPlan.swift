@@ -1,0 +1,122 @@
+import HTTPTypes
+import Logging
+import Waybill
+import WaybillStores
+
+/// Everything that `waybill put` is going to do, checked, before the first connection.
+struct PutPlan: Sendable {
+    let target: any PutTarget
+    let files: [PutFile]
+    /// What was left out of folders, for people.
+    let skipped: String?
+    let parallel: Int
+    let failsEarly: Bool
+
+    init(_ command: PutCommand, console: Console) throws(CommandFailure) {
+        guard (1...256).contains(command.files.parallel) else {
+            throw .usage("-j: \(command.files.parallel) is no number of files at once. Write 1 to 256.")
+        }
+        guard let last = command.paths.last, command.paths.count >= 2 else {
+            throw .usage("put takes files and a destination: waybill put FILE... oss://bucket/key.")
+        }
+        let destination = try PutDestination(last)
+        let scan = try Self.scan(Array(command.paths.dropLast()), to: destination, command.files)
+        (files, skipped) = (scan.files, scan.skippedLine)
+        (parallel, failsEarly) = (command.files.parallel, command.files.failEarly)
+        target = try PutTargets.target(for: destination, command, console: console)
+        try Self.check(files, target)
+    }
+
+    private static func scan(
+        _ paths: [String], to destination: PutDestination, _ options: PutFileOptions
+    ) throws(CommandFailure) -> PutScan {
+        guard options.isRecursive || options.include.isEmpty && options.exclude.isEmpty else {
+            throw .usage("--include and --exclude choose among the files of a folder: they need -r.")
+        }
+        guard !destination.isOneFile || paths.count == 1 && !options.isRecursive else {
+            throw .usage("a presigned URL is for one file: name one, and leave -r out.")
+        }
+        var scan = PutScan(filter: PutFilter(includes: options.include, excludes: options.exclude))
+        let key = destination.key
+        let isUnder = key.isEmpty || key.utf8.last == UInt8(ascii: "/")
+        for path in paths {
+            guard path != "-" else { throw .usage("put takes files; standard input is none.") }
+            if options.isRecursive, try PutScan.isFolder(path) {
+                guard isUnder else { throw Self.needsSlash(destination) }
+                // As rsync has it: with a slash behind it, what is in the folder, else the folder itself.
+                let name = path.utf8.last == UInt8(ascii: "/") ? "" : try Self.name(of: path) + "/"
+                try scan.add(folder: path, prefix: key + (name == "./" || name == "../" ? "" : name))
+            } else if destination.isOneFile {
+                try scan.add(file: path, key: "")
+            } else {
+                guard isUnder || paths.count == 1 else { throw Self.needsSlash(destination) }
+                try scan.add(file: path, key: isUnder ? key + Self.name(of: path) : key)
+            }
+        }
+        return scan
+    }
+
+    private static func needsSlash(_ destination: PutDestination) -> CommandFailure {
+        .usage(
+            "several files would all become the object \"\(Redaction.escaped(destination.key))\": end the destination with a "
+                + "slash, and they go under it.")
+    }
+
+    private static func name(of path: String) throws(CommandFailure) -> String {
+        guard let name = path.utf8.split(separator: UInt8(ascii: "/")).last else {
+            throw .usage("\"\(Redaction.escaped(path))\" has no name that a key could be made of.")
+        }
+        return String(Substring(name))
+    }
+
+    private static func check(_ files: [PutFile], _ target: any PutTarget) throws(CommandFailure) {
+        var keys: [[UInt8]: String] = [:]
+        for file in files {
+            do throws(StoreError) {
+                try target.check(key: file.key)
+            } catch {
+                throw .usage("\"\(Redaction.escaped(file.path))\": \(error.message).")
+            }
+            if let other = keys.updateValue(file.path, forKey: Array(file.key.utf8)) {
+                throw .usage(
+                    "\"\(Redaction.escaped(other))\" and \"\(Redaction.escaped(file.path))\" would become the same object: "
+                        + "send them to different places.")
+            }
+        }
+    }
+}
+
+/// Makes the target that a destination asks for: the one place that knows them all.
+enum PutTargets {
+    static func target(
+        for destination: PutDestination, _ command: PutCommand, console: Console
+    ) throws(CommandFailure) -> any PutTarget {
+        var fields = PostFields()
+        for text in command.request.header { try fields.add(text) }
+        var (options, secrets) = try command.uploadOptions()
+        if let expectContinue = fields.expectContinue { options.transfer.expectContinue = expectContinue }
+        console.hide(secrets + fields.secrets)
+        do throws(StoreError) {
+            switch destination {
+            case .oss(let bucket, _):
+                console.hide(["OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN"].compactMap { Environment.value(of: $0) })
+                return try OSSTarget(
+                    bucket: bucket, configuration: command.ossConfiguration(options),
+                    session: command.session(console, rate: options.transfer.rateLimit),
+                    options: command.objectOptions(fields.headers), multipart: command.multipart())
+            case .qiniu(let bucket, _):
+                return try QiniuTarget(
+                    bucket: bucket, command, options,
+                    session: command.session(console, rate: options.transfer.rateLimit), headers: fields.headers)
+            case .presigned(let url):
+                console.hide(
+                    url.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1).dropFirst().map { String(Substring($0)) }
+                )
+                return try PresignedTarget(
+                    url, headers: fields.headers, session: command.session(console, rate: nil), options: options)
+            }
+        } catch {
+            throw .usage("\(error.message).")
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import Glibc
+import Waybill
+
+/// Which files are sent, and under which keys.
+///
+/// Links inside of folders are not followed, so that nothing goes out which lies elsewhere; they are counted, as are
+/// FIFOs, devices and sockets. Files come in the order of the bytes of their names.
+struct PutScan: Sendable {
+    private(set) var files: [PutFile] = []
+    private(set) var skippedLinks = 0
+    private(set) var skippedOthers = 0
+    private let filter: PutFilter
+
+    init(filter: PutFilter) { self.filter = filter }
+
+    /// Takes in a file that was named.
+    mutating func add(file path: String, key: String) throws(CommandFailure) {
+        let status = try Self.status(of: path, followsLinks: true)
+        guard status.st_mode & S_IFMT != S_IFDIR else {
+            throw .usage("\"\(Redaction.escaped(path))\" is a folder: -r sends what is in it.")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw CommandFailure(
+                code: CommandFailure.Code("notARegularFile"), exit: .source,
+                message: "\"\(Redaction.escaped(path))\" is no regular file.")
+        }
+        files.append(PutFile(path: path, key: key, size: Int64(status.st_size)))
+    }
+
+    /// Whether a path that was named is a folder. A link to one is not: `-r` does not follow links.
+    static func isFolder(_ path: String) throws(CommandFailure) -> Bool {
+        let status = try status(of: path, followsLinks: false)
+        guard status.st_mode & S_IFMT == S_IFLNK else { return status.st_mode & S_IFMT == S_IFDIR }
+        guard try Self.status(of: path, followsLinks: true).st_mode & S_IFMT != S_IFDIR else {
+            throw .usage(
+                "\"\(Redaction.escaped(path))\" is a link to a folder, and -r follows none: name the folder itself.")
+        }
+        return false
+    }
+
+    /// Takes in all that is in a folder, under keys that begin so.
+    mutating func add(folder path: String, prefix: String) throws(CommandFailure) {
+        var waiting = [(path: path, relative: "")]
+        var found: [PutFile] = []
+        while let folder = waiting.popLast() {
+            for name in try Self.names(in: folder.path) {
+                let relative = folder.relative.isEmpty ? name : "\(folder.relative)/\(name)"
+                let place = folder.path.hasSuffix("/") ? "\(folder.path)\(name)" : "\(folder.path)/\(name)"
+                let status = try Self.status(of: place, followsLinks: false)
+                switch status.st_mode & S_IFMT {
+                case S_IFDIR:
+                    if !filter.excludes(relative) { waiting.append((place, relative)) }
+                case S_IFREG:
+                    guard filter.takes(relative) else { continue }
+                    found.append(PutFile(path: place, key: prefix + relative, size: Int64(status.st_size)))
+                case S_IFLNK: skippedLinks += 1
+                default: skippedOthers += 1
+                }
+            }
+        }
+        files += found.sorted { Array($0.key.utf8).lexicographicallyPrecedes(Array($1.key.utf8)) }
+    }
+
+    /// What was left out, for people; `nil` for nothing.
+    var skippedLine: String? {
+        let counts = [(skippedLinks, "link", "links"), (skippedOthers, "special file", "special files")]
+        let texts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.0 == 1 ? $0.1 : $0.2)" }
+        return texts.isEmpty ? nil : "left out: \(texts.joined(separator: ", "))"
+    }
+
+    private static func status(of path: String, followsLinks: Bool) throws(CommandFailure) -> stat {
+        var status = stat()
+        let code = unsafe followsLinks ? stat(path, &status) : lstat(path, &status)
+        guard code == 0 else {
+            let number = errno
+            throw CommandFailure(
+                code: number == ENOENT ? .fileNotFound : .fileNotReadable, exit: .source,
+                message: "\"\(Redaction.escaped(path))\" can't be sent: \(SystemText.of(number)).")
+        }
+        return status
+    }
+
+    private static func names(in folder: String) throws(CommandFailure) -> [String] {
+        guard let directory = unsafe opendir(folder) else {
+            throw CommandFailure(
+                code: .fileNotReadable, exit: .source,
+                message: "the folder \"\(Redaction.escaped(folder))\" can't be read: \(SystemText.of(errno)).")
+        }
+        defer { unsafe closedir(directory) }
+        var names: [String] = []
+        while let entry = unsafe readdir(directory) {
+            let bytes = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { unsafe Array($0.prefix { $0 != 0 }) }
+            guard let name = String(validating: bytes, as: UTF8.self) else {
+                throw CommandFailure(
+                    code: .fileNotReadable, exit: .source,
+                    message: "a name in \"\(Redaction.escaped(folder))\" is not UTF-8, and a key has to be: rename "
+                        + "\"\(Redaction.escaped(String(decoding: bytes, as: UTF8.self)))\", or leave its folder out with "
+                        + "--exclude.")
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+}
+
+/// Which files of a folder are sent: those that match an `--include`, if there is one, and no `--exclude`.
+struct PutFilter: Sendable, Hashable {
+    var includes: [String] = []
+    var excludes: [String] = []
+
+    func takes(_ relative: String) -> Bool {
+        guard !excludes(relative) else { return false }
+        return includes.isEmpty || includes.contains { Self.matches($0, relative) }
+    }
+
+    /// Whether a file, or a folder with all that is in it, is left out.
+    func excludes(_ relative: String) -> Bool { excludes.contains { Self.matches($0, relative) } }
+
+    /// A pattern with a slash is held against the path below the folder, one without against the last name.
+    private static func matches(_ pattern: String, _ relative: String) -> Bool {
+        let text =
+            pattern.utf8.contains(UInt8(ascii: "/"))
+            ? relative
+            : relative.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? relative
+        return unsafe fnmatch(pattern, text, 0) == 0
+    }
+}

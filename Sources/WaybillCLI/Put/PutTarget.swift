@@ -1,0 +1,72 @@
+import Waybill
+import WaybillStores
+
+/// A file and where it goes.
+struct PutFile: Sendable, Hashable {
+    /// The path, to be opened.
+    var path: String
+    /// The key of the object; empty where the place is fixed.
+    var key: String
+    /// The size when it was looked at.
+    var size: Int64
+}
+
+/// A store that files can be put into.
+protocol PutTarget: Sendable {
+    /// Where a key is, fit to be printed.
+    func place(of key: String) -> String
+    /// Says why a key can't be.
+    func check(key: String) throws(StoreError)
+    /// Begins to send.
+    func start(_ file: PutFile) -> PutTransfer
+}
+
+/// A file on its way.
+struct PutTransfer: Sendable {
+    /// Hands over how far it is, until it is over.
+    var watch: @Sendable (@escaping @Sendable (PutCount) -> Void) async -> Void
+    /// Ends it.
+    var cancel: @Sendable () -> Void
+    /// How it ended.
+    var end: @Sendable () async -> Result<PutStored, StoreError>
+}
+
+/// How far a file is.
+struct PutCount: Sendable, Hashable {
+    var acknowledged: Int64
+    var bytesPerSecond: Double
+}
+
+/// What a store says of a file that it has.
+struct PutStored: Sendable {
+    /// The URL of the object, without a signature.
+    var url: String
+    /// What the server answered, where that is worth printing.
+    var answer: [UInt8] = []
+    /// Further members for `--json`.
+    var members: [JSONMember] = []
+    /// What a person wants to know besides: `resumed with 3 parts`.
+    var note: String?
+}
+
+extension PutTransfer {
+    /// An object of a store.
+    init<Value: Sendable>(_ upload: ObjectUpload<Value>, stored: @escaping @Sendable (Value) -> PutStored) {
+        watch = { body in
+            for await progress in upload.progress {
+                body(PutCount(acknowledged: progress.acknowledged, bytesPerSecond: progress.bytesPerSecond))
+            }
+        }
+        cancel = { upload.cancel() }
+        end = {
+            do throws(StoreError) { return .success(stored(try await upload.value)) } catch { return .failure(error) }
+        }
+    }
+
+    /// One that never began.
+    init(failing error: StoreError) {
+        watch = { _ in }
+        cancel = {}
+        end = { .failure(error) }
+    }
+}

@@ -1,0 +1,138 @@
+import FoundationEssentials
+import HTTPTypes
+import Waybill
+import WaybillStores
+
+/// A bucket of Qiniu.
+struct QiniuTarget: PutTarget {
+    private let client: QiniuClient
+    private let bucket: String
+    private let options: QiniuPutOptions
+    private let contentType: String?
+
+    init(
+        bucket: String, _ command: PutCommand, _ options: UploadOptions, session: UploadSession, headers: HTTPFields
+    ) throws(StoreError) {
+        self.bucket = bucket
+        try QiniuName.check(bucket: bucket)
+        for (isGiven, name) in [
+            (!headers.isEmpty, "-H"), (command.object.access != nil, "--acl"),
+            (command.object.storageClass != nil, "--storage-class"), (command.store.endpoint != nil, "--endpoint"),
+            (command.store.region != nil, "--region"), (command.store.signVersion != nil, "--sign-version"),
+        ] where isGiven {
+            throw StoreError(.invalidArgument, "\(name) says nothing to Qiniu: leave it out")
+        }
+        guard !options.transfer.tls.insecureSkipVerification else {
+            throw StoreError(
+                .encryptionRequired, "-k: tokens are not sent to somebody whose certificate is not verified")
+        }
+        client = QiniuClient(
+            tokens: try Self.tokens(bucket, command), configuration: try Self.configuration(command, options),
+            session: session)
+        contentType = command.object.contentType
+        self.options = try Self.objectOptions(command)
+    }
+
+    func place(of key: String) -> String { "qiniu://\(bucket)/\(key)" }
+
+    func check(key: String) throws(StoreError) {
+        try QiniuName.check(key: key)
+    }
+
+    func start(_ file: PutFile) -> PutTransfer {
+        let upload = client.startUpload(
+            .file(path: file.path, contentType: contentType), to: file.key, options: options)
+        let place = place(of: file.key)
+        return PutTransfer(upload) { object in
+            PutStored(
+                url: place,
+                members: [
+                    JSONMember("key", .string(orNull: object.key)), JSONMember("hash", .string(orNull: object.hash)),
+                    JSONMember("isHashChecked", .bool(object.isHashChecked)),
+                    JSONMember("requestID", .string(orNull: object.requestID)),
+                    JSONMember("resumedBytes", .int(object.resumedBytes)),
+                ],
+                note: object.resumedBytes > 0 ? "went on after \(ByteCount(bytes: object.resumedBytes))" : nil)
+        }
+    }
+
+    // MARK: From the command line
+
+    /// A token from the environment, or keys to make one for each file.
+    private static func tokens(_ bucket: String, _ command: PutCommand) throws(StoreError) -> QiniuTokens {
+        let isInsertOnly = command.object.forbidsOverwrite
+        if let text = variable("QINIU_UPLOAD_TOKEN") {
+            let token = try QiniuUploadToken(.secret(text))
+            guard token.scope.bucket == bucket else {
+                throw StoreError(
+                    .uploadTokenDoesNotCover,
+                    "QINIU_UPLOAD_TOKEN is for the bucket \(token.scope.bucket), and not for \(bucket)")
+            }
+            guard !isInsertOnly || token.isInsertOnly else {
+                throw StoreError(
+                    .invalidArgument, "--forbid-overwrite: the token in QINIU_UPLOAD_TOKEN has no insertOnly")
+            }
+            return .given(token)
+        }
+        guard let accessKey = variable("QINIU_ACCESS_KEY"), let secretKey = variable("QINIU_SECRET_KEY") else {
+            throw StoreError(
+                .uploadTokenUnavailable,
+                "whose files are these? Set QINIU_ACCESS_KEY and QINIU_SECRET_KEY, or QINIU_UPLOAD_TOKEN")
+        }
+        return .keys(QiniuKeys(accessKey: accessKey, secretKey: .secret(secretKey))) { request, now in
+            let key = request.key ?? ""
+            return QiniuPutPolicy(
+                scope: isInsertOnly ? .newKey(key, bucket: bucket) : .key(key, bucket: bucket),
+                deadline: now.addingTimeInterval(3_600))
+        }
+    }
+
+    private static func configuration(
+        _ command: PutCommand, _ options: UploadOptions
+    ) throws(StoreError) -> QiniuClient.Configuration {
+        var configuration = QiniuClient.Configuration()
+        configuration.transfer = options.transfer
+        // The rate is the session's, which shares it among all requests.
+        configuration.transfer.rateLimit = nil
+        let hosts = command.store.upHosts.isEmpty ? variable("QINIU_UP_HOST").map { [$0] } ?? [] : command.store.upHosts
+        if !hosts.isEmpty {
+            guard command.store.allowsHTTP || !hosts.contains(where: { $0.lowercased().hasPrefix("http://") }) else {
+                throw StoreError(
+                    .encryptionRequired, "an http:// host would let whoever listens see the token: say --allow-http")
+            }
+            configuration.hosts = .fixed(hosts)
+        }
+        if let retries = command.limits.retries { configuration.retriesPerHost = max(0, retries) }
+        if let path = command.store.records { configuration.records = RecordFolder(path: path) }
+        if command.store.doesNotResume { configuration.records = nil }
+        if let count = command.store.partsAtOnce {
+            guard (1...256).contains(count) else {
+                throw StoreError(.invalidArgument, "--parts-at-once: \(count) is no number of parts: write 1 to 256")
+            }
+            configuration.partsAtOnce = count
+        }
+        if let text = command.store.partSize {
+            guard let size = ByteCount(text), size >= .mebibytes(1), size <= .gibibytes(1) else {
+                throw StoreError(.invalidArgument, "--part-size: a part of Qiniu has 1MiB to 1GiB, as in 4MiB")
+            }
+            configuration.partSize = size
+            configuration.formThreshold = min(size, configuration.formThreshold)
+        }
+        return configuration
+    }
+
+    private static func objectOptions(_ command: PutCommand) throws(StoreError) -> QiniuPutOptions {
+        var options = QiniuPutOptions()
+        for text in command.object.metadata {
+            guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")), equals > text.startIndex else {
+                throw StoreError(.invalidArgument, "--meta takes name=value")
+            }
+            options.metadata[String(text[..<equals])] = String(text[text.utf8.index(after: equals)...])
+        }
+        return options
+    }
+
+    private static func variable(_ name: String) -> String? {
+        Environment.value(of: name).flatMap { $0.isEmpty ? nil : $0 }
+    }
+}

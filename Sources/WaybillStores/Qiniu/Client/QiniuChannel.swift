@@ -1,0 +1,172 @@
+import FoundationEssentials
+import HTTPTypes
+import Waybill
+import WaybillCore
+
+/// The requests of one object: each goes to the host whose turn it is, with a token that is good, and what comes back is held
+/// against the table of ``QiniuRetry``.
+final class QiniuChannel: Sendable {
+    /// What a request is made for.
+    struct Call: Sendable {
+        /// `https://host`.
+        var base: String
+        var token: QiniuUploadToken
+    }
+
+    private struct State: Sendable {
+        var token: QiniuUploadToken
+        var route: QiniuRoute
+        var hasAskedAgain = false
+    }
+
+    let client: QiniuClient
+    let run: ObjectRun
+    private let request: QiniuTokens.Request
+    private let options: QiniuPutOptions
+    private let state: Locked<State>
+
+    /// Gets a token and finds out where to go.
+    init(
+        client: QiniuClient, run: ObjectRun, key: String?, size: Int64, options: QiniuPutOptions
+    ) async throws(StoreError) {
+        self.client = client
+        self.run = run
+        self.options = options
+        request = QiniuTokens.Request(key: key, size: size, reason: .begin)
+        let token = try await client.tokens.token(for: request, at: client.configuration.now())
+        let route = try await Self.route(client, token)
+        state = Locked(State(token: token, route: route))
+    }
+
+    /// The token that is used now.
+    var token: QiniuUploadToken { state.withLock { $0.token } }
+    /// The host that is used now.
+    var host: String { state.withLock { $0.route.host ?? "" } }
+
+    /// Stays in the region that is used now.
+    func pin() { state.withLock { $0.route.pin() } }
+
+    /// Goes to the region of a host, if it is one of those that are known.
+    func choose(_ host: String) -> Bool { state.withLock { $0.route.choose(host) } }
+
+    /// Asks for the token that the object is completed with.
+    func renewForCompletion() async throws(StoreError) {
+        guard client.tokens.isRenewable else { return }
+        try await renew(.complete)
+    }
+
+    /// Runs a request until it was answered with a yes, or nothing is left to try.
+    ///
+    /// - Parameters:
+    ///   - operation: What it is, for the table.
+    ///   - size: The bytes of the object that it carries, for the progress; `nil` for none.
+    ///   - isRepeatable: Whether a second one does no harm even if the first was acted on.
+    ///   - make: Makes the request.
+    /// - Returns: The answer, and the host that gave it.
+    /// - Throws: ``StoreError``: what the last host said, or why there was no token.
+    func send(
+        _ operation: QiniuRetry.Operation, size: Int64? = nil, isRepeatable: Bool = true,
+        _ make: (Call) throws(StoreError) -> UploadRequest
+    ) async throws(StoreError) -> (response: UploadResponse, host: String) {
+        var hasRenewed = false
+        var refusals = 0
+        while true {
+            await client.pace.wait()
+            let (host, token) = try await current()
+            var request = try make(Call(base: base(of: host), token: token))
+            request.options = requestOptions(operation)
+            let result = await Result { [request] () async throws(UploadError) in
+                try await run.send(request, in: client.session, size: size)
+            }
+            let answer = QiniuReply.answer(of: result)
+            let error = QiniuReply.error(of: result, operation, host: host)
+            switch QiniuRetry.step(after: answer, of: operation, isRepeatable: isRepeatable) {
+            case .accept:
+                guard case .success(let response) = result else { throw error }
+                return (response, host)
+            case .nextHost:
+                guard state.withLock({ $0.route.leave(host) }) else { throw error }
+            case .askRegions:
+                guard try await askAgain(operation) else { throw error }
+            case .freshToken:
+                guard client.tokens.isRenewable, !hasRenewed else { throw error }
+                hasRenewed = true
+                try await renew(.replace)
+            case .slowDown:
+                refusals += 1
+                guard refusals <= client.configuration.patience, !Task.isCancelled else { throw error }
+                await client.pace.slowDown(for: QiniuPace.delay(after: refusals))
+            case .fail, .stored, .restart: throw error
+            }
+        }
+    }
+
+    private func current() async throws(StoreError) -> (host: String, token: QiniuUploadToken) {
+        if token.deadline <= client.configuration.now() {
+            guard client.tokens.isRenewable else {
+                throw StoreError(
+                    .uploadTokenExpired,
+                    "the upload token expired on the way: give a provider that makes a new one, or a longer deadline")
+            }
+            try await renew(.replace)
+        }
+        return try state.withLock { state throws(StoreError) in
+            guard let host = state.route.host else {
+                throw StoreError(.regionUnknown, "there is no host to send to: name one")
+            }
+            return (host, state.token)
+        }
+    }
+
+    private func renew(_ reason: QiniuTokens.Reason) async throws(StoreError) {
+        var request = request
+        request.reason = reason
+        let fresh = try await client.tokens.token(for: request, at: client.configuration.now())
+        state.withLock { $0.token = fresh }
+    }
+
+    /// The bucket is elsewhere.
+    ///
+    /// - Returns: Whether that could be found out, which is tried once.
+    private func askAgain(_ operation: QiniuRetry.Operation) async throws(StoreError) -> Bool {
+        guard let desk = client.desk else { return false }
+        let token = token
+        await desk.forget(QiniuRegionDesk.Key(accessKey: token.accessKey, bucket: token.scope.bucket))
+        // Parts can't move: their upload is where it was begun.
+        guard operation == .form || operation == .begin else { return false }
+        let isFirst = state.withLock { state in
+            defer { state.hasAskedAgain = true }
+            return !state.hasAskedAgain
+        }
+        guard isFirst else { return false }
+        let route = try await Self.route(client, token)
+        state.withLock { $0.route = route }
+        return true
+    }
+
+    private static func route(_ client: QiniuClient, _ token: QiniuUploadToken) async throws(StoreError) -> QiniuRoute {
+        switch client.configuration.hosts {
+        case .fixed(let hosts): return QiniuRoute([hosts])
+        case .regions(let regions): return QiniuRoute(regions.map { (region: QiniuRegion) in region.uploadHosts })
+        case .asked:
+            guard let desk = client.desk else { return QiniuRoute([]) }
+            let key = QiniuRegionDesk.Key(accessKey: token.accessKey, bucket: token.scope.bucket)
+            let answer = try await desk.answer(for: key)
+            return QiniuRoute(answer.regions.map(\.uploadHosts))
+        }
+    }
+
+    func base(of host: String) -> String {
+        guard !host.contains("://") else { return host.hasSuffix("/") ? String(host.dropLast()) : host }
+        return "\(client.configuration.usesTLS ? "https" : "http")://\(host)"
+    }
+
+    private func requestOptions(_ operation: QiniuRetry.Operation) -> UploadOptions {
+        var result = QiniuClient.options(client.configuration, operation)
+        result.priority = options.priority
+        result.tags = options.tags
+        result.group = options.group
+        result.secretFields = [.authorization]
+        return result
+    }
+}

@@ -1,0 +1,245 @@
+import Crypto
+import FoundationEssentials
+import HTTPTypes
+import Waybill
+import WaybillCore
+import WaybillMultipart
+
+/// Qiniu's protocol of parts, version 2, for one upload that was begun.
+struct QiniuParts: PartStore {
+    let put: QiniuPut
+    let payload: QiniuPayload
+    let channel: QiniuChannel
+    let plan: PartPlan
+    let book: QiniuRecordBook
+    let id: String
+
+    private var bucket: String { channel.token.scope.bucket }
+
+    // MARK: Requests
+
+    /// A request about the parts of an object. A key that the store makes is `~`, the empty key nothing at all.
+    static func request(
+        _ method: HTTPRequest.Method, _ call: QiniuChannel.Call, _ rest: String, bucket: String, key: String?,
+        content: UploadContent = .empty
+    ) -> UploadRequest {
+        let name = key.map { URLSafeBase64.encode(Array($0.utf8)) } ?? "~"
+        var request = UploadRequest(
+            method, "\(call.base)/buckets/\(bucket)/objects/\(name)/uploads\(rest)", content: content)
+        request.headers[.authorization] = "UpToken \(call.token.text.value)"
+        return request
+    }
+
+    /// Begins an upload.
+    static func begin(
+        _ put: QiniuPut, _ channel: QiniuChannel
+    ) async throws(StoreError) -> (id: String, expires: Int64?, host: String) {
+        let (response, host) = try await channel.send(.begin) { call in
+            request(.post, call, "", bucket: call.token.scope.bucket, key: put.key)
+        }
+        guard let begun = try? JSONDecoder().decode(Begun.self, from: Data(response.body)), isID(begun.uploadId) else {
+            throw Self.unreadable(response, host, "has no id of an upload")
+        }
+        return (begun.uploadId, begun.expireAt, host)
+    }
+
+    // It goes into paths.
+    private static func isID(_ text: String) -> Bool {
+        (1...512).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+                    UInt8(ascii: "="), UInt8(ascii: "~"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    func send(part number: Int, _ run: ObjectRun) async -> PartAnswer {
+        do throws(StoreError) {
+            return .stored(try await sendPart(number))
+        } catch {
+            switch error.outcome {
+            case .unknown where error.code != .checksumMismatch: return .uncertain(error)
+            default: return error.code == .checksumMismatch ? .again(error) : .failed(error)
+            }
+        }
+    }
+
+    private func sendPart(_ number: Int) async throws(StoreError) -> PartReceipt {
+        let range = plan.range(of: number)
+        let sums = try await PartSums(payload, range)
+        let bucket = bucket
+        let (response, host) = try await channel.send(.part, size: plan.size(of: number), isRepeatable: false) {
+            call throws(StoreError) in
+            let body = try payload.body(range, contentType: "application/octet-stream")
+            var request = Self.request(
+                .put, call, "/\(id)/\(number)", bucket: bucket, key: put.key, content: .body(body))
+            request.headers[HTTPField.Name("Content-MD5")!] = sums.md5
+            return request
+        }
+        guard let taken = try? JSONDecoder().decode(Taken.self, from: Data(response.body)) else {
+            throw Self.unreadable(response, host, "has no etag of a part")
+        }
+        if let md5 = taken.md5, md5.lowercased() != sums.md5 {
+            throw StoreError(
+                .checksumMismatch, "part \(number) arrived as other bytes than were sent: it is sent again")
+        }
+        return PartReceipt(
+            number: number, size: plan.size(of: number), tag: taken.etag, checksum: URLSafeBase64.encode(sums.blocks))
+    }
+
+    func listParts(_ run: ObjectRun) async throws(StoreError) -> [PartReceipt] {
+        var result: [PartReceipt] = []
+        let known = book.parts
+        var marker = 0
+        // Each page has a part at least, and there are no more than ten thousand.
+        for _ in 0..<QiniuPartsUpload.limits.most {
+            let bucket = bucket
+            let rest = "/\(id)?max-parts=1000" + (marker > 0 ? "&part-number-marker=\(marker)" : "")
+            let (response, host) = try await channel.send(.list) { call in
+                Self.request(.get, call, rest, bucket: bucket, key: put.key)
+            }
+            guard let page = try? JSONDecoder().decode(Page.self, from: Data(response.body)) else {
+                throw Self.unreadable(response, host, "is no list of parts")
+            }
+            for part in page.parts {
+                let own = known[part.partNumber]
+                // Of another etag than the one we were told, somebody else has sent it: ours goes again.
+                if let own, own.tag != part.etag { continue }
+                result.append(
+                    PartReceipt(number: part.partNumber, size: part.size, tag: part.etag, checksum: own?.checksum))
+            }
+            guard let next = page.partNumberMarker, next > marker, !page.parts.isEmpty else { break }
+            marker = next
+        }
+        return result
+    }
+
+    func took(_ receipt: PartReceipt) async throws(StoreError) {
+        try await book.took(receipt)
+    }
+
+    // MARK: The end
+
+    /// The hash that the object will have, where its parts are whole blocks. Parts of an earlier run of which nobody wrote
+    /// down the hashes are read once more.
+    func wholeHash(_ receipts: [PartReceipt]) async throws(StoreError) -> String? {
+        guard put.client.configuration.checksHash, channel.token.hasStandardAnswer,
+            plan.partSize % QiniuEtag.blockSize == 0
+        else { return nil }
+        var blocks: [UInt8] = []
+        for receipt in receipts {
+            let count = Int((receipt.size + QiniuEtag.blockSize - 1) / QiniuEtag.blockSize)
+            if let own = receipt.checksum.flatMap(URLSafeBase64.decode), own.count == 20 * count {
+                blocks += own
+            } else {
+                blocks += try await PartSums(payload, plan.range(of: receipt.number)).blocks
+            }
+        }
+        return QiniuEtag.value(ofBlockHashes: blocks)
+    }
+
+    /// Makes the object of its parts.
+    func complete(_ receipts: [PartReceipt], ownHash: String?) async throws(StoreError) -> QiniuObject {
+        try await channel.renewForCompletion()
+        let json = try completion(receipts)
+        do throws(StoreError) {
+            return try await complete(json, ownHash)
+        } catch {
+            guard error.outcome == .unknown, error.code != .unexpectedAnswer, !Task.isCancelled else { throw error }
+            // Whether the store has acted shows in whether it still knows the parts.
+            do throws(StoreError) {
+                _ = try await listParts(put.run)
+            } catch let look {
+                guard look.code == .uploadGone else { throw error }
+                var gone = error
+                gone.message =
+                    "the store has most likely made the object, for it no longer knows the parts; its answer was lost. "
+                    + "Look whether the object is there"
+                throw gone
+            }
+            return try await complete(json, ownHash)
+        }
+    }
+
+    private func complete(_ json: String, _ ownHash: String?) async throws(StoreError) -> QiniuObject {
+        let bucket = bucket
+        let (response, host) = try await channel.send(.complete, isRepeatable: false) { call in
+            Self.request(
+                .post, call, "/\(id)", bucket: bucket, key: put.key,
+                content: .data(json.utf8, contentType: "application/json"))
+        }
+        return try put.object(of: response, host, ownHash: ownHash, token: channel.token)
+    }
+
+    private func completion(_ receipts: [PartReceipt]) throws(StoreError) -> String {
+        var object = JSONObject()
+        let parts = receipts.map { receipt in
+            "{\"etag\":\(JSONObject.quoted(receipt.tag)),\"partNumber\":\(receipt.number)}"
+        }
+        object.add("parts", json: "[\(parts.joined(separator: ","))]")
+        object.add("fname", payload.fileName)
+        object.add("mimeType", payload.contentType ?? ContentTypeTable.standard.type(forFile: payload.fileName))
+        for (name, values) in [
+            ("metadata", try QiniuPutOptions.named(put.options.metadata, "x-qn-meta-")),
+            ("customVars", try QiniuPutOptions.named(put.options.variables, "x:")),
+        ] where !values.isEmpty {
+            var members = JSONObject()
+            for (name, value) in values { members.add(name, value) }
+            object.add(name, json: members.text)
+        }
+        return object.text
+    }
+
+    private static func unreadable(_ response: UploadResponse, _ host: String, _ what: String) -> StoreError {
+        var error = StoreError(.unexpectedAnswer, "the store said yes, but its answer \(what)", outcome: .unknown)
+        error.status = response.status.code
+        error.requestID = response.headers[QiniuReply.requestID]
+        error.host = host
+        return error
+    }
+
+    private struct Begun: Decodable {
+        var uploadId: String
+        var expireAt: Int64?
+    }
+
+    private struct Taken: Decodable {
+        var etag: String
+        var md5: String?
+    }
+
+    private struct Page: Decodable {
+        struct Part: Decodable {
+            var size: Int64
+            var etag: String
+            var partNumber: Int
+        }
+        var partNumberMarker: Int?
+        var parts: [Part]
+    }
+}
+
+/// The checksums of a part, read off the disk before it is sent.
+struct PartSums: Sendable {
+    /// As Qiniu wants it: hexadecimal, in lower case.
+    let md5: String
+    /// The SHA-1 of each of its blocks of 4 MiB, one behind the other.
+    let blocks: [UInt8]
+
+    init(_ payload: QiniuPayload, _ range: Range<Int64>) async throws(StoreError) {
+        var digest = Insecure.MD5()
+        var etag = QiniuEtag()
+        try await payload.read(range) { bytes in
+            digest.update(data: bytes)
+            etag.update(bytes)
+        }
+        let digits = Array("0123456789abcdef".utf8)
+        let hex = digest.finalize().flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        md5 = String(decoding: hex, as: UTF8.self)
+        blocks = etag.blockHashes
+    }
+}

@@ -1,0 +1,127 @@
+import FoundationEssentials
+import Waybill
+import WaybillCore
+import WaybillMultipart
+
+/// One object on its way: what has to be looked at first, then a form or parts.
+struct QiniuPut: Sendable {
+    let client: QiniuClient
+    let source: QiniuSource
+    let key: String?
+    let options: QiniuPutOptions
+    let run: ObjectRun
+
+    func perform() async throws(StoreError) -> QiniuObject {
+        try QiniuName.check(key: key)
+        guard !client.configuration.transfer.tls.insecureSkipVerification else {
+            throw StoreError(
+                .encryptionRequired, "stores are not spoken to without verification of certificates: give an authority")
+        }
+        let payload = try await QiniuPayload(source)
+        guard !Task.isCancelled else { throw StoreError(.cancelled, "the upload was cancelled") }
+        run.setTotal(payload.size)
+        let channel = try await QiniuChannel(
+            client: client, run: run, key: key, size: payload.size, options: options)
+        if payload.size > client.configuration.formThreshold.bytes {
+            return try await QiniuPartsUpload(put: self, payload: payload, channel: channel).perform()
+        }
+        return try await sendForm(payload, channel)
+    }
+
+    // MARK: As a form
+
+    private func sendForm(_ payload: QiniuPayload, _ channel: QiniuChannel) async throws(StoreError) -> QiniuObject {
+        var checksum = CRC32()
+        var etag = QiniuEtag()
+        try await payload.read(0..<payload.size) { bytes in
+            checksum.update(bytes)
+            etag.update(bytes)
+        }
+        let fields = try fields()
+        run.enter(.sending)
+        let (response, host) = try await channel.send(
+            .form, size: payload.size, isRepeatable: isRepeatable(channel.token)
+        ) { call throws(StoreError) in
+            let form = form(payload, fields, token: call.token, checksum: checksum.value)
+            return UploadRequest(.post, "\(call.base)/", content: .form(form))
+        }
+        return try object(of: response, host, ownHash: etag.value, token: channel.token)
+    }
+
+    /// Whether a second one does no harm: the same bytes under a known key, and nothing else set going.
+    private func isRepeatable(_ token: QiniuUploadToken) -> Bool { key != nil && !token.hasSideEffects }
+
+    private func fields() throws(StoreError) -> [(name: String, value: String)] {
+        let reserved: Set<String> = ["token", "key", "file", "crc32"]
+        for name in options.formFields.keys where reserved.contains(name) {
+            throw StoreError(.invalidArgument, "the form's field \(name) is not yours to set")
+        }
+        return try QiniuPutOptions.named(options.variables, "x:")
+            + QiniuPutOptions.named(options.metadata, "x-qn-meta-")
+            + options.formFields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    // The token stands before the file: the store looks at it before it takes a byte of that.
+    private func form(
+        _ payload: QiniuPayload, _ fields: [(name: String, value: String)], token: QiniuUploadToken, checksum: UInt32
+    ) -> MultipartForm {
+        var form: MultipartForm = [.text("token", token.text)]
+        // Bytes as they are: a text's line breaks would be made CRLF, and a key is no text.
+        if let key { form.append(.rawText("key", Array(key.utf8), isSecret: false)) }
+        form.append(.text("crc32", String(checksum)))
+        for field in fields { form.append(.rawText(field.name, Array(field.value.utf8), isSecret: false)) }
+        switch payload.content {
+        case .bytes(let bytes):
+            form.append(.data("file", bytes, fileName: payload.fileName, contentType: payload.contentType))
+        case .file(let file):
+            form.append(
+                .file("file", path: file.path, fileName: payload.fileName, contentType: payload.contentType))
+        }
+        return form
+    }
+
+    // MARK: The answer
+
+    /// Reads the answer, and compares the store's hash with ours where it can be told.
+    func object(
+        of response: UploadResponse, _ host: String, ownHash: String?, token: QiniuUploadToken
+    ) throws(StoreError) -> QiniuObject {
+        let said = try? JSONDecoder().decode(Said.self, from: Data(response.body))
+        var object = QiniuObject(
+            key: said?.key, hash: said?.hash, body: response.body,
+            requestID: response.headers[QiniuReply.requestID], host: host)
+        guard token.hasStandardAnswer else { return object }
+        guard let hash = said?.hash else {
+            var error = StoreError(
+                .unexpectedAnswer, "the store said yes, but its answer has no hash: look whether the object is there",
+                outcome: .unknown)
+            (error.host, error.requestID, error.status) = (host, object.requestID, response.status.code)
+            throw error
+        }
+        if client.configuration.checksHash, let ownHash {
+            guard hash == ownHash else {
+                var error = StoreError(
+                    .checksumMismatch,
+                    "the store has \(StoreError.shown(hash)) where \(ownHash) was sent: upload it again")
+                (error.host, error.requestID, error.status) = (host, object.requestID, response.status.code)
+                throw error
+            }
+            object.isHashChecked = true
+        }
+        return object
+    }
+
+    private struct Said: Decodable {
+        var key: String?
+        var hash: String?
+
+        enum CodingKeys: CodingKey { case key, hash }
+
+        // Answers of one's own may have anything under these names.
+        init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            key = try? values.decode(String.self, forKey: .key)
+            hash = try? values.decode(String.self, forKey: .hash)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import FoundationEssentials
+import HTTPTypes
+import Waybill
+import WaybillCore
+
+/// What Qiniu's answers hold.
+enum QiniuReply {
+    static let requestID = HTTPField.Name("X-Reqid")!
+
+    /// `error` of a refusal's JSON, else nothing.
+    static func message(of response: UploadResponse?) -> String {
+        guard let response, let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(response.body)) else {
+            return ""
+        }
+        return refusal.error ?? ""
+    }
+
+    /// What the table of retries looks at.
+    static func answer(of result: Result<UploadResponse, UploadError>) -> QiniuRetry.Answer {
+        switch result {
+        case .success(let response):
+            return QiniuRetry.Answer(
+                status: response.status.code, hasRequestID: response.headers[requestID]?.isEmpty == false)
+        case .failure(let error):
+            let isAnswered = error.code == .rejected
+            return QiniuRetry.Answer(
+                status: isAnswered ? error.response?.status.code : nil, message: message(of: error.response),
+                hasRequestID: error.response?.headers[requestID]?.isEmpty == false, outcome: error.outcome,
+                isHopeless: isHopeless(error))
+        }
+    }
+
+    /// Whether another host would meet the same: what is wrong is on our side.
+    private static func isHopeless(_ error: UploadError) -> Bool {
+        if error.phase == .waiting || error.phase == .preparing { return true }
+        if (error.cause as? TransferError)?.code == .bodyFailed { return true }
+        return [.cancelled, .sessionClosed, .certificateNotTrusted, .tlsSettingsUnusable, .invalidURL, .invalidRequest]
+            .contains(error.code)
+    }
+
+    /// The error of a request that came to nothing.
+    static func error(
+        of result: Result<UploadResponse, UploadError>, _ operation: QiniuRetry.Operation, host: String
+    ) -> StoreError {
+        let answer = answer(of: result)
+        var error: StoreError
+        let response: UploadResponse?
+        switch result {
+        case .success(let taken):
+            response = taken
+            error = StoreError(
+                .unexpectedAnswer,
+                answer.hasRequestID
+                    ? "the store answered \(taken.status.code), which is no yes and no no"
+                    : "the answer is not Qiniu's: it has no X-Reqid. Something in between answers in its place",
+                outcome: .unknown)
+        case .failure(let failure):
+            response = failure.response
+            error = StoreError(failure)
+            if failure.code == .rejected, !answer.hasRequestID {
+                error.code = .unexpectedAnswer
+                error.message = "somebody else answers in Qiniu's place: \(failure.message)"
+            } else if failure.code == .rejected, let status = answer.status {
+                (error.code, error.message) = explanation(status, answer.message, operation)
+            }
+        }
+        error.isStored = error.code == .storedButCallbackFailed
+        error.status = response?.status.code ?? error.status
+        error.requestID = response?.headers[requestID]
+        error.host = host
+        return error
+    }
+
+    private static func explanation(
+        _ status: Int, _ said: String, _ operation: QiniuRetry.Operation
+    ) -> (StoreError.Code, String) {
+        let words = said.isEmpty ? "nothing more" : StoreError.shown(said)
+        switch status {
+        case 401: return (.rejected, "the upload token is not good, or no longer: \(words). Get a new one")
+        case 406: return (.checksumMismatch, "what arrived has another checksum than what was read before: \(words)")
+        case 413: return (.sizeNotAllowed, "the file is larger than the upload token allows: \(words)")
+        case 579:
+            return (
+                .storedButCallbackFailed, "the object is stored; the callback failed: \(words). Don't send it again"
+            )
+        case 612 where operation != .form && operation != .begin, 701:
+            return (.uploadGone, "the store no longer knows this upload: \(words)")
+        case 614: return (.objectExists, "something else is stored under this key: \(words)")
+        default: return (.rejected, "the store answered \(status): \(words)")
+        }
+    }
+
+    private struct Refusal: Decodable {
+        var error: String?
+    }
+}

@@ -1,0 +1,161 @@
+import FoundationEssentials
+import HTTPTypes
+import Waybill
+import WaybillCore
+
+/// Knows where buckets are: asks once for many who want to know, and remembers for as long as the answer is good.
+final class QiniuRegionDesk: Sendable {
+    /// Whose bucket.
+    struct Key: Sendable, Hashable, Codable {
+        var accessKey: String
+        var bucket: String
+    }
+
+    /// An answer, and until when it is good.
+    struct Entry: Sendable, Hashable, Codable {
+        var key: Key
+        var answer: QiniuRegionAnswer
+        /// Seconds since 1970.
+        var expires: Int64
+    }
+
+    private typealias Flight = Task<Result<QiniuRegionAnswer, StoreError>, Never>
+
+    private struct State: Sendable {
+        var known: [Key: Entry] = [:]
+        var flights: [Key: Flight] = [:]
+        var isRead = false
+    }
+
+    private let query: QiniuRegionQuery
+    private let scheme: String
+    private let options: UploadOptions
+    private let session: UploadSession
+    private let now: @Sendable () -> Date
+    private let state = Locked(State())
+
+    init(
+        _ query: QiniuRegionQuery, scheme: String, options: UploadOptions, session: UploadSession,
+        now: @escaping @Sendable () -> Date
+    ) {
+        self.query = query
+        self.scheme = scheme
+        self.options = options
+        self.session = session
+        self.now = now
+    }
+
+    /// Where a bucket is. Several who ask at once wait for one query; one that is cancelled leaves it to the others.
+    func answer(for key: Key) async throws(StoreError) -> QiniuRegionAnswer {
+        await readCache()
+        let moment = seconds
+        let (known, flight) = state.withLock { state -> (QiniuRegionAnswer?, Flight?) in
+            if let entry = state.known[key], entry.expires > moment { return (entry.answer, nil) }
+            if let flight = state.flights[key] { return (nil, flight) }
+            let flight = Task { await self.fly(key) }
+            state.flights[key] = flight
+            return (nil, flight)
+        }
+        if let known { return known }
+        guard let result = await flight?.value else {
+            throw StoreError(.regionUnknown, "nobody was asked where the bucket is")
+        }
+        return try result.get()
+    }
+
+    /// What is known of a bucket is wrong.
+    func forget(_ key: Key) async {
+        state.withLock { $0.known[key] = nil }
+        await writeCache()
+    }
+
+    private var seconds: Int64 { Int64(now().timeIntervalSince1970) }
+
+    private func fly(_ key: Key) async -> Result<QiniuRegionAnswer, StoreError> {
+        let result = await ask(key)
+        let moment = seconds
+        state.withLock { state in
+            state.flights[key] = nil
+            guard case .success(let answer) = result else { return }
+            state.known[key] = Entry(key: key, answer: answer, expires: moment + answer.lifetime)
+        }
+        if case .success = result { await writeCache() }
+        return result
+    }
+
+    private func ask(_ key: Key) async -> Result<QiniuRegionAnswer, StoreError> {
+        var last = StoreError(.regionUnknown, "no service of regions is configured")
+        for service in query.services {
+            let base = service.contains("://") ? service : "\(scheme)://\(service)"
+            let ak = PercentEncoding.query(key.accessKey)
+            let url = "\(base)/v4/query?ak=\(ak)&bucket=\(PercentEncoding.query(key.bucket))"
+            let asked = await Result { () async throws(UploadError) in
+                try await session.send(UploadRequest(.get, url, options: options))
+            }
+            switch asked {
+            case .success(let response):
+                do throws(StoreError) {
+                    return .success(try QiniuRegionAnswer(json: response.body, suffixes: query.suffixes))
+                } catch {
+                    last = error
+                }
+            case .failure(let error):
+                if error.isCancelled { return .failure(StoreError(error)) }
+                last = Self.explain(error, key)
+                // No such bucket: the next service would say the same.
+                if last.status == 612 || last.status == 631 { return .failure(last) }
+            }
+        }
+        return .failure(last)
+    }
+
+    private static func explain(_ error: UploadError, _ key: Key) -> StoreError {
+        let said = QiniuReply.message(of: error.response)
+        var result = StoreError(
+            .regionUnknown,
+            "where the bucket \(key.bucket) is could not be found out: "
+                + (said.isEmpty ? error.message : "the service answered \(StoreError.shown(said))"),
+            outcome: error.outcome, cause: error)
+        result.status = error.response?.status.code
+        return result
+    }
+}
+
+// MARK: - On the disk
+
+extension QiniuRegionDesk {
+    private static var fileName: String { "qiniu-regions.json" }
+
+    private func readCache() async {
+        guard let path = query.cacheFolder, !state.withLock({ $0.isRead }) else { return }
+        let entries = try? await RecordDisk.run { () throws(StoreError) in
+            let folder = try RecordDisk.openFolder(path)
+            guard let bytes = try RecordDisk.read(Self.fileName, in: folder, path) else { return [Entry]() }
+            return (try? JSONDecoder().decode([Entry].self, from: Data(bytes))) ?? []
+        }
+        state.withLock { state in
+            guard !state.isRead else { return }
+            state.isRead = true
+            for entry in entries ?? [] where state.known[entry.key] == nil {
+                // The file may be of a time when other suffixes were trusted.
+                let hosts = entry.answer.hosts
+                guard !hosts.isEmpty, hosts.allSatisfy({ QiniuRegionAnswer.isTrusted($0, query.suffixes) }) else {
+                    continue
+                }
+                state.known[entry.key] = entry
+            }
+        }
+    }
+
+    /// A cache that can't be written is no reason to fail: it is asked for again next time.
+    private func writeCache() async {
+        guard let path = query.cacheFolder else { return }
+        let entries = state.withLock { Array($0.known.values) }
+            .sorted { ($0.key.accessKey, $0.key.bucket) < ($1.key.accessKey, $1.key.bucket) }
+        guard let bytes = try? JSONEncoder().encode(entries) else { return }
+        try? await RecordDisk.run { () throws(StoreError) in
+            try RecordDisk.replace(
+                Self.fileName, in: try RecordDisk.openFolder(path), with: Array(bytes), path)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+/// What buckets and keys may be called. The empty key is a key; `nil` is none.
+package enum QiniuName {
+    /// Why a bucket can't have this name, or `nil`.
+    static func problem(ofBucket name: String) -> String? {
+        let bytes = name.utf8
+        let isPlain = bytes.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+        return (1...63).contains(bytes.count) && isPlain
+            ? nil : "a bucket's name has 1 to 63 letters, digits, - and _: not \(JSONObject.quoted(name))"
+    }
+
+    /// Why an object can't have this key, or `nil`: 750 bytes and more are too many, and a NUL is the end of it to some.
+    static func problem(ofKey key: String) -> String? {
+        let count = key.utf8.count
+        if count >= 750 { return "a key of \(count) bytes is too long: Qiniu takes fewer than 750. Shorten it" }
+        if key.utf8.contains(0) { return "a key can't contain a NUL" }
+        return nil
+    }
+
+    /// Throws ``StoreError/Code/invalidArgument`` for a bucket that can't be.
+    package static func check(bucket: String) throws(StoreError) {
+        if let problem = problem(ofBucket: bucket) { throw StoreError(.invalidArgument, problem) }
+    }
+
+    /// Throws ``StoreError/Code/invalidArgument`` for a key that can't be.
+    package static func check(key: String?) throws(StoreError) {
+        if let problem = key.flatMap(problem(ofKey:)) { throw StoreError(.invalidArgument, problem) }
+    }
+}

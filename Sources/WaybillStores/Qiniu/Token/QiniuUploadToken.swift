@@ -1,0 +1,140 @@
+public import FoundationEssentials
+public import WaybillCore
+
+/// A token that lets whoever has it upload: `AK:signature:policy`. It is a secret for as long as it is good.
+///
+/// What the policy says can be read out of it, so that an upload that the store would refuse at its end is refused here at
+/// its beginning.
+///
+/// ```swift
+/// let token = try QiniuUploadToken(.secret(text))
+/// print(token.scope.bucket, token.deadline)
+/// ```
+public struct QiniuUploadToken: Sendable, Hashable {
+    /// The token itself.
+    public let text: Secret
+    /// Whose token it is. No secret.
+    public let accessKey: String
+    /// What may be written.
+    public let scope: QiniuScope
+    /// Until when an upload may end.
+    public let deadline: Date
+    /// The least bytes that are taken, if there is such a limit.
+    public let fileSizeMinimum: Int64?
+    /// The most bytes that are taken, if there is such a limit.
+    public let fileSizeLimit: Int64?
+    /// Whether an upload sets more going than an object: a callback, or work on the object. Then a second one is not as
+    /// good as one.
+    public let hasSideEffects: Bool
+    /// Whether what is answered is Qiniu's own hash and key, and not what the policy or a callback makes of it.
+    public let hasStandardAnswer: Bool
+    /// Whether an object that is there is left as it is.
+    public let isInsertOnly: Bool
+    let forcesKey: Bool
+
+    /// Reads a token that was made elsewhere. Its signature can't be checked here; the store does that.
+    ///
+    /// - Throws: ``StoreError`` with ``StoreError/Code/invalidUploadToken``; the message has nothing of the token in it.
+    public init(_ text: Secret) throws(StoreError) {
+        let pieces = text.value.split(separator: ":", omittingEmptySubsequences: false)
+        guard pieces.count == 3, pieces.allSatisfy({ !$0.isEmpty }), text.value.utf8.allSatisfy({ (33...126) ~= $0 })
+        else {
+            throw StoreError(
+                .invalidUploadToken,
+                "an upload token is three texts with two colons between them: this is something else")
+        }
+        guard let bytes = URLSafeBase64.decode(pieces[2]),
+            let policy = try? JSONDecoder().decode(Policy.self, from: Data(bytes))
+        else {
+            throw StoreError(
+                .invalidUploadToken, "the third part of the upload token is no policy with scope and deadline")
+        }
+        self.text = text
+        accessKey = String(pieces[0])
+        isInsertOnly = (policy.insertOnly ?? 0) != 0
+        scope = QiniuScope(
+            text: policy.scope, isPrefix: (policy.isPrefixalScope ?? 0) != 0, isInsertOnly: isInsertOnly)
+        deadline = Date(timeIntervalSince1970: policy.deadline)
+        fileSizeMinimum = policy.fsizeMin
+        fileSizeLimit = policy.fsizeLimit.flatMap { $0 > 0 ? $0 : nil }
+        let hasCallback = !(policy.callbackUrl ?? "").isEmpty
+        hasSideEffects =
+            hasCallback || !(policy.persistentOps ?? "").isEmpty
+            || !(policy.persistentWorkflowTemplateID ?? "").isEmpty
+        hasStandardAnswer =
+            !hasCallback && (policy.returnBody ?? "").isEmpty && (policy.returnUrl ?? "").isEmpty
+        forcesKey = policy.forceSaveKey ?? false
+        if let problem = QiniuName.problem(ofBucket: scope.bucket) {
+            throw StoreError(.invalidUploadToken, "the scope of the upload token: \(problem)")
+        }
+    }
+
+    /// The members of a policy that matter to whoever uploads.
+    private struct Policy: Decodable {
+        var scope: String
+        var deadline: Double
+        var isPrefixalScope: Int?
+        var insertOnly: Int?
+        var fsizeMin: Int64?
+        var fsizeLimit: Int64?
+        var callbackUrl: String?
+        var returnUrl: String?
+        var returnBody: String?
+        var persistentOps: String?
+        var persistentWorkflowTemplateID: String?
+        var forceSaveKey: Bool?
+    }
+}
+
+extension QiniuUploadToken {
+    /// Looks whether the token is good for an upload, as far as that can be told here.
+    ///
+    /// - Parameters:
+    ///   - key: The key of the object, or `nil` for one that the store makes.
+    ///   - size: The bytes of the object; `nil` while nobody knows.
+    ///   - now: The time.
+    /// - Throws: ``StoreError``: ``StoreError/Code/uploadTokenExpired``, ``StoreError/Code/uploadTokenDoesNotCover``,
+    ///   or ``StoreError/Code/sizeNotAllowed``.
+    public func check(key: String?, size: Int64?, at now: Date) throws(StoreError) {
+        guard deadline > now else {
+            throw StoreError(
+                .uploadTokenExpired,
+                "the upload token has expired: get a new one. Its deadline counts for the end of an upload")
+        }
+        guard forcesKey || scope.covers(key) else {
+            throw StoreError(
+                .uploadTokenDoesNotCover,
+                "the upload token is not for this key: its scope names another one. Ask for a token of the right scope")
+        }
+        guard let size else { return }
+        if let most = fileSizeLimit, size > most {
+            throw StoreError(
+                .sizeNotAllowed, "\(size) bytes are more than the \(most) that the upload token allows (fsizeLimit)")
+        }
+        if let least = fileSizeMinimum, size < least {
+            throw StoreError(
+                .sizeNotAllowed, "\(size) bytes are fewer than the \(least) that the upload token wants (fsizeMin)")
+        }
+    }
+}
+
+extension QiniuUploadToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Bucket and deadline; never the token.
+    public var description: String {
+        "upload token of \(accessKey) for \(scope.bucket) until \(deadline) \(Secret.placeholder)"
+    }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// The redacted text only.
+    public var customMirror: Mirror { Mirror(self, children: ["token": description]) }
+}
+
+extension QiniuKeys {
+    /// Makes an upload token.
+    ///
+    /// - Throws: ``StoreError`` with ``StoreError/Code/invalidPutPolicy`` when the policy contradicts itself or its deadline has
+    ///   passed.
+    public func uploadToken(for policy: QiniuPutPolicy, at now: Date = .now) throws(StoreError) -> QiniuUploadToken {
+        try QiniuUploadToken(token(carrying: try policy.json(at: now).utf8))
+    }
+}

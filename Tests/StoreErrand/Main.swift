@@ -1,0 +1,50 @@
+import Glibc
+import WaybillCore
+import WaybillStores
+
+/// Uploads one file to a store and says how, as a program that tests may kill.
+///
+///     StoreErrand ENDPOINT KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE
+///     StoreErrand qiniu HOST KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE
+///
+/// It goes on from a record if there is one in the folder. Its line of output is the ETag and how it began.
+@main struct StoreErrand {
+    static func main() async {
+        let words = Array(CommandLine.arguments.dropFirst())
+        guard words.first != "qiniu" else { return await toQiniu(Array(words.dropFirst())) }
+        guard words.count == 6, let partSize = Int64(words[4]), let partsAtOnce = Int(words[5]) else {
+            fail("usage: StoreErrand ENDPOINT KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE")
+        }
+        do throws(StoreError) {
+            var configuration = AliyunOSSClient.Configuration(
+                endpoint: try OSSEndpoint(words[0]), bucket: "examplebucket")
+            configuration.region = "cn-hangzhou"
+            configuration.allowsUnencrypted = true
+            configuration.records = RecordFolder(path: words[3])
+            configuration.partSize = .bytes(partSize)
+            configuration.partsAtOnce = partsAtOnce
+            configuration.requestsAtOnce = partsAtOnce
+            let client = try AliyunOSSClient(
+                configuration: configuration,
+                credentials: .fixed(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk"))))
+            let stored = try await client.upload(file: words[2], to: words[1])
+            print("\(stored.etag) \(stored.beginning)")
+        } catch {
+            fail("\(error)")
+        }
+    }
+
+    private static func toQiniu(_ words: [String]) async {
+        do throws(StoreError) {
+            try await QiniuErrand.run(words)
+        } catch {
+            fail("\(error)")
+        }
+    }
+
+    private static func fail(_ message: String) -> Never {
+        let line = Array("StoreErrand: \(message)\n".utf8)
+        unsafe _ = write(STDERR_FILENO, line, line.count)
+        exit(1)
+    }
+}

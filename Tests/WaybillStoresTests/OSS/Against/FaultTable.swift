@@ -1,0 +1,207 @@
+import TestSupport
+import Testing
+import WaybillStores
+
+/// What a store does wrong, and what becomes of an upload then: a row each.
+struct FaultRow: Sendable, CustomTestStringConvertible {
+    /// What is uploaded.
+    enum Errand: Sendable {
+        /// One request of 300,000 bytes.
+        case put
+        /// One request of 9 MiB, which asks before it sends.
+        case largePut
+        /// A file of two parts of 100 KiB and one of 1,000 bytes.
+        case parts
+    }
+
+    /// How it ends.
+    enum End: Sendable {
+        /// The object is there, made once, and the client knows.
+        case stored
+        /// The same, known from a look at the store.
+        case foundStored
+        /// An error; whether the object is there all the same.
+        case fails(StoreError.Code, storeCode: String? = nil, isStored: Bool = false)
+    }
+
+    let testDescription: String
+    var errand = Errand.put
+    var version = OSSSignatureVersion.v4
+    /// The client's keys, one after the other.
+    var tokens: [String?] = [nil]
+    /// Whether the client signs with another secret than the store knows.
+    var hasOtherSecret = false
+    var hasCallback = false
+    /// How long the store may take nothing; the default is 15 s.
+    var stall: Duration?
+    let arrange: @Sendable (OSSStore) -> Void
+    let end: End
+    /// How often each operation was asked for.
+    var requests: [OSSOperation: Int]
+    /// How often the object was made; 1 where it is stored, unless told.
+    var timesMade: Int?
+    /// Whether the client has corrected its clock.
+    var correctsClock = false
+
+    init(
+        _ name: String, _ errand: Errand = .put, _ end: End, _ requests: [OSSOperation: Int],
+        _ arrange: @escaping @Sendable (OSSStore) -> Void
+    ) {
+        testDescription = name
+        self.errand = errand
+        self.end = end
+        self.requests = requests
+        self.arrange = arrange
+    }
+
+    /// With some of it otherwise.
+    func with(_ change: (inout FaultRow) -> Void) -> FaultRow {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+
+    static let all = skewed + busy + broken + answered + refused + strangers + hostile
+
+    // MARK: Clocks
+
+    static let skewed: [FaultRow] = [-1_200, 1_200].flatMap { seconds in
+        OSSSignatureVersion.allCases.flatMap { version in
+            OSSSkew.Telling.allCases.map { telling in
+                let row =
+                    telling == .dateOf1970
+                    ? FaultRow(
+                        "", .put, .fails(.rejected, storeCode: "RequestTimeTooSkewed"), [.putObject: 1]
+                    ) { $0.skew(OSSSkew(seconds: seconds, telling: telling)) }
+                    : FaultRow("", .put, .stored, [.putObject: 2]) {
+                        $0.skew(OSSSkew(seconds: seconds, telling: telling))
+                    }
+                return FaultRow(
+                    "\(seconds) s, \(telling), \(version)", row.errand, row.end, row.requests, row.arrange
+                ).with {
+                    $0.version = version
+                    $0.correctsClock = telling != .dateOf1970
+                }
+            }
+        }
+    }
+
+    // MARK: Busy, or not OSS at all
+
+    static let busy: [FaultRow] = [
+        FaultRow("503 twice", .put, .stored, [.putObject: 3]) { $0.fail(.busy(), times: 2) },
+        FaultRow(
+            "503 at each operation of a multipart upload", .parts, .stored,
+            [.initiate: 2, .uploadPart: 4, .complete: 2]
+        ) {
+            $0.fail(.busy(), on: .initiate)
+            $0.fail(.busy(), on: .uploadPart, part: 2)
+            $0.fail(.busy(), on: .complete)
+        },
+        FaultRow("503 for ever", .put, .fails(.rejected, storeCode: "ServiceUnavailable"), [.putObject: 4]) {
+            $0.fail(.busy(), times: nil)
+        },
+        FaultRow("503 with Retry-After", .put, .stored, [.putObject: 2]) { $0.fail(.busy(retryAfter: 1)) },
+        FaultRow("a page with 502", .put, .stored, [.putObject: 2]) { $0.fail(.html(status: 502)) },
+        FaultRow("a page with 200", .put, .stored, [.putObject: 2, .headObject: 1]) {
+            $0.fail(.html(status: 200), on: .putObject)
+        },
+        FaultRow("a page with 200 for ever", .put, .fails(.unexpectedAnswer), [.putObject: 2, .headObject: 1]) {
+            $0.fail(.html(status: 200), on: .putObject, times: nil)
+        },
+        FaultRow("a page with 403", .put, .fails(.rejected), [.putObject: 1]) { $0.fail(.html(status: 403)) },
+        FaultRow("417 to a question", .largePut, .stored, [.putObject: 2]) { $0.fail(.refuseContinue) },
+    ]
+
+    // MARK: Connections
+
+    static let broken: [FaultRow] = [
+        FaultRow("dropped within a body", .put, .stored, [.putObject: 2]) { $0.fail(.drop(afterBodyBytes: 100_000)) },
+        FaultRow("dropped within a part", .parts, .stored, [.initiate: 1, .uploadPart: 4, .complete: 1]) {
+            $0.fail(.drop(afterBodyBytes: 50_000), on: .uploadPart, part: 1)
+        },
+        FaultRow("stalled within a body", .largePut, .stored, [.putObject: 2]) {
+            $0.fail(.stall(afterBodyBytes: 100_000))
+        }.with { $0.stall = .seconds(1) },
+        FaultRow("a put that is stored and not answered", .put, .foundStored, [.putObject: 1, .headObject: 1]) {
+            $0.fail(.storeThenDrop, on: .putObject)
+        },
+        FaultRow(
+            "a part that is stored and not answered", .parts, .stored,
+            [.initiate: 1, .uploadPart: 3, .listParts: 1, .complete: 1]
+        ) { $0.fail(.storeThenDrop, on: .uploadPart, part: 2) },
+        FaultRow(
+            "an object that is put together and not answered", .parts, .foundStored,
+            [.initiate: 1, .uploadPart: 3, .complete: 1, .headObject: 1]
+        ) { $0.fail(.storeThenDrop, on: .complete) },
+    ]
+
+    // MARK: Wrong answers about what is stored
+
+    static let answered: [FaultRow] = [
+        FaultRow("another checksum, once", .put, .stored, [.putObject: 2]) { $0.fail(.wrongChecksum) }
+            .with { $0.timesMade = 2 },
+        FaultRow("another checksum, always", .put, .fails(.checksumMismatch), [.putObject: 2]) {
+            $0.fail(.wrongChecksum, times: nil)
+        }.with { $0.timesMade = 2 },
+        FaultRow("another checksum of a part", .parts, .stored, [.initiate: 1, .uploadPart: 4, .complete: 1]) {
+            $0.fail(.wrongChecksum, on: .uploadPart, part: 2)
+        },
+        FaultRow("another checksum of the whole", .parts, .stored, [.initiate: 2, .uploadPart: 6, .complete: 2]) {
+            $0.fail(.wrongChecksum, on: .complete)
+        }.with { $0.timesMade = 2 },
+        FaultRow("a callback that failed", .put, .fails(.storedButCallbackFailed, isStored: true), [.putObject: 1]) {
+            $0.fail(.callbackFailed)
+        }.with { $0.hasCallback = true },
+        FaultRow(
+            "a callback that failed at the end of the parts", .parts, .fails(.storedButCallbackFailed, isStored: true),
+            [.initiate: 1, .uploadPart: 3, .complete: 1]
+        ) { $0.fail(.callbackFailed, on: .complete) }.with { $0.hasCallback = true },
+    ]
+
+    // MARK: Refusals
+
+    static let refused: [FaultRow] = [
+        FaultRow("an upload that is gone at part 2", .parts, .stored, [.initiate: 2, .complete: 1]) {
+            $0.fail(.noSuchUpload, on: .uploadPart, part: 2)
+        },
+        FaultRow("an upload that is gone at its end", .parts, .stored, [.initiate: 2, .uploadPart: 6, .complete: 2]) {
+            $0.fail(.noSuchUpload, on: .complete)
+        },
+        FaultRow("a token that ran out", .put, .stored, [.putObject: 2]) { $0.fail(.tokenExpired) }
+            .with { $0.tokens = ["tok3n-first", "tok3n-second"] },
+        FaultRow("a token that ran out among the parts", .parts, .stored, [.initiate: 1, .uploadPart: 4, .complete: 1])
+        {
+            $0.fail(.tokenExpired, on: .uploadPart, part: 3)
+        }.with { $0.tokens = ["tok3n-first", "tok3n-second"] },
+        FaultRow(
+            "tokens that always ran out", .put, .fails(.rejected, storeCode: "SecurityTokenExpired"), [.putObject: 2]
+        ) { $0.fail(.tokenExpired, times: nil) }.with { $0.tokens = ["tok3n-first", "tok3n-second"] },
+    ]
+
+    static let strangers: [FaultRow] = OSSSignatureVersion.allCases.flatMap { version in
+        [nil, "tok3n-of-mine"].map { token in
+            FaultRow(
+                "another secret\(token == nil ? "" : " with a token"), \(version)", .put,
+                .fails(.rejected, storeCode: "SignatureDoesNotMatch"), [.putObject: 1]
+            ) { _ in }.with {
+                $0.version = version
+                $0.tokens = [token]
+                $0.hasOtherSecret = true
+            }
+        }
+    }
+
+    // MARK: Markup that does harm
+
+    static let hostile: [FaultRow] = OSSFault.HostileXML.allCases.flatMap { xml in
+        [
+            FaultRow("\(xml) in an answer", .parts, .fails(.unexpectedAnswer), [.initiate: 1]) {
+                $0.fail(.xml(status: 200, xml), on: .initiate, times: nil)
+            },
+            FaultRow("\(xml) in a refusal", .put, .fails(.rejected), [.putObject: 1]) {
+                $0.fail(.xml(status: 403, xml), on: .putObject)
+            }.with { $0.timesMade = 1 },
+        ]
+    }
+}

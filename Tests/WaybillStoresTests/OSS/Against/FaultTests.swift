@@ -1,0 +1,134 @@
+import FoundationEssentials
+import Testing
+import TestSupport
+import Waybill
+import WaybillCore
+import WaybillStores
+
+/// Each thing that the store can do wrong ends as it is documented.
+@Suite(.timeLimit(.minutes(2))) struct FaultTests {
+    @Test(arguments: FaultRow.all) func `a fault ends as its row says`(_ row: FaultRow) async throws {
+        var settings = OSSStoreSettings()
+        settings.accounts = row.tokens.enumerated().map { number, token in
+            OSSAccount("ak-\(number)", row.hasOtherSecret ? "0ther" : "s3cr3t", token: token)
+        }
+        let store = try OSSStore(settings)
+        let folder = try TemporaryDirectory()
+        let client = try Self.client(row, store, records: folder.path("records"))
+        row.arrange(store)
+
+        let start = ContinuousClock.now
+        let bytes = SeededGenerator.pattern(row.size)
+        let result = await Self.run(row, client, folder, bytes)
+        let time = start.duration(to: .now)
+        let state = try await store.settled()
+
+        let story: Comment = "\(result)\n\(state.log.map { "\($0.operation) \($0.status ?? 0) \($0.code ?? "")" })"
+        #expect(store.complaints == [], story)
+        for (operation, count) in row.requests {
+            #expect(state.log(operation).count == count, "\(operation): \(story)")
+        }
+        #expect((client.clockCorrection != 0) == row.correctsClock, story)
+        if case .fails(let code, let storeCode, let isStored) = row.end {
+            let error = result.error
+            #expect(error?.code == code, story)
+            #expect(storeCode == nil || error?.storeCode == storeCode, story)
+            #expect(error?.isStored == isStored, story)
+            #expect((state.object("k")?.timesMade ?? 0) == row.timesMade ?? (isStored ? 1 : 0), story)
+        } else {
+            let stored = try #require(try? result.get(), story)
+            if case .foundStored = row.end {
+                #expect(stored.wasFoundStored, story)
+            } else {
+                #expect(!stored.wasFoundStored, story)
+            }
+            let object = try #require(state.object("k"), story)
+            #expect(object.timesMade == row.timesMade ?? 1, story)
+            #expect(object.content.crc64 == StoredBytes(of: bytes).crc64, story)
+            #expect(state.uploads.isEmpty, story)
+        }
+        // No limit of a performance: nothing that the store says may make the client stand still.
+        #expect(time < .seconds(30), story)
+        if row.testDescription.contains("Retry-After") { #expect(time >= .seconds(1), story) }
+        let told = String(reflecting: result) + String(describing: client) + Self.dumped(result)
+        let uploads = state.log.compactMap(\.uploadID)
+        for secret in ["s3cr3t", "tok3n", "Signature="] + uploads { #expect(!told.contains(secret), "\(told)") }
+    }
+
+    private static func client(
+        _ row: FaultRow, _ store: OSSStore, records: String
+    ) throws -> AliyunOSSClient {
+        var configuration = AliyunOSSClient.Configuration(
+            endpoint: try OSSEndpoint(store.endpoint), bucket: "examplebucket")
+        configuration.region = "cn-hangzhou"
+        configuration.signatureVersion = row.version
+        configuration.allowsUnencrypted = true
+        configuration.records = RecordFolder(path: records)
+        configuration.partSize = .bytes(102_400)
+        configuration.wholeUpTo = .bytes(0)
+        configuration.retry.baseDelay = .milliseconds(5)
+        if let stall = row.stall { configuration.transfer.limits.stall = stall }
+        return try AliyunOSSClient(configuration: configuration, credentials: RotatingCredentials(row.tokens))
+    }
+
+    private static func run(
+        _ row: FaultRow, _ client: AliyunOSSClient, _ folder: TemporaryDirectory, _ bytes: [UInt8]
+    ) async -> Result<OSSStoredObject, StoreError> {
+        var options = OSSObjectOptions()
+        if row.hasCallback { options.callback = OSSCallback(["http://127.0.0.1:9/"], body: "k=${object}") }
+        do throws(StoreError) {
+            if case .parts = row.errand {
+                guard let path = try? folder.write("file", bytes) else { preconditionFailure("no file") }
+                return .success(try await client.upload(file: path, to: "k", options: options))
+            }
+            return .success(try await client.put(.data(bytes), to: "k", options: options))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// All that `dump` shows, which follows whatever is not told to keep quiet.
+    private static func dumped(_ value: Any) -> String {
+        var text = ""
+        dump(value, to: &text)
+        return text
+    }
+}
+
+/// Keys that are replaced by the next when the store refuses them.
+private final class RotatingCredentials: CredentialProvider {
+    private let left: Locked<[StoreCredentials]>
+
+    init(_ tokens: [String?]) {
+        left = Locked(
+            tokens.enumerated().map { number, token in
+                StoreCredentials(
+                    accessKeyID: "ak-\(number)", accessKeySecret: .secret("s3cr3t"),
+                    securityToken: token.map { .secret($0) })
+            })
+    }
+
+    func credentials(at now: Date, rejecting: StoreCredentials?) async throws(StoreError) -> StoreCredentials {
+        left.withLock { left in
+            if left.count > 1, left[0] == rejecting { left.removeFirst() }
+            return left[0]
+        }
+    }
+}
+
+extension FaultRow {
+    var size: Int {
+        switch errand {
+        case .put: 300_000
+        case .largePut: 9 << 20
+        case .parts: 2 * 102_400 + 1_000
+        }
+    }
+}
+
+extension Result {
+    /// Its error.
+    var error: Failure? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}

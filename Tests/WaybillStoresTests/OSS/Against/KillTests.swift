@@ -1,0 +1,85 @@
+import Testing
+import TestSupport
+
+/// A large file, its program killed again and again: nothing that the store has is sent twice, and the object is the file.
+@Suite(.timeLimit(.minutes(5))) struct KillTests {
+    private static let size = 200 << 20
+    private static let partSize = 4 << 20
+
+    @Test(arguments: [1, 5]) func `an upload that is killed goes on where the store has it`(_ partsAtOnce: Int)
+        async throws
+    {
+        var random = SeededGenerator()
+        let folder = try TemporaryDirectory.forSparseFiles()
+        let path = try Self.file(in: folder, &random)
+        let wanted = try Self.parts(of: path)
+        let store = try OSSStore()
+        let arguments = [
+            store.endpoint, "films/7.mov", path, folder.path("records"), "\(Self.partSize)", "\(partsAtOnce)",
+        ]
+
+        let kills = Int.random(in: 4...6, using: &random)
+        var done = 0
+        for _ in 0..<kills {
+            let mark = store.state.bodyBytes + Int.random(in: 0..<Self.size / kills, using: &random)
+            if try await !Self.run(arguments, killedAt: mark, of: store) { break }
+            done += 1
+            // What the killed program had on its way is over before another looks at the store.
+            try await store.settled()
+        }
+        let last = try await ChildProcess.run("\(ProjectRoot.products)/StoreErrand", arguments)
+        #expect(last.exit == .status(0), "seed \(random.seed): \(last.errorText)")
+
+        let state = try await store.settled()
+        let comment: Comment = "seed \(random.seed), \(done) kills"
+        #expect(state.counts.values.allSatisfy { $0.begunThoughStored == 0 }, comment)
+        #expect(state.counts.values.allSatisfy { $0.peakInFlight <= 1 }, comment)
+        #expect(state.peakInFlight <= partsAtOnce, comment)
+        // An upload that was begun, and whose program died before it could write that down, has no parts.
+        #expect(Set(state.counts.keys.map(\.uploadID)).count == 1, comment)
+        let begun = state.counts.values.map(\.begun).reduce(0, +)
+        #expect(begun <= wanted.count + done * partsAtOnce, comment)
+
+        let object = try #require(store.object("films/7.mov"), comment)
+        #expect(object.timesMade == 1, comment)
+        #expect(object.content.size == Self.size, comment)
+        #expect(object.parts.count == wanted.count, comment)
+        for (index, part) in wanted.enumerated() {
+            #expect(object.parts[index + 1]?.md5 == part.md5, "part \(index + 1), \(comment)")
+        }
+        #expect(store.complaints == [], comment)
+    }
+
+    /// Runs the program until so many bytes have come to the store.
+    ///
+    /// - Returns: Whether it was killed; otherwise it was done before.
+    private static func run(_ arguments: [String], killedAt mark: Int, of store: OSSStore) async throws -> Bool {
+        let child = try ChildProcess("\(ProjectRoot.products)/StoreErrand", arguments)
+        await withTaskGroup { group in
+            group.addTask { _ = try? await store.waitUntil { $0.bodyBytes >= mark } }
+            group.addTask { _ = try? await child.finish() }
+            await group.next()
+            group.cancelAll()
+        }
+        child.signal(9)
+        return try await child.finish().exit == .signal(9)
+    }
+
+    /// A file of zeros with random bytes strewn over it, so that no two parts are alike and no byte is in its place by chance.
+    private static func file(in folder: TemporaryDirectory, _ random: inout SeededGenerator) throws -> String {
+        let path = try folder.writeSparse("film.mov", size: size)
+        for start in stride(from: 0, to: size, by: partSize) {
+            for _ in 0..<4 {
+                let offset = start + Int.random(in: 0..<partSize - 64, using: &random)
+                try folder.overwrite("film.mov", at: offset, random.bytes(64))
+            }
+        }
+        return path
+    }
+
+    private static func parts(of path: String) throws -> [StoredBytes] {
+        try stride(from: 0, to: size, by: partSize).map { start in
+            try StoredBytes(ofFile: path, from: start, count: min(partSize, size - start))
+        }
+    }
+}

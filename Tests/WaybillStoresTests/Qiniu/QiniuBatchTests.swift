@@ -1,0 +1,145 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import Waybill
+import WaybillCore
+
+@testable import WaybillStores
+
+@Suite(.timeLimit(.minutes(2))) struct QiniuBatchTests {
+    private struct Refused: Error {}
+
+    @Test func `200 photos through 3 slots with 20 random cancels end once each`() async throws {
+        var random = SeededGenerator()
+        let ground = try QiniuGround()
+        let client = ground.client()
+        let ends = Locked<[Int: Int]>([:])
+        let lateProgress = Locked(0)
+        let completed = Watched(0)
+        let cancels = (0..<20).map { _ in Int.random(in: 0..<200, using: &random) }
+        let moments = cancels.map { _ in Int.random(in: 0..<200, using: &random) }
+        let hold = Gate()
+        ground.store.hold(at: hold)
+        let batch = client.startBatch(of: 0..<200, atOnce: 3) { number in
+            QiniuBatchWork(
+                .data(QiniuGround.bytes(20_000 + number), fileName: "\(number).jpg"), to: "photos/\(number).jpg")
+        } onProgress: { index, _ in
+            if ends.withLock({ $0[index] != nil }) { lateProgress.withLock { $0 += 1 } }
+        } onEnd: { result in
+            ends.withLock { $0[result.index, default: 0] += 1 }
+        }
+        batch.onAllComplete { _ in completed.update { $0 += 1 } }
+        // All three slots are seen taken before the store answers for the first time.
+        try await ground.store.waitUntil { $0.inFlight == 3 }
+        #expect(batch.executing.count <= 5)
+        hold.open()
+        var results: [QiniuBatchResult<Int>] = []
+        for await result in batch.results {
+            results.append(result)
+            for (place, moment) in moments.enumerated() where moment == results.count {
+                batch.cancel(at: cancels[place])
+            }
+        }
+        let summary = await batch.summary
+        #expect(ends.withLock { $0 } == Dictionary(uniqueKeysWithValues: (0..<200).map { ($0, 1) }))
+        #expect(Set(results.map(\.index)) == Set(0..<200) && results.count == 200)
+        #expect(summary.succeeded + summary.cancelled == 200 && summary.failed == 0, "\(summary.failures)")
+        #expect(summary.cancelled <= 20)
+        #expect(lateProgress.withLock { $0 } == 0)
+        let state = try await ground.store.settled()
+        #expect(state.peakInFlight == 3)
+        for result in results {
+            switch result.result {
+            case .success(let object):
+                #expect(state.object("photos/\(result.index).jpg")?.hash == object.hash)
+            case .failure(let error): #expect(error.isCancelled && cancels.contains(result.index), "\(error)")
+            }
+        }
+        try await completed.waitUntil { $0 == 1 }
+        print("batch: \(summary), peak \(state.peakInFlight), \(state.log(.form).count) requests")
+    }
+
+    @Test func `cancelling all ends every item once, those whose turn never came too`() async throws {
+        let ground = try QiniuGround()
+        let hold = Gate()
+        ground.store.hold(at: hold)
+        let ends = Locked<[Int: Int]>([:])
+        let batch = ground.client().startBatch(of: Array(0..<50)) { number in
+            QiniuBatchWork(.data([UInt8(number)]), to: "\(number)")
+        } onEnd: { result in
+            ends.withLock { $0[result.index, default: 0] += 1 }
+        }
+        try await ground.store.waitUntil { $0.inFlight == 3 }
+        batch.cancel()
+        batch.cancel()
+        let summary = await batch.summary
+        #expect(summary.cancelled == 50 && !summary.isSuccess)
+        #expect(ends.withLock { $0.count == 50 && $0.values.allSatisfy { $0 == 1 } })
+        #expect(ground.store.state.log(.form).count == 3)
+        hold.open()
+    }
+
+    @Test func `one that fails leaves the others alone, unless that is wanted`() async throws {
+        for policy in UploadBatchOptions.FailurePolicy.allCases {
+            let ground = try QiniuGround()
+            var options = UploadBatchOptions()
+            options.onFailure = policy
+            let batch = ground.client().startBatch(of: 0..<20, atOnce: 1, options: options) { number in
+                if number == 4 { throw Refused() }
+                return QiniuBatchWork(.data([UInt8(number)]), to: "\(number)")
+            }
+            let summary = await batch.summary
+            #expect(summary.failed == 1 && summary.failures.map(\.index) == [4])
+            #expect(summary.failures.first?.error.cause is Refused)
+            #expect(policy == .goOn ? summary.succeeded == 19 : summary.cancelled >= 15)
+            #expect(summary.succeeded + summary.cancelled == 19)
+        }
+    }
+
+    @Test func `large items take no more than their share of requests`() async throws {
+        let ground = try QiniuGround()
+        let batch = ground.client { $0.partsAtOnce = 3 }.startBatch(of: 0..<4, atOnce: 2) { number in
+            QiniuBatchWork(.data(QiniuGround.bytes(3 * 1_048_576)), to: "\(number)")
+        }
+        var last: UploadBatchProgress?
+        for await progress in batch.progress {
+            #expect(progress.acknowledged >= last?.acknowledged ?? 0)
+            last = progress
+        }
+        #expect(last?.isFinished == true && last?.fraction == 1 && last?.succeeded == 4)
+        let summary = await batch.summary
+        #expect(summary.isSuccess && summary.acknowledged == 4 * 3 * 1_048_576)
+        #expect(ground.store.state.peakInFlight == 2)
+        #expect("\(summary)" == "4 succeeded, 0 failed, 0 cancelled")
+    }
+
+    @Test func `a batch that is paused stands still and goes on`() async throws {
+        let ground = try QiniuGround()
+        let hold = Gate()
+        ground.store.hold(at: hold)
+        let batch = ground.client().startBatch(of: 0..<10, atOnce: 1) { number in
+            QiniuBatchWork(.data([UInt8(number)]), to: "\(number)")
+        }
+        try await ground.store.waitUntil { $0.inFlight == 1 }
+        batch.pause()
+        hold.open()
+        try await ground.store.settled()
+        #expect(ground.store.state.log(.form).count == 1)
+        batch.resume()
+        #expect(await batch.summary.succeeded == 10)
+    }
+
+    @Test func `no items are a batch too, and cancelling who waits cancels it`() async throws {
+        let ground = try QiniuGround()
+        let none = ground.client().startBatch(of: [Int]()) { _ in QiniuBatchWork(.data([]), to: nil) }
+        #expect(await none.summary.isSuccess)
+        let hold = Gate()
+        ground.store.hold(at: hold)
+        let batch = ground.client().startBatch(of: 0..<3) { QiniuBatchWork(.data([UInt8($0)]), to: "\($0)") }
+        try await ground.store.waitUntil { $0.inFlight == 3 }
+        let waiter = Task { await batch.summary }
+        waiter.cancel()
+        #expect(await waiter.value.cancelled == 3)
+        hold.open()
+    }
+}

@@ -1,0 +1,152 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import Waybill
+import WaybillCore
+
+@testable import WaybillStores
+
+/// Every way in which the store can go wrong, and what comes of it.
+@Suite(.timeLimit(.minutes(2))) struct QiniuFaultTests {
+    enum End: Sendable, Equatable {
+        case stored
+        case error(StoreError.Code)
+        /// The object is there all the same.
+        case storedBut(StoreError.Code)
+        /// The object is there, and nobody could know.
+        case storedUnknown
+    }
+
+    struct Row: Sendable {
+        var fault: QiniuFault
+        var operation: QiniuStoreOperation
+        /// How often it befalls; `nil` for ever.
+        var times: Int?
+        var end: End
+        /// How many requests of the kind come to the store; `nil` where nobody can tell.
+        var requests: Int?
+        /// Whether the object may have been made twice: the same bytes under the same key.
+        var mayRepeat = false
+    }
+
+    private static let portal = QiniuFault.captivePortal
+    private static let elsewhere = QiniuFault.refuse(400, "incorrect region, please use up-z2.qiniup.com")
+
+    // Two hosts, one retry at each: what means "not now" is asked four times.
+    static let forms: [Row] = [
+        Row(fault: .refuse(503, ""), operation: .form, times: 3, end: .stored, requests: 4),
+        Row(fault: .refuse(503, "busy"), operation: .form, times: nil, end: .error(.rejected), requests: 4),
+        Row(fault: .refuse(599, "x"), operation: .form, times: 1, end: .stored, requests: 2),
+        Row(fault: .refuse(400, "bad"), operation: .form, times: nil, end: .error(.rejected), requests: 1),
+        Row(fault: elsewhere, operation: .form, times: nil, end: .error(.rejected), requests: 1),
+        Row(
+            fault: .refuse(400, "transfer acceleration is not configured on this bucket"), operation: .form, times: 1,
+            end: .stored, requests: 2),
+        Row(fault: .refuse(401, "bad token"), operation: .form, times: 1, end: .stored, requests: 2),
+        Row(fault: .refuse(401, "bad token"), operation: .form, times: nil, end: .error(.rejected), requests: 2),
+        Row(fault: .refuse(406, "crc32"), operation: .form, times: nil, end: .error(.checksumMismatch), requests: 1),
+        Row(fault: .refuse(413, "size"), operation: .form, times: nil, end: .error(.sizeNotAllowed), requests: 1),
+        Row(fault: .refuse(573, "slower"), operation: .form, times: 3, end: .stored, requests: 4),
+        Row(fault: .refuse(571, "slower"), operation: .form, times: nil, end: .error(.rejected), requests: 6),
+        Row(fault: .refuse(612, "no entry"), operation: .form, times: nil, end: .error(.rejected), requests: 1),
+        Row(fault: .refuse(614, "exists"), operation: .form, times: nil, end: .error(.objectExists), requests: 1),
+        Row(fault: .refuse(631, "no bucket"), operation: .form, times: nil, end: .error(.rejected), requests: 1),
+        Row(
+            fault: .callbackFailed, operation: .form, times: nil, end: .storedBut(.storedButCallbackFailed), requests: 1
+        ),
+        Row(fault: portal, operation: .form, times: 1, end: .stored, requests: 2),
+        Row(fault: portal, operation: .form, times: nil, end: .error(.unexpectedAnswer), requests: 2),
+        Row(fault: .drop(afterBodyBytes: 1_000), operation: .form, times: 1, end: .stored, requests: 2),
+        Row(fault: .storeThenDrop, operation: .form, times: 1, end: .stored, requests: 2, mayRepeat: true),
+        Row(fault: .wrongHash, operation: .form, times: nil, end: .storedBut(.checksumMismatch), requests: 1),
+        Row(fault: .gibberish, operation: .form, times: nil, end: .storedBut(.unexpectedAnswer), requests: 1),
+        Row(fault: .stall(afterBodyBytes: 1_000), operation: .form, times: 1, end: .stored, requests: 2),
+    ]
+
+    static let parts: [Row] = [
+        Row(fault: .refuse(503, ""), operation: .begin, times: 3, end: .stored, requests: 4),
+        Row(fault: .refuse(503, ""), operation: .part, times: 3, end: .stored, requests: nil),
+        Row(fault: .refuse(502, ""), operation: .complete, times: 1, end: .stored, requests: 2),
+        Row(fault: .refuse(701, "ctx"), operation: .part, times: 1, end: .stored, requests: nil),
+        Row(
+            fault: .refuse(612, "no such uploadId"), operation: .part, times: nil, end: .error(.uploadGone),
+            requests: nil),
+        Row(fault: .forget, operation: .complete, times: 1, end: .stored, requests: 2),
+        Row(fault: .forget, operation: .complete, times: nil, end: .error(.uploadGone), requests: 2),
+        Row(fault: .refuse(401, "expired token"), operation: .complete, times: 1, end: .stored, requests: 2),
+        Row(fault: .refuse(403, "no"), operation: .begin, times: nil, end: .error(.rejected), requests: 1),
+        Row(fault: elsewhere, operation: .begin, times: nil, end: .error(.rejected), requests: 1),
+        Row(fault: .refuse(573, "slower"), operation: .part, times: 2, end: .stored, requests: nil),
+        Row(
+            fault: .callbackFailed, operation: .complete, times: nil, end: .storedBut(.storedButCallbackFailed),
+            requests: 1),
+        Row(fault: portal, operation: .begin, times: 1, end: .stored, requests: 2),
+        Row(fault: portal, operation: .part, times: 1, end: .stored, requests: nil),
+        Row(fault: portal, operation: .complete, times: nil, end: .error(.unexpectedAnswer), requests: 2),
+        Row(fault: .drop(afterBodyBytes: 10_000), operation: .part, times: 2, end: .stored, requests: nil),
+        Row(fault: .stall(afterBodyBytes: 10_000), operation: .part, times: 1, end: .stored, requests: nil),
+        Row(fault: .storeThenDrop, operation: .part, times: 1, end: .stored, requests: 3),
+        Row(
+            fault: .storeThenDrop, operation: .complete, times: 1, end: .storedUnknown,
+            requests: 1),
+        Row(fault: .wrongMD5, operation: .part, times: 1, end: .stored, requests: 4),
+        Row(fault: .wrongMD5, operation: .part, times: nil, end: .error(.checksumMismatch), requests: nil),
+        Row(fault: .gibberish, operation: .begin, times: nil, end: .error(.unexpectedAnswer), requests: 1),
+        Row(fault: .gibberish, operation: .complete, times: nil, end: .storedBut(.unexpectedAnswer), requests: 1),
+    ]
+
+    @Test(arguments: forms.indices) func `every fault of a form ends as it is written down`(index: Int) async throws {
+        try await run(Self.forms[index], size: 50_000)
+    }
+
+    @Test(arguments: parts.indices) func `every fault of parts ends as it is written down`(index: Int) async throws {
+        try await run(Self.parts[index], size: 2 * 1_048_576 + 70_000)
+    }
+
+    private func run(_ row: Row, size: Int) async throws {
+        let ground = try QiniuGround(hosts: 2)
+        ground.store.fail(row.fault, on: row.operation, times: row.times)
+        let client = ground.client {
+            $0.transfer.limits.stall = .milliseconds(300)
+            $0.transfer.limits.response = .milliseconds(900)
+        }
+        let bytes = QiniuGround.bytes(size)
+        let error = await QiniuGround.failure { () async throws(StoreError) in
+            try await client.upload(.data(bytes), to: "k")
+        }
+        let state = try await ground.store.settled()
+        let made = state.object("k")?.timesMade ?? 0
+        let said = "\(row.fault) on \(row.operation): \(error.map { "\($0)" } ?? "stored"), made \(made)"
+        switch row.end {
+        case .stored:
+            #expect(error == nil, "\(said)")
+            #expect(row.mayRepeat ? (1...2).contains(made) : made == 1, "\(said)")
+            #expect(state.object("k")?.content.size == size)
+        case .error(let code):
+            #expect(error?.code == code && error?.isStored == false, "\(said)")
+            #expect(made == 0, "\(said)")
+        case .storedBut(let code):
+            #expect(error?.code == code, "\(said)")
+            #expect(made == 1, "\(said)")
+            #expect(error?.isStored == (code == .storedButCallbackFailed), "\(said)")
+        case .storedUnknown:
+            #expect(error?.outcome == .unknown && error?.isStored == false, "\(said)")
+            #expect(made == 1, "\(said)")
+        }
+        if let requests = row.requests { #expect(state.log(row.operation).count == requests, "\(said)") }
+        // A part that the store has is never sent again, unless as far as anybody knows it has the wrong bytes of it.
+        #expect(row.isResent || state.counts.values.allSatisfy { $0.begunThoughStored == 0 }, "\(said)")
+        #expect(row.lingers || state.counts.values.allSatisfy { $0.peakInFlight <= 1 }, "\(said)")
+        #expect(ground.store.complaints.isEmpty)
+        // What is printed has nothing of a token in it.
+        for token in Set(state.log.map(\.token)).filter({ !$0.isEmpty }) {
+            for piece in token.split(separator: ":").dropFirst() { #expect(!said.contains(piece), "\(said)") }
+        }
+    }
+}
+
+extension QiniuFaultTests.Row {
+    var isResent: Bool { if case .wrongMD5 = fault { true } else { false } }
+    /// Whether the store still holds the first request when the next one comes, for nobody told it that the client had gone.
+    var lingers: Bool { if case .stall = fault { true } else { false } }
+}

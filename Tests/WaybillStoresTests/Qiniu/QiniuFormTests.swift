@@ -1,0 +1,193 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import Waybill
+import WaybillCore
+
+@testable import WaybillStores
+
+@Suite(.timeLimit(.minutes(1))) struct QiniuFormTests {
+    @Test func `a form has the token first, the checksum, what was added, and the file last`() async throws {
+        let ground = try QiniuGround()
+        let bytes = QiniuGround.bytes(100_000)
+        var options = QiniuPutOptions()
+        options.variables = ["order": "7\n8", "x:side": "front"]
+        options.metadata = ["author": "空", "x-qn-meta-b": ""]
+        options.formFields = ["cacheControl": "max-age=60"]
+        let object = try await ground.client().upload(
+            .data(bytes, fileName: "front.jpg"), to: "cards/front.jpg", options: options)
+        #expect(object.key == "cards/front.jpg" && object.hash == QiniuEtag(of: bytes).value && object.isHashChecked)
+        #expect(object.requestID == "reqid-0" && object.host == ground.store.url())
+        let stored = try #require(ground.store.object("cards/front.jpg"))
+        #expect(stored.content.size == 100_000 && stored.content.etag == object.hash)
+        #expect(stored.type == "image/jpeg" && stored.fileName == "front.jpg")
+        #expect(stored.fields["crc32"] == "\(CRC32(of: bytes).value)")
+        #expect(stored.variables == ["x:order": "7\n8", "x:side": "front"])
+        #expect(stored.metadata == ["x-qn-meta-author": "空", "x-qn-meta-b": ""])
+        #expect(stored.fields["cacheControl"] == "max-age=60")
+        #expect(ground.store.complaints.isEmpty)
+    }
+
+    @Test func `no key, the empty key and any other key are three things`() async throws {
+        let ground = try QiniuGround()
+        let client = ground.client(
+            tokens: .keys(QiniuGround.keys) { _, now in
+                QiniuPutPolicy(scope: .bucket("photos"), deadline: now.addingTimeInterval(60))
+            })
+        let bytes = Array("hello".utf8)
+        let unnamed = try await client.upload(.data(bytes), to: nil)
+        #expect(unnamed.key == QiniuEtag(of: bytes).value)
+        #expect(ground.store.object(QiniuEtag(of: bytes).value)?.fields["key"] == nil)
+        let empty = try await client.upload(.data(bytes), to: "")
+        #expect(empty.key == "" && ground.store.object("")?.fields["key"] == "")
+        for key in ["a/空 +%?#&=", "../..//x", "e\u{301}", String(repeating: "k", count: 749), "tab\tline\n"] {
+            #expect(try await client.upload(.data(bytes), to: key).key == key)
+            #expect(ground.store.object(key)?.content.size == 5)
+        }
+    }
+
+    @Test func `what can't be sent is refused before anything is`() async throws {
+        let ground = try QiniuGround()
+        let past = Date(timeIntervalSinceNow: -10)
+        let expired = try QiniuGround.keys.uploadToken(
+            for: QiniuPutPolicy(scope: .bucket("photos"), deadline: past), at: past.addingTimeInterval(-10))
+        var limited = QiniuPutPolicy(scope: .key("k", bucket: "photos"), deadline: .now + 60)
+        limited.fileSizeLimit = 4
+        let small = try QiniuGround.keys.uploadToken(for: limited)
+        var named = QiniuPutOptions()
+        named.variables = ["a b": ""]
+        var reserved = QiniuPutOptions()
+        reserved.formFields = ["token": "x"]
+        let data = QiniuSource.data(Array("hello".utf8))
+        let plain = ground.client()
+        let cases: [(StoreError.Code, () async throws(StoreError) -> QiniuObject)] = [
+            (
+                .invalidArgument,
+                { () async throws(StoreError) in
+                    try await plain.upload(data, to: String(repeating: "空", count: 250))
+                }
+            ),
+            (.invalidArgument, { () async throws(StoreError) in try await plain.upload(data, to: "a\0b") }),
+            (
+                .invalidArgument,
+                { () async throws(StoreError) in try await plain.upload(data, to: "k", options: named) }
+            ),
+            (
+                .invalidArgument,
+                { () async throws(StoreError) in
+                    try await plain.upload(data, to: "k", options: reserved)
+                }
+            ),
+            (
+                .uploadTokenExpired,
+                { () async throws(StoreError) in
+                    try await ground.client(tokens: .given(expired)).upload(data, to: "k")
+                }
+            ),
+            (
+                .sizeNotAllowed,
+                { () async throws(StoreError) in
+                    try await ground.client(tokens: .given(small)).upload(data, to: "k")
+                }
+            ),
+            (
+                .uploadTokenDoesNotCover,
+                { () async throws(StoreError) in
+                    try await ground.client(tokens: .given(small)).upload(.data([]), to: "other")
+                }
+            ),
+            (
+                StoreError.Code("fileNotFound"),
+                { () async throws(StoreError) in
+                    try await plain.upload(.file(path: "/nowhere/at/all"), to: "k")
+                }
+            ),
+            (
+                StoreError.Code("notARegularFile"),
+                { () async throws(StoreError) in
+                    try await plain.upload(.file(path: "/dev/null"), to: "k")
+                }
+            ),
+            (
+                .encryptionRequired,
+                { () async throws(StoreError) in
+                    try await ground.client { $0.transfer.tls.insecureSkipVerification = true }.upload(data, to: "k")
+                }
+            ),
+            (
+                .regionUnknown,
+                { () async throws(StoreError) in
+                    try await ground.client { $0.hosts = .fixed([]) }.upload(data, to: "k")
+                }
+            ),
+        ]
+        for (code, work) in cases {
+            let error = await QiniuGround.failure(work)
+            #expect(error?.code == code, "\(error.map { "\($0)" } ?? "stored")")
+        }
+        #expect(ground.store.state.log.isEmpty)
+    }
+
+    @Test func `what the policy makes the store answer is handed on`() async throws {
+        let ground = try QiniuGround()
+        let client = ground.client(
+            tokens: .keys(QiniuGround.keys) { request, now in
+                var policy = QiniuPutPolicy(scope: .bucket("photos"), deadline: now.addingTimeInterval(60))
+                policy.saveKey = "cards/$(fname)"
+                policy.returnBody = #"{"name":$(key),"bytes":$(fsize),"order":$(x:order)}"#
+                return policy
+            })
+        struct Receipt: Decodable, Equatable {
+            var name: String
+            var bytes: Int
+            var order: String
+        }
+        var options = QiniuPutOptions()
+        options.variables = ["order": "A-\"7\""]
+        let object = try await client.upload(.data([1, 2, 3], fileName: "f.jpg"), to: nil, options: options)
+        #expect(try object.decode(Receipt.self) == Receipt(name: "cards/f.jpg", bytes: 3, order: "A-\"7\""))
+        #expect(object.hash == nil && !object.isHashChecked)
+        #expect(ground.store.object("cards/f.jpg") != nil)
+    }
+
+    @Test func `what is made when it is its turn is sent under its new name`() async throws {
+        struct Made: PartPreparing {
+            func prepare() async throws -> PreparedPart {
+                PreparedPart(content: .bytes([9, 9]), contentType: "image/jpeg", fileName: "made.jpg")
+            }
+        }
+        struct Broken: PartPreparing {
+            struct Failure: Error {}
+            func prepare() async throws -> PreparedPart { throw Failure() }
+        }
+        let ground = try QiniuGround()
+        _ = try await ground.client().upload(.preparing(Made(), fileName: "raw.png"), to: "k")
+        #expect(ground.store.object("k")?.fileName == "made.jpg" && ground.store.object("k")?.type == "image/jpeg")
+        #expect(ground.store.object("k")?.content.bytes == [9, 9])
+        let error = await QiniuGround.failure { () async throws(StoreError) in
+            try await ground.client().upload(.preparing(Broken()), to: "k")
+        }
+        #expect(error?.code == StoreError.Code("preparationFailed"))
+    }
+
+    @Test func `a photo is made small before it is sent`() async throws {
+        let ground = try QiniuGround()
+        let photo = TinyJPEG(
+            width: 64, height: 48, components: [TinyJPEG.Component(identifier: 1) { x, y in (x * 3 + y) & 255 }])
+        let path = try ground.folder.get().write("photo.png", photo.encoded())
+        let object = try await ground.client().upload(.image(path: path, .maxBytes(.kibibytes(100))), to: "photo.jpg")
+        let stored = try #require(ground.store.object("photo.jpg"))
+        #expect(stored.fileName == "photo.jpg" && stored.type == "image/jpeg" && stored.hash == object.hash)
+    }
+
+    @Test func `progress ends with all bytes and is there for the whole object`() async throws {
+        let ground = try QiniuGround()
+        let seen = Locked<[ObjectProgress]>([])
+        let upload = ground.client().startUpload(.data(QiniuGround.bytes(200_000)), to: "k")
+        for await progress in upload.progress { seen.withLock { $0.append(progress) } }
+        _ = try await upload.value
+        let all = seen.withLock { $0 }
+        #expect(all.last?.phase == .succeeded && all.last?.acknowledged == 200_000 && all.last?.total == 200_000)
+        #expect(zip(all, all.dropFirst()).allSatisfy { $0.acknowledged <= $1.acknowledged })
+    }
+}

@@ -1,0 +1,262 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+import Waybill
+import WaybillCore
+
+@testable import WaybillStores
+
+@Suite(.timeLimit(.minutes(2))) struct QiniuPartsTests {
+    private static let size = 3 * 1_048_576 + 500_000
+
+    @Test func `a file goes in parts, with what belongs to it`() async throws {
+        let ground = try QiniuGround()
+        let (path, bytes) = try ground.file(Self.size, "film.mp4")
+        var options = QiniuPutOptions()
+        options.metadata = ["a": "空\"\n"]
+        options.variables = ["v": "1"]
+        let object = try await ground.client().upload(.file(path: path), to: "films/7.mp4", options: options)
+        let stored = try #require(ground.store.object("films/7.mp4"))
+        #expect(stored.content.size == bytes.count && stored.timesMade == 1)
+        #expect(stored.content.blocks.count == 4 && object.key == "films/7.mp4")
+        #expect(stored.type == "video/mp4" && stored.fileName == "film.mp4")
+        #expect(stored.metadata == ["x-qn-meta-a": "空\"\n"] && stored.variables == ["x:v": "1"])
+        // Parts of 1 MiB are no whole blocks: the hash can't be told from the bytes.
+        #expect(!object.isHashChecked && object.hash == stored.hash && object.resumedBytes == 0)
+        let state = ground.store.state
+        #expect(state.log(.begin).count == 1 && state.log(.part).count == 4 && state.log(.complete).count == 1)
+        #expect(state.uploads.isEmpty && ground.store.complaints.isEmpty)
+        #expect(state.counts.values.allSatisfy { $0.peakInFlight == 1 && $0.begun == 1 })
+    }
+
+    @Test func `with parts of whole blocks the hash of the object is that of the bytes`() async throws {
+        let ground = try QiniuGround()
+        let (path, bytes) = try ground.file(9 * 1_048_576)
+        let client = ground.client { $0.partSize = .mebibytes(4) }
+        let object = try await client.upload(.file(path: path), to: "k")
+        #expect(object.hash == QiniuEtag(of: bytes).value && object.isHashChecked)
+        #expect(ground.store.object("k")?.content.etag == object.hash)
+    }
+
+    @Test(arguments: [nil, "", "a/空 +%?#/..//b"] as [String?]) func `keys of parts are those of forms`(
+        key: String?
+    ) async throws {
+        let ground = try QiniuGround()
+        let client = ground.client(
+            tokens: .keys(QiniuGround.keys) { _, now in
+                QiniuPutPolicy(scope: .bucket("photos"), deadline: now.addingTimeInterval(60))
+            })
+        let object = try await client.upload(.data(QiniuGround.bytes(1_500_000)), to: key)
+        #expect(object.key == key ?? object.hash)
+        #expect(ground.store.object(object.key ?? "?")?.content.size == 1_500_000)
+    }
+
+    @Test func `the provider is asked once more before the object is made`() async throws {
+        let ground = try QiniuGround()
+        let reasons = Locked<[QiniuTokens.Reason]>([])
+        let tokens = QiniuTokens.provider { request in
+            reasons.withLock { $0.append(request.reason) }
+            let policy = QiniuPutPolicy(scope: .key(request.key!, bucket: "photos"), deadline: .now + 60)
+            return try QiniuGround.keys.uploadToken(for: policy)
+        }
+        ground.store.fail(.refuse(401, "expired token"), on: .part, part: 2)
+        let client = ground.client(tokens: tokens)
+        _ = try await client.upload(.data(QiniuGround.bytes(Self.size)), to: "k")
+        #expect(reasons.withLock { $0 } == [.begin, .replace, .complete])
+    }
+
+    @Test func `a token that expires on the way is replaced, or is an error before anything more is sent`() async throws
+    {
+        let ground = try QiniuGround()
+        let time = Locked(Date.now)
+        let hold = Gate()
+        let bytes = QiniuGround.bytes(Self.size)
+        let policy = QiniuPutPolicy(scope: .key("k", bucket: "photos"), deadline: .now + 100)
+        let token = try QiniuGround.keys.uploadToken(for: policy)
+        let client = ground.client(tokens: .given(token)) {
+            $0.now = { time.withLock { $0 } }
+            $0.partsAtOnce = 1
+        }
+        ground.store.hold(at: hold)
+        let upload = client.startUpload(.data(bytes), to: "k")
+        try await ground.store.waitUntil { !$0.log(.begin).isEmpty }
+        time.withLock { $0 += 200 }
+        hold.open()
+        let error = await QiniuGround.failure { () async throws(StoreError) in try await upload.value }
+        #expect(error?.code == .uploadTokenExpired)
+        #expect(ground.store.state.log(.part).isEmpty)
+    }
+
+    @Test func `a file that changes between two parts is an error, and no object is made`() async throws {
+        let ground = try QiniuGround()
+        let (path, _) = try ground.file(Self.size)
+        let hold = Gate()
+        ground.store.hold(at: hold)
+        let upload = ground.client { $0.partsAtOnce = 1 }.startUpload(.file(path: path), to: "k")
+        try await ground.store.waitUntil { !$0.log(.begin).isEmpty }
+        try ground.folder.get().overwrite("file.bin", at: 3_000_000, [1, 2, 3])
+        hold.open()
+        let error = await QiniuGround.failure { () async throws(StoreError) in try await upload.value }
+        #expect(error?.code == .sourceChanged)
+        #expect(ground.store.object("k") == nil)
+        // Nobody could go on with it, so the store was told to throw it away.
+        try await ground.store.waitUntil { $0.uploads.isEmpty && $0.aborted.count == 1 }
+    }
+
+    // MARK: Records
+
+    @Test func `what failed is gone on with: only what the store does not list is sent`() async throws {
+        let ground = try QiniuGround()
+        let (path, bytes) = try ground.file(Self.size)
+        let records = try ground.records()
+        let client = ground.client {
+            $0.records = records; $0.partsAtOnce = 1
+        }
+        ground.store.fail(.refuse(403, "no"), on: .part, part: 3)
+        let error = await QiniuGround.failure { () async throws(StoreError) in
+            try await client.upload(.file(path: path), to: "k")
+        }
+        #expect(error?.code == .rejected && error?.status == 403 && error?.part == 3)
+        let record = try readFile(try ground.folder.get().path("records/\(try recordName(ground))"))
+        let text = String(decoding: record, as: UTF8.self)
+        for token in Set(ground.store.state.log.map(\.token)).filter({ !$0.isEmpty }) {
+            for piece in token.split(separator: ":").dropFirst() { #expect(!text.contains(piece)) }
+        }
+        let object = try await client.upload(.file(path: path), to: "k")
+        #expect(object.resumedBytes == 2 * 1_048_576)
+        let state = ground.store.state
+        #expect(state.object("k")?.content.size == bytes.count && state.object("k")?.timesMade == 1)
+        #expect(state.log(.begin).count == 1 && state.counts.values.allSatisfy { $0.begunThoughStored == 0 })
+        #expect(state.log(.part).count == 5)
+        #expect(try recordNames(ground).isEmpty)
+    }
+
+    @Test func `a long list comes in pages`() async throws {
+        var settings = QiniuStoreSettings()
+        settings.largestPage = 2
+        let ground = try QiniuGround(settings)
+        let (path, _) = try ground.file(6 * 1_048_576 + 1)
+        let records = try ground.records()
+        let client = ground.client {
+            $0.records = records; $0.partsAtOnce = 1
+        }
+        ground.store.fail(.refuse(403, "no"), on: .part, part: 6)
+        _ = await QiniuGround.failure { () async throws(StoreError) in
+            try await client.upload(.file(path: path), to: "k")
+        }
+        let object = try await client.upload(.file(path: path), to: "k")
+        #expect(object.resumedBytes == 5 * 1_048_576)
+        #expect(ground.store.state.counts.values.allSatisfy { $0.begunThoughStored == 0 })
+        #expect(ground.store.state.log(.list).count == 3)
+    }
+
+    enum Spoiling: CaseIterable, Sendable {
+        case fileTouched, fileReplaced, soonForgotten, otherHosts, otherParts, torn
+    }
+
+    @Test(arguments: Spoiling.allCases) func `a record that is of no use is not gone on from`(
+        spoiling: Spoiling
+    ) async throws {
+        var settings = QiniuStoreSettings()
+        // Two hours and less are too short to begin to go on.
+        if spoiling == .soonForgotten { settings.uploadLifetime = 7_190 }
+        let ground = try QiniuGround(settings, hosts: 2)
+        let (path, _) = try ground.file(Self.size)
+        let records = try ground.records()
+        let client = ground.client {
+            $0.records = records; $0.partsAtOnce = 1
+        }
+        ground.store.fail(.refuse(403, "no"), on: .part, part: 3)
+        _ = await QiniuGround.failure { () async throws(StoreError) in
+            try await client.upload(.file(path: path), to: "k")
+        }
+        var second = client
+        switch spoiling {
+        case .fileTouched: try ground.folder.get().overwrite("file.bin", at: 0, [0])
+        case .fileReplaced:
+            _ = try ground.file(Self.size, "other.bin", seed: 8)
+            let other = try ground.folder.get().path("other.bin")
+            let isRenamed = unsafe rename(other, path) == 0
+            #expect(isRenamed)
+        case .soonForgotten: break
+        case .otherHosts:
+            second = ground.client {
+                $0.records = records; $0.hosts = .fixed([ground.store.url(1)])
+            }
+        case .otherParts:
+            second = ground.client {
+                $0.records = records; $0.partSize = .mebibytes(2)
+            }
+        case .torn: try ground.folder.get().overwrite("records/\(try recordName(ground))", at: 40, [0, 0])
+        }
+        let object = try await second.upload(.file(path: path), to: "k")
+        let state = ground.store.state
+        #expect(object.resumedBytes == 0 && state.log(.begin).count == 2)
+        #expect(state.object("k")?.content.size == Self.size)
+        #expect(try recordNames(ground).isEmpty)
+    }
+
+    @Test func `an upload that the store forgot is begun anew once`() async throws {
+        for (times, ends) in [(1, true), (nil, false)] as [(Int?, Bool)] {
+            let ground = try QiniuGround()
+            let (path, _) = try ground.file(Self.size)
+            let records = try ground.records()
+            let client = ground.client { $0.records = records }
+            ground.store.fail(.forget, on: .part, part: 2, times: times)
+            let error = await QiniuGround.failure { () async throws(StoreError) in
+                try await client.upload(.file(path: path), to: "k")
+            }
+            #expect((error == nil) == ends)
+            #expect(error == nil || error?.code == .uploadGone)
+            #expect(ground.store.state.log(.begin).count == 2)
+        }
+    }
+
+    @Test func `two uploads on one record are one too many, or one after the other`() async throws {
+        let ground = try QiniuGround()
+        let (path, _) = try ground.file(Self.size)
+        let hold = Gate()
+        ground.store.hold(at: hold)
+        let records = try ground.records()
+        let first = ground.client { $0.records = records }.startUpload(.file(path: path), to: "k")
+        try await ground.store.waitUntil { !$0.log(.begin).isEmpty }
+        let error = await QiniuGround.failure { () async throws(StoreError) in
+            try await ground.client { $0.records = records }.upload(.file(path: path), to: "k")
+        }
+        #expect(error?.code == .recordInUse)
+        let waiting = try ground.records(.wait)
+        let second = ground.client { $0.records = waiting }.startUpload(.file(path: path), to: "k")
+        hold.open()
+        _ = try await first.value
+        _ = try await second.value
+        #expect(ground.store.object("k")?.timesMade == 2)
+        #expect(ground.store.state.counts.values.allSatisfy { $0.peakInFlight == 1 })
+    }
+
+    @Test func `a cancelled upload ends at once and can be gone on with`() async throws {
+        let ground = try QiniuGround()
+        let (path, _) = try ground.file(Self.size)
+        let records = try ground.records()
+        let client = ground.client {
+            $0.records = records; $0.partsAtOnce = 1
+        }
+        ground.store.fail(.stall(afterBodyBytes: 100_000), on: .part, part: 2)
+        let upload = client.startUpload(.file(path: path), to: "k")
+        try await ground.store.waitUntil { ($0.log(.part).last?.bodyBytes ?? 0) >= 100_000 && $0.log(.part).count == 2 }
+        upload.cancel()
+        let error = await QiniuGround.failure { () async throws(StoreError) in try await upload.value }
+        #expect(error?.isCancelled == true && upload.currentProgress.phase == .cancelled)
+        let object = try await client.upload(.file(path: path), to: "k")
+        #expect(object.resumedBytes == 1_048_576)
+    }
+
+    private func recordNames(_ ground: QiniuGround) throws -> [String] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: ground.folder.get().path("records"))
+        return names.filter { $0.hasSuffix(".json") }
+    }
+
+    private func recordName(_ ground: QiniuGround) throws -> String {
+        try #require(try recordNames(ground).first)
+    }
+}

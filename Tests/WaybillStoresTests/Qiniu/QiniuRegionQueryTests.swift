@@ -1,0 +1,130 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import Waybill
+import WaybillCore
+
+@testable import WaybillStores
+
+@Suite(.timeLimit(.minutes(1))) struct QiniuRegionQueryTests {
+    private func query(_ ground: QiniuGround, _ cache: String? = nil) -> QiniuRegionQuery {
+        var query = QiniuRegionQuery()
+        query.services = [ground.store.url()]
+        query.suffixes = ["127.0.0.1"]
+        query.cacheFolder = cache
+        return query
+    }
+
+    private func asking(
+        _ ground: QiniuGround, _ change: (inout QiniuClient.Configuration) -> Void = { _ in }
+    ) -> QiniuClient {
+        ground.client { configuration in
+            configuration.hosts = .asked(query(ground))
+            configuration.usesTLS = false
+            change(&configuration)
+        }
+    }
+
+    @Test func `many uploads ask once, and later ones not at all`() async throws {
+        let ground = try QiniuGround()
+        let client = asking(ground)
+        let uploads = (0..<12).map { client.startUpload(.data([UInt8($0)]), to: "k\($0)") }
+        for upload in uploads { _ = try await upload.value }
+        _ = try await client.upload(.data([1]), to: "later")
+        #expect(ground.store.state.log(.regions).count == 1)
+        #expect(ground.store.state.log(.regions)[0].lines[0] == "GET /v4/query?ak=ak&bucket=photos HTTP/1.1")
+        #expect(ground.store.state.keys().count == 13)
+    }
+
+    @Test func `an answer is good for as long as it says`() async throws {
+        var settings = QiniuStoreSettings()
+        settings.regionLifetime = 100
+        let ground = try QiniuGround(settings)
+        let time = Locked(Date.now)
+        let client = asking(ground) { $0.now = { time.withLock { $0 } } }
+        for (wait, asked) in [(0.0, 1), (99, 1), (2, 2)] {
+            time.withLock { $0 += wait }
+            _ = try await client.upload(.data([1]), to: "k")
+            #expect(ground.store.state.log(.regions).count == asked)
+        }
+    }
+
+    @Test func `an answer survives the program where that is wanted`() async throws {
+        let ground = try QiniuGround()
+        let cache = try ground.folder.get().path("cache")
+        let asked = query(ground, cache)
+        for _ in 0..<3 {
+            _ = try await asking(ground) { $0.hosts = .asked(asked) }.upload(.data([1]), to: "k")
+        }
+        #expect(ground.store.state.log(.regions).count == 1)
+        // Of hosts that are not trusted any more nothing is kept.
+        var other = asked
+        other.suffixes = ["qiniup.com"]
+        let error = await QiniuGround.failure { () async throws(StoreError) in
+            try await asking(ground) { $0.hosts = .asked(other) }.upload(.data([1]), to: "k")
+        }
+        #expect(error?.code == .regionUnknown)
+        #expect(ground.store.state.log(.regions).count == 2)
+        try ground.folder.get().overwrite("cache/qiniu-regions.json", at: 0, [0])
+        _ = try await asking(ground) { $0.hosts = .asked(asked) }.upload(.data([1]), to: "k")
+        #expect(ground.store.state.log(.regions).count == 3)
+    }
+
+    @Test func `a host that is not to be trusted gets no token`() async throws {
+        var settings = QiniuStoreSettings()
+        settings.regions = [["up.qiniup.com.evil.example", "localhost"]]
+        let ground = try QiniuGround(settings)
+        let error = await QiniuGround.failure { () async throws(StoreError) in
+            try await asking(ground).upload(.data([1]), to: "k")
+        }
+        #expect(error?.code == .regionUnknown)
+        #expect(ground.store.state.log(.form).isEmpty)
+    }
+
+    @Test func `the wrong region is asked for once more, once`() async throws {
+        let elsewhere = QiniuFault.refuse(400, "incorrect region, please use up-z2.qiniup.com")
+        for (times, forms) in [(1, 2), (nil, 2)] as [(Int?, Int)] {
+            let ground = try QiniuGround()
+            ground.store.fail(elsewhere, on: .form, .begin, times: times)
+            let client = asking(ground)
+            let error = await QiniuGround.failure { () async throws(StoreError) in
+                try await client.upload(.data([1]), to: "k")
+            }
+            #expect((error == nil) == (times == 1))
+            #expect(ground.store.state.log(.regions).count == 2)
+            #expect(ground.store.state.log(.form).count == forms)
+        }
+    }
+
+    @Test func `when a region is down the next one is used, and parts stay where they were begun`() async throws {
+        var settings = QiniuStoreSettings()
+        settings.regions = [["{0}"], ["{1}"]]
+        let ground = try QiniuGround(settings, hosts: 2)
+        ground.store.fail(.refuse(503, ""), on: .form, .begin, .part, .complete, host: 0, times: nil)
+        let object = try await asking(ground).upload(.data(QiniuGround.bytes(2_000_000)), to: "k")
+        #expect(object.host == ground.store.name(1))
+        #expect(ground.store.state.log(.part).allSatisfy { $0.host == 1 })
+        #expect(ground.store.state.log(.begin).map(\.host) == [0, 0, 1])
+    }
+
+    @Test func `services are asked one after the other, and one that fails is not the end`() async throws {
+        let ground = try QiniuGround()
+        var query = query(ground)
+        query.services = ["http://127.0.0.1:1", ground.store.url()]
+        ground.store.fail(.gibberish, on: .form)
+        _ = try? await asking(ground) { $0.hosts = .asked(query) }.upload(.data([1]), to: "k")
+        #expect(ground.store.state.log(.regions).count == 1 && ground.store.state.log(.form).count == 1)
+        query.services = ["http://127.0.0.1:1"]
+        let error = await QiniuGround.failure { () async throws(StoreError) in
+            try await asking(ground) { $0.hosts = .asked(query) }.upload(.data([1]), to: "k")
+        }
+        #expect(error?.code == .regionUnknown)
+        ground.store.heal()
+        ground.store.fail(.refuse(631, "no such bucket"), on: .regions, times: nil)
+        let none = await QiniuGround.failure { () async throws(StoreError) in
+            try await asking(ground).upload(.data([1]), to: "k")
+        }
+        #expect(none?.code == .regionUnknown && none?.status == 631)
+        #expect(none?.message.contains("no such bucket") == true)
+    }
+}

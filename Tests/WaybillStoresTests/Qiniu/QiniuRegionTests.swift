@@ -1,0 +1,85 @@
+import Testing
+
+@testable import WaybillStores
+
+struct QiniuRegionTests {
+    private let suffixes = ["qiniup.com", "qbox.me", "127.0.0.1"]
+
+    private func answer(_ json: String) throws(StoreError) -> QiniuRegionAnswer {
+        try QiniuRegionAnswer(json: Array(json.utf8), suffixes: suffixes)
+    }
+
+    @Test func `hosts come in their order, region by region`() throws {
+        let answer = try answer(
+            """
+            {"hosts":[{"region":"z0","ttl":86400,"features":{"http3":{"enabled":true}},
+            "up":{"acc_domains":["acc.qiniup.com"],"domains":["upload.qiniup.com","up.qiniup.com"],"old":["upload.qbox.me"]},
+            "io":{"domains":["iovip.qbox.me"]},"s3":{"region_alias":"cn-east-1"}},
+            {"region":"z1","ttl":100,"up":{"domains":["upload-z1.qiniup.com"]}}]}
+            """)
+        #expect(answer.regions.map(\.name) == ["z0", "z1"])
+        #expect(
+            answer.hosts == [
+                "acc.qiniup.com", "upload.qiniup.com", "up.qiniup.com", "upload.qbox.me", "upload-z1.qiniup.com",
+            ])
+        #expect(answer.lifetime == 100)
+    }
+
+    @Test func `hosts that do not end as they should are left out`() throws {
+        let answer = try answer(
+            """
+            {"hosts":[{"ttl":-5,"up":{"domains":["evil.example","qiniup.com.evil.example","notqiniup.com","UP.Qiniup.COM",
+            "up.qiniup.com:8080","up.qiniup.com:0","up.qiniup.com/path","user@up.qiniup.com","","127.0.0.1:80"]}}]}
+            """)
+        #expect(answer.hosts == ["UP.Qiniup.COM", "up.qiniup.com:8080", "127.0.0.1:80"])
+        #expect(answer.lifetime == 60)
+    }
+
+    @Test(arguments: [
+        "", "{}", "[]", #"{"hosts":[]}"#, #"{"hosts":[{"up":{"domains":["evil.example"]}}]}"#,
+        #"{"hosts":[{"up":{}}]}"#,
+        #"{"hosts":"up.qiniup.com"}"#,
+    ])
+    func `an answer that names nobody to trust is an error`(json: String) {
+        let error = #expect(throws: StoreError.self) { try answer(json) }
+        #expect(error?.code == .regionUnknown)
+    }
+
+    @Test func `public regions follow from their ids`() {
+        #expect(QiniuRegion.z0.uploadHosts == ["upload.qiniup.com", "up.qiniup.com"])
+        #expect(QiniuRegion.cnEast2.uploadHosts == ["upload-cn-east-2.qiniup.com", "up-cn-east-2.qiniup.com"])
+        #expect(QiniuRegion(id: "z0") == .z0)
+        for region in [QiniuRegion.z1, .z2, .na0, .as0] {
+            #expect(region.uploadHosts == ["upload-\(region.name).qiniup.com", "up-\(region.name).qiniup.com"])
+        }
+    }
+
+    @Test func `a route goes from host to host and from region to region`() {
+        var route = QiniuRoute([["a", "b"], [], ["c"]])
+        // Where somebody else has moved on already, there is nothing to do.
+        let steps = [("a", true, "b"), ("a", true, "b"), ("b", true, "c"), ("c", false, "c")]
+        #expect(route.host == "a")
+        for (left, hasNext, now) in steps {
+            let isMoved = route.leave(left)
+            #expect(isMoved == hasNext && route.host == now)
+        }
+        var empty = QiniuRoute([[]])
+        let isMoved = empty.leave("a")
+        #expect(!isMoved && empty.host == nil)
+    }
+
+    @Test func `parts stay in their region, and all its hosts are theirs`() {
+        var route = QiniuRoute([["a", "b"], ["c", "d"]])
+        _ = route.leave("a")
+        route.pin()
+        #expect(route.host == "b")
+        let second = route.leave("b")
+        #expect(second && route.host == "a")
+        let third = route.leave("a")
+        #expect(!third)
+        var chosen = QiniuRoute([["a", "b"], ["c", "d"]])
+        let isKnown = chosen.choose("d")
+        let isUnknown = chosen.choose("e")
+        #expect(isKnown && !isUnknown && chosen.host == "d")
+    }
+}

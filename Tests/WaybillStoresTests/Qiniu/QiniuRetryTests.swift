@@ -1,0 +1,72 @@
+import Testing
+import WaybillCore
+
+@testable import WaybillStores
+
+struct QiniuRetryTests {
+    private typealias Answer = QiniuRetry.Answer
+
+    /// What follows each status, at each kind of request.
+    static let table: [(status: Int, message: String, form: QiniuRetry.Step, part: QiniuRetry.Step)] = [
+        (200, "", .accept, .accept), (298, "", .fail, .fail),
+        (400, "bad request", .fail, .fail),
+        (400, "incorrect region, please use up-z2.qiniup.com", .askRegions, .askRegions),
+        (400, "transfer acceleration is not configured on this bucket", .nextHost, .nextHost),
+        (401, "bad token", .freshToken, .freshToken), (403, "", .fail, .fail), (404, "", .fail, .fail),
+        (405, "", .fail, .fail), (406, "", .fail, .fail), (413, "", .fail, .fail), (419, "", .fail, .fail),
+        (429, "", .nextHost, .nextHost), (478, "", .fail, .fail),
+        (500, "", .nextHost, .nextHost), (501, "", .fail, .fail), (502, "", .nextHost, .nextHost),
+        (503, "", .nextHost, .nextHost), (504, "", .nextHost, .nextHost), (509, "", .fail, .fail),
+        (571, "", .slowDown, .slowDown), (573, "", .slowDown, .slowDown), (579, "", .stored, .stored),
+        (599, "", .nextHost, .nextHost), (608, "", .fail, .fail), (612, "", .fail, .restart), (614, "", .fail, .fail),
+        (616, "", .fail, .fail), (618, "", .fail, .fail), (619, "", .fail, .fail), (630, "", .fail, .fail),
+        (631, "", .fail, .fail), (632, "", .fail, .fail), (640, "", .fail, .fail), (701, "", .fail, .restart),
+    ]
+
+    @Test(arguments: table.indices) func `what follows a status is written down`(index: Int) {
+        let row = Self.table[index]
+        let outcome: UploadOutcome? = (200..<300).contains(row.status) ? nil : .rejected
+        let answer = QiniuRetry.Answer(status: row.status, message: row.message, outcome: outcome)
+        for isRepeatable in [false, true] {
+            #expect(QiniuRetry.step(after: answer, of: .form, isRepeatable: isRepeatable) == row.form)
+            #expect(QiniuRetry.step(after: answer, of: .begin, isRepeatable: isRepeatable) == row.form)
+            for operation in [QiniuRetry.Operation.part, .complete, .list] {
+                #expect(QiniuRetry.step(after: answer, of: operation, isRepeatable: isRepeatable) == row.part)
+            }
+        }
+    }
+
+    @Test func `what is final is never repeated by the session either`() {
+        for row in Self.table {
+            let isRepeated = QiniuRetry.again.contains(row.status)
+            #expect(isRepeated == (row.form == .nextHost && row.status != 400) || row.status == 701, "\(row.status)")
+        }
+        #expect(!QiniuRetry.again.contains(579))
+        #expect(!QiniuRetry.again.contains(571) && !QiniuRetry.again.contains(573))
+    }
+
+    @Test func `somebody who is not Qiniu is not believed, whatever he says`() {
+        for status in [200, 302, 400, 401, 403, 503, 579, 612] {
+            let answer = QiniuRetry.Answer(status: status, hasRequestID: false, outcome: .rejected)
+            #expect(QiniuRetry.step(after: answer, of: .part, isRepeatable: true) == .nextHost)
+        }
+    }
+
+    @Test func `without an answer it goes on where nothing can have been stored, or twice does no harm`() {
+        for operation in QiniuRetry.Operation.allCases {
+            func step(_ outcome: UploadOutcome, _ isRepeatable: Bool, hopeless: Bool = false) -> QiniuRetry.Step {
+                QiniuRetry.step(
+                    after: QiniuRetry.Answer(outcome: outcome, isHopeless: hopeless), of: operation,
+                    isRepeatable: isRepeatable)
+            }
+            #expect(step(.notSent, false) == .nextHost && step(.incomplete(acknowledged: 5), false) == .nextHost)
+            #expect(step(.unknown, true) == .nextHost && step(.unknown, false) == .fail)
+            #expect(step(.notSent, true, hopeless: true) == .fail)
+            #expect(step(.rejected, true) == .fail)
+        }
+    }
+
+    @Test func `the pace slows down by doubling, and no further than half a minute`() {
+        #expect((1...8).map { QiniuPace.delay(after: $0) } == [1, 2, 4, 8, 16, 30, 30, 30].map { .seconds($0) })
+    }
+}
