@@ -15,8 +15,11 @@ final class ObjectRun: Sendable {
         var nextKey = 0
 
         var snapshot: ObjectProgress {
-            ObjectProgress(
-                phase: phase, acknowledged: ledger.acknowledged, total: ledger.total,
+            // All bytes are there, and the answer is not.
+            let isWhole = ledger.total.map { $0 == ledger.acknowledged } ?? false
+            return ObjectProgress(
+                phase: phase == .sending && isWhole ? .completing : phase, acknowledged: ledger.acknowledged,
+                total: ledger.total,
                 bytesPerSecond: ledger.bytesPerSecond, isPaused: isPaused)
         }
     }
@@ -111,14 +114,14 @@ final class ObjectRun: Sendable {
     var snapshot: ObjectProgress { state.withLock { $0.snapshot } }
 
     func setPaused(_ isPaused: Bool) {
-        let tasks = state.withLock { state -> [UploadTask] in
-            guard !state.phase.isTerminal else { return [] }
+        var tasks: [UploadTask] = []
+        change { state in
+            guard !state.phase.isTerminal else { return }
             state.isPaused = isPaused
-            return state.live.values.map(\.task)
+            tasks = state.live.values.map(\.task)
         }
-        gate.update { $0 = isPaused }
+        gate.update { $0 = isPaused && !snapshot.phase.isTerminal }
         for task in tasks { if isPaused { task.pause() } else { task.resume() } }
-        change { _ in }
     }
 
     /// Nothing follows.
@@ -166,10 +169,8 @@ final class ObjectRun: Sendable {
             let before = state.snapshot
             body(&state)
             let after = state.snapshot
-            guard !after.phase.isTerminal else { return }
-            if after != before || !state.listeners.isEmpty {
-                for listener in state.listeners.values { listener.yield(after) }
-            }
+            guard after != before, !after.phase.isTerminal else { return }
+            for listener in state.listeners.values { listener.yield(after) }
         }
     }
 }

@@ -31,8 +31,7 @@ struct PartPlan: Sendable, Hashable {
                     + "\(limits.largest.bytes)")
         }
         let share = objectSize / Int64(limits.most) + (objectSize % Int64(limits.most) == 0 ? 0 : 1)
-        let needed = share > .max - Self.step ? .max : (share + Self.step - 1) / Self.step * Self.step
-        let size = max(wished.bytes, needed)
+        let size = share <= wished.bytes ? wished.bytes : Self.rounded(share)
         guard size <= limits.largest.bytes else {
             throw StoreError(
                 .objectTooLarge,
@@ -67,7 +66,11 @@ struct PartPlan: Sendable, Hashable {
         return range.upperBound - range.lowerBound
     }
 
-    private static let step: Int64 = 65_536
+    /// Up to a multiple of 64 KiB.
+    private static func rounded(_ size: Int64) -> Int64 {
+        let step: Int64 = 65_536
+        return size > .max - step ? .max : (size + step - 1) / step * step
+    }
 }
 
 /// A part that the store has.

@@ -1,12 +1,14 @@
 import Glibc
+import WaybillCore
 import WaybillMultipart
 
-/// A record that nobody else touches as long as the claim lives.
+/// A record that nobody else touches until the claim is closed or let go.
 final class RecordClaim: Sendable {
     private let folder: FileDescriptor
     private let lock: FileDescriptor
     private let name: String
     private let path: String
+    private let isClosed = Locked(false)
 
     /// Locks a record; `nil` when somebody else has it. To be called where waiting for a disk is allowed.
     init?(folder path: String, name: String) throws(StoreError) {
@@ -48,8 +50,17 @@ final class RecordClaim: Sendable {
         try? await RecordDisk.run { [self] in RecordDisk.remove("\(name).json", in: folder) }
     }
 
-    deinit {
+    /// Lets others have the record, at once: a claim may be held for a moment longer by a task that is just ending.
+    func close() {
+        let isFirst = isClosed.withLock { isClosed in
+            defer { isClosed = true }
+            return !isClosed
+        }
+        guard isFirst else { return }
         // While it is still locked, so that whoever comes next makes a new one.
         RecordDisk.remove("\(name).lock", in: folder)
+        _ = flock(lock.raw, LOCK_UN)
     }
+
+    deinit { close() }
 }

@@ -135,10 +135,11 @@ private struct PartModel {
         {
             return .failed(other)
         }
+        // Who cancels takes nothing off the wire: the ends of what is there still come.
+        if Int.random(in: 0...39, using: &random) == 0 { return .cancelled }
         inFlight.remove(number)
         switch Int.random(in: 0...29, using: &random) {
         case 0: return .failed(number)
-        case 1: return .cancelled
         case 2...5: return .again(number)
         case 6...8:
             stored.insert(number)
@@ -177,7 +178,6 @@ private struct PartModel {
                 if !inFlight.isEmpty { complaints.append("completed with parts in flight") }
             case .giveUp:
                 ends += 1
-                // A cancel leaves parts behind that the model took off the wire already.
                 if !machine.inFlight.isEmpty { complaints.append("gave up with parts in flight") }
             }
         }

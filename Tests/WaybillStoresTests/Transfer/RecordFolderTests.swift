@@ -216,7 +216,7 @@ import WaybillMultipart
 
 extension TemporaryDirectory {
     /// The names in a folder in it.
-    fileprivate func names(in folder: String) throws -> [String] {
+    func names(in folder: String) throws -> [String] {
         guard let stream = unsafe opendir(path(folder)) else { return [] }
         defer { unsafe _ = closedir(stream) }
         var names: [String] = []

@@ -47,6 +47,7 @@ struct OSSCaller: Sendable {
         var call = call
         var decision = OSSRetryDecision()
         var isFresh = false
+        var refusal: StoreError?
         while true {
             var error: StoreError
             var failure: OSSRetryDecision.Failure
@@ -66,12 +67,14 @@ struct OSSCaller: Sendable {
                 }
             } catch let uploadError {
                 (error, failure) = read(uploadError, attemptSigner.last)
+                if let refusal { error.take(contextOf: refusal) }
             }
             failure.isReplayable = call.body?.isReplayable ?? true
             switch decision.step(after: failure, now: clock.local) {
             case .correctClock(let seconds): clock.correct(to: seconds)
             case .refreshCredentials:
                 isFresh = true
+                refusal = error
                 attemptSigner.rejectCredentials()
             case .sendAgain: continue
             case .lookUp:
@@ -111,6 +114,8 @@ struct OSSCaller: Sendable {
     private func request(
         for call: OSSCall, at place: String?, _ attemptSigner: OSSAttemptSigner
     ) throws(StoreError) -> UploadRequest {
+        // A form's key is within the form; every other request is about one object.
+        if call.form == nil { try OSSName.checkKey(call.key) }
         let query = StoreQueryItem.text(of: call.query)
         var url = place ?? ""
         if place == nil { url = try endpoint.url(bucket: call.bucket, key: call.key) }
@@ -183,5 +188,15 @@ struct OSSCaller: Sendable {
         case let error as TransferError: storeError(in: error.cause)
         default: nil
         }
+    }
+}
+
+extension StoreError {
+    /// What the store had said when the credentials were refused, for an error that never came to the store.
+    fileprivate mutating func take(contextOf refusal: StoreError) {
+        guard status == nil else { return }
+        (status, storeCode, detailCode) = (refusal.status, refusal.storeCode, refusal.detailCode)
+        (requestID, host, outcome) = (refusal.requestID, refusal.host, refusal.outcome)
+        cause = cause ?? refusal
     }
 }

@@ -38,6 +38,7 @@ struct OSSFileUpload: Sendable {
             endpoint: client.configuration.endpoint.text, bucket: bucket, key: key, source: source, path: path,
             partSize: plan.partSize)
         let claim = try await folder.claim(subject)
+        defer { claim.close() }
         return try await inParts(source, plan, (claim, subject), run)
     }
 
@@ -48,6 +49,7 @@ struct OSSFileUpload: Sendable {
         let subject = ResumeSubject(
             endpoint: client.configuration.endpoint.text, bucket: bucket, key: key, path: path)
         let claim = try await folder.claim(subject)
+        defer { claim.close() }
         let found = try await claim.load(subject, at: Int64(StoreDate.seconds(caller.clock.local)))
         if case .useless(_, let record?) = found { try await client.abort(record.uploadID, of: key, in: bucket, run) }
         await claim.remove()

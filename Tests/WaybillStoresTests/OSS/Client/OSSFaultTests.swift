@@ -1,0 +1,319 @@
+import FoundationEssentials
+import HTTPTypes
+import Logging
+import TestSupport
+import Testing
+import Waybill
+import WaybillCore
+import WaybillMultipart
+
+@testable import WaybillStores
+
+@Suite(.timeLimit(.minutes(2))) struct `What goes wrong with OSS` {
+    private let bytes = Array("hello oss".utf8)
+
+    @Test func `What passes is retried by the session`() async throws {
+        let world = try OSSWorld()
+        world.store.fail(.busy(), on: .putObject, times: 2)
+        try await world.client.put(.data(bytes), to: "busy")
+        #expect(world.count(.putObject) == 3)
+        world.store.fail(.drop(afterBodyBytes: 4), on: .putObject)
+        try await world.client.put(.data(bytes), to: "dropped")
+        #expect(world.store.object("dropped")?.timesMade == 1)
+        world.store.fail(.html(status: 502), on: .putObject)
+        try await world.client.put(.data(bytes), to: "page")
+        #expect(world.store.object("page")?.timesMade == 1)
+    }
+
+    @Test func `What does not pass ends with the store's own words`() async throws {
+        let world = try OSSWorld()
+        world.store.fail(.busy(), on: .putObject, times: nil)
+        let error = try await storeError { try await world.client.put(.data(bytes), to: "k") }
+        #expect(error.status == 503)
+        #expect(error.storeCode == "ServiceUnavailable")
+        #expect(world.count(.putObject) == 4)
+    }
+
+    @Test func `An object whose answer was lost is found, and not sent again`() async throws {
+        let world = try OSSWorld()
+        world.store.fail(.storeThenDrop, on: .putObject)
+        let stored = try await world.client.put(.data(bytes), to: "k")
+        #expect(stored.wasFoundStored)
+        #expect(stored.checksum == 15_021_467_531_229_347_219)
+        #expect(world.store.object("k")?.timesMade == 1)
+        #expect(world.store.state.log.map(\.operation) == [.putObject, .headObject])
+    }
+
+    @Test func `An object that is not there after a lost answer is sent again, once`() async throws {
+        let world = try OSSWorld()
+        // Somebody else's object of that key is not ours.
+        world.store.put("k", [1, 2, 3])
+        world.store.fail(.drop(afterBodyBytes: 9), on: .putObject)
+        let stored = try await world.client.put(.data(bytes), to: "k")
+        #expect(!stored.wasFoundStored)
+        #expect(world.store.object("k")?.content.bytes == bytes)
+        #expect(world.count(.putObject) == 2)
+        world.store.fail(.drop(afterBodyBytes: 9), on: .putObject, times: nil)
+        let error = try await storeError { try await world.client.put(.data(bytes), to: "other") }
+        #expect(error.outcome == .unknown)
+        #expect(world.count(.putObject) == 4)
+    }
+
+    @Test func `A stream whose answer was lost is looked for, and said to be unrepeatable`() async throws {
+        let world = try OSSWorld()
+        func chunks() -> AsyncStream<[UInt8]> {
+            let bytes = bytes
+            return AsyncStream {
+                $0.yield(bytes); $0.finish()
+            }
+        }
+        world.store.fail(.storeThenDrop, on: .putObject)
+        #expect(try await world.client.put(.stream(chunks(), length: 9), to: "k").wasFoundStored)
+        world.store.fail(.drop(afterBodyBytes: 9), on: .putObject)
+        let error = try await storeError { try await world.client.put(.stream(chunks(), length: 9), to: "other") }
+        #expect(error.message.contains("read once"))
+        #expect(error.outcome == .rejected)
+        world.store.skew(OSSSkew(seconds: 1_200, telling: .serverTime))
+        let skewed = try await storeError { try await world.client.put(.stream(chunks(), length: 9), to: "skewed") }
+        #expect(skewed.storeCode == "RequestTimeTooSkewed")
+        #expect(skewed.message.contains("read once"))
+    }
+
+    @Test(arguments: OSSSignatureVersion.allCases)
+    func `A clock that is wrong is put right once, by whatever the store tells`(_ version: OSSSignatureVersion)
+        async throws
+    {
+        for telling in [OSSSkew.Telling.serverTime, .dateOnly, .serverTimeAndDateOf1970, .invalidSigningDate] {
+            if telling == .invalidSigningDate, version == .v1 { continue }
+            for seconds in [1_200, -1_200] {
+                let world = try OSSWorld { configuration, _ in configuration.signatureVersion = version }
+                world.store.skew(OSSSkew(seconds: seconds, telling: telling))
+                try await world.client.put(.data(bytes), to: "k")
+                #expect(world.count(.putObject) == 2, "\(telling)")
+                #expect(abs(world.client.clockCorrection - Double(seconds)) < 30)
+                try await world.client.put(.data(bytes), to: "k2")
+                #expect(world.count(.putObject) == 3, "\(telling): what was learned is forgotten")
+                #expect(world.store.object("k")?.content.bytes == bytes)
+            }
+        }
+    }
+
+    @Test func `A time of 1970 corrects nothing, and the message names the clock`() async throws {
+        let world = try OSSWorld()
+        world.store.skew(OSSSkew(seconds: 1_200, telling: .dateOf1970))
+        let error = try await storeError { try await world.client.put(.data(bytes), to: "k") }
+        #expect(error.storeCode == "RequestTimeTooSkewed")
+        #expect(error.message.contains("clock"))
+        #expect(world.count(.putObject) == 1)
+        #expect(world.client.clockCorrection == 0)
+    }
+
+    @Test func `Expired credentials are renewed once and the request made again`() async throws {
+        let fetched = Watched(0)
+        let provider = FederatedCredentials(pace: CredentialPace(shortestInterval: .zero)) {
+            let number = fetched.update { count in
+                count += 1
+                return count
+            }
+            return StoreCredentials(
+                accessKeyID: "ak\(number)", accessKeySecret: .secret("sk\(number)"),
+                securityToken: .secret("token\(number)"))
+        }
+        var settings = OSSStoreSettings()
+        settings.accounts = (1...2).map { OSSAccount("ak\($0)", "sk\($0)", token: "token\($0)") }
+        let world = try OSSWorld(settings, credentials: provider)
+        world.store.fail(.tokenExpired, on: .putObject)
+        try await world.client.put(.data(bytes), to: "k")
+        #expect(fetched.value == 2)
+        #expect(world.count(.putObject) == 2)
+        #expect(world.store.state.log[1].value(of: "x-oss-security-token") == "token2")
+    }
+
+    @Test func `Fixed credentials that are refused end with that`() async throws {
+        let fixed = FixedCredentials(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk")))
+        let world = try OSSWorld(credentials: fixed)
+        world.store.fail(.tokenExpired, on: .putObject, times: nil)
+        let error = try await storeError { try await world.client.put(.data(bytes), to: "k") }
+        #expect(error.code == .credentialsRejected)
+        #expect(error.storeCode == "SecurityTokenExpired")
+        #expect(error.status == 403)
+        #expect(world.count(.putObject) == 1)
+    }
+
+    @Test func `A checksum that differs sends once more, and then ends`() async throws {
+        let world = try OSSWorld()
+        world.store.fail(.wrongChecksum, on: .putObject)
+        try await world.client.put(.data(bytes), to: "k")
+        #expect(world.store.object("k")?.timesMade == 2)
+        world.store.fail(.wrongChecksum, on: .putObject, times: nil)
+        let error = try await storeError { try await world.client.put(.data(bytes), to: "other") }
+        #expect(error.code == .checksumMismatch)
+        #expect(error.message.contains("15021467531229347219"))
+        #expect(world.store.object("other")?.timesMade == 2)
+        let careless = try OSSWorld { configuration, _ in configuration.comparesChecksums = false }
+        careless.store.fail(.wrongChecksum, on: .putObject, times: nil)
+        try await careless.client.put(.data(bytes), to: "k")
+        #expect(careless.count(.putObject) == 1)
+    }
+
+    @Test func `Pages, JSON and hostile XML are told as what they are`() async throws {
+        let world = try OSSWorld()
+        // Whoever gave the page may be gone with the second request.
+        world.store.fail(.html(status: 200), on: .putObject)
+        try await world.client.put(.data(bytes), to: "portal")
+        #expect(world.store.object("portal")?.timesMade == 1)
+        world.store.fail(.html(status: 200), on: .putObject, times: 2)
+        let page = try await storeError { try await world.client.put(.data(bytes), to: "k") }
+        #expect(page.code == .unexpectedAnswer)
+        #expect(page.message.contains("web page"))
+        world.store.fail(.html(status: 403), on: .putObject)
+        let refusal = try await storeError { try await world.client.put(.data(bytes), to: "k") }
+        #expect(refusal.status == 403)
+        #expect(refusal.message.contains("web page"))
+        for xml in OSSFault.HostileXML.allCases {
+            world.store.fail(.xml(status: 400, xml), on: .putObject)
+            let error = try await storeError { try await world.client.put(.data(bytes), to: "k") }
+            #expect(error.code == .rejected, "\(xml)")
+            #expect(error.storeCode == nil)
+            #expect(error.message.utf8.count < 1_000)
+        }
+    }
+
+    @Test func `A wrong secret shows where the two texts differ: nowhere`() async throws {
+        let wrong = FixedCredentials(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("not-it")))
+        for version in OSSSignatureVersion.allCases {
+            let world = try OSSWorld(credentials: wrong) { configuration, _ in configuration.signatureVersion = version
+            }
+            let error = try await storeError { try await world.client.put(.data(bytes), to: "k") }
+            #expect(error.storeCode == "SignatureDoesNotMatch")
+            #expect(error.message.contains("secrets differ"))
+        }
+    }
+
+    @Test func `A signature over something else shows the first line that differs`() async throws {
+        struct Liar: ObjectStoreSigner {
+            func sign(
+                _ request: OSSRequestToSign, rules: OSSSigningRules, at date: Date, rejecting: StoreCredentials?
+            ) async throws(StoreError) -> OSSSignedRequest {
+                var other = request
+                other.headers[.contentType] = "image/png"
+                let credentials = StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk"))
+                let material = try OSSSigningMaterial(other, rules: rules, identity: credentials.identity, date: date)
+                let honest = try OSSSigningMaterial(request, rules: rules, identity: credentials.identity, date: date)
+                let signed = material.signed(with: material.signature(with: credentials.accessKeySecret))
+                var sent = honest.signed(with: material.signature(with: credentials.accessKeySecret))
+                sent = OSSSignedRequest(
+                    request: sent.request, stringToSign: signed.stringToSign, canonicalRequest: signed.canonicalRequest)
+                return sent
+            }
+        }
+        for version in OSSSignatureVersion.allCases {
+            let world = try OSSWorld()
+            var configuration = world.client.configuration
+            configuration.signatureVersion = version
+            let client = try AliyunOSSClient(configuration: configuration, signer: Liar())
+            let error = try await storeError { try await client.put(.data(bytes), to: "card.jpg") }
+            #expect(error.storeCode == "SignatureDoesNotMatch")
+            #expect(error.message.contains("image/png"))
+            #expect(error.message.contains("image/jpeg"))
+        }
+    }
+
+    @Test func `Neither errors nor logs nor descriptions hold a key, a token, a signature or a policy`() async throws {
+        let log = LogSheet()
+        var settings = OSSStoreSettings()
+        settings.accounts = [OSSAccount("KEY-ID-OF-MINE", "SECRET-OF-MINE", token: "TOKEN-OF-MINE")]
+        var sessionSettings = UploadSession.Configuration()
+        sessionSettings.logger = log.logger
+        let world = try OSSWorld(
+            settings,
+            credentials: FixedCredentials(
+                StoreCredentials(
+                    accessKeyID: "KEY-ID-OF-MINE", accessKeySecret: .secret("SECRET-OF-MINE"),
+                    securityToken: .secret("TOKEN-OF-MINE"))),
+            session: UploadSession(configuration: sessionSettings))
+        let file = try world.file(300_000)
+        var texts: [String] = []
+        func note(_ value: some Sendable) {
+            var dumped = ""
+            dump(value, to: &dumped)
+            texts += ["\(value)", String(reflecting: value), dumped]
+        }
+        for version in OSSSignatureVersion.allCases {
+            var configuration = world.client.configuration
+            configuration.signatureVersion = version
+            let client = try AliyunOSSClient(
+                configuration: configuration,
+                credentials: FixedCredentials(
+                    StoreCredentials(
+                        accessKeyID: "KEY-ID-OF-MINE", accessKeySecret: .secret("SECRET-OF-MINE"),
+                        securityToken: .secret("TOKEN-OF-MINE"))),
+                session: world.client.session)
+            note(try await client.upload(file: file.path, to: "film"))
+            note(try await client.post(.data("file", [1]), to: "form"))
+            for fault in [OSSFault.busy(), .tokenExpired, .html(status: 403), .xml(status: 400, .cut)] {
+                world.store.fail(fault, on: .putObject, .postObject, .uploadPart, times: nil)
+                note(await client.startPut(.data([1]), to: "k").end())
+                note(await client.startPost(.data("file", [1]), to: "k").end())
+                note(await client.startUpload(file: file.path, to: "k").end())
+                world.store.heal()
+            }
+            note(configuration)
+        }
+        let printed = texts.joined(separator: "\n") + log.text
+        #expect(printed.contains("ServiceUnavailable") && !log.text.isEmpty)
+        let signatures = world.store.state.log.compactMap { $0.value(of: "Authorization") }
+            .compactMap { $0.split(whereSeparator: { ":= ".contains($0) }).last.map(String.init) }
+        let ids = world.store.state.log.compactMap(\.uploadID)
+        #expect(signatures.count > 20 && ids.count > 5)
+        for secret in Set(["SECRET-OF-MINE", "TOKEN-OF-MINE", "KEY-ID-OF-MINE"] + signatures + ids) {
+            #expect(!printed.contains(secret), "\(secret) is printed")
+        }
+    }
+
+    @Test func `A store that stalls is left after the idle time, and tried again`() async throws {
+        let world = try OSSWorld { configuration, _ in configuration.transfer.limits.stall = .milliseconds(300) }
+        world.store.fail(.stall(afterBodyBytes: 0), on: .putObject)
+        let file = try world.file(8 << 20)
+        try await world.client.put(.file(path: file.path), to: "k")
+        #expect(world.store.object("k")?.timesMade == 1)
+    }
+
+    @Test func `A store that refuses to be asked first gets the body all the same`() async throws {
+        let world = try OSSWorld { configuration, _ in
+            configuration.transfer.expectContinue = .above(.mebibytes(1), wait: .seconds(30))
+        }
+        world.store.fail(.refuseContinue, on: .putObject)
+        let file = try world.file(2 << 20)
+        try await world.client.put(.file(path: file.path), to: "k")
+        #expect(world.store.object("k")?.timesMade == 1)
+    }
+}
+
+/// Everything that was logged.
+private final class LogSheet: Sendable {
+    private let lines = Watched("")
+
+    var text: String { lines.value }
+
+    var logger: Logger {
+        var logger = Logger(label: "test") { _ in Sheet(lines: self.lines) }
+        logger.logLevel = .trace
+        return logger
+    }
+
+    private struct Sheet: LogHandler {
+        let lines: Watched<String>
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            lines.update { $0 += "\(event.message) \(event.metadata ?? [:]) \(metadata)\n" }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillMultipart
+
+@testable import WaybillStores
+
+@Suite(.timeLimit(.minutes(1))) struct `Forms posted to OSS` {
+    @Test(arguments: OSSSignatureVersion.allCases)
+    func `A file goes last in a form that the client signs`(_ version: OSSSignatureVersion) async throws {
+        let world = try OSSWorld { configuration, _ in configuration.signatureVersion = version }
+        let file = try world.file(200_000, "front.jpg")
+        var options = OSSObjectOptions()
+        options.metadata = ["author": "alice"]
+        options.access = .private
+        options.callback = OSSCallback(["http://app.example"], body: "${object}:${x:order}")
+        options.callback?.variables = ["order": "7"]
+        let stored = try await world.client.post(.file("file", path: file.path), to: "卡/front.jpg", options: options)
+        let object = try #require(world.store.object("卡/front.jpg"))
+        #expect(object.content.bytes == file.bytes)
+        #expect(stored.checksum == CRC64(of: file.bytes).value)
+        #expect(object.callback == "%E5%8D%A1%2Ffront.jpg:7")
+        #expect(object.fields["x-oss-meta-author"] == "alice")
+        #expect(stored.key == "卡/front.jpg")
+    }
+
+    @Test func `Clock, credentials, checksum and lost answers are mended as with a put`() async throws {
+        let world = try OSSWorld()
+        let file = try world.file(50_000, "front.jpg")
+        world.store.fail(.wrongChecksum, on: .postObject)
+        try await world.client.post(.file("file", path: file.path), to: "a")
+        #expect(world.store.object("a")?.timesMade == 2)
+        world.store.fail(.storeThenDrop, on: .postObject)
+        let found = try await world.client.post(.file("file", path: file.path), to: "b")
+        #expect(found.wasFoundStored)
+        #expect(world.store.object("b")?.timesMade == 1)
+        world.store.fail(.tokenExpired, on: .postObject)
+        try await world.client.post(.file("file", path: file.path), to: "c")
+        #expect(world.store.object("c")?.content.bytes == file.bytes)
+    }
+
+    @Test func `A form that a server signed is sent as it is, and without credentials nothing else is`() async throws {
+        let world = try OSSWorld()
+        struct Nobody: ObjectStoreSigner {
+            func sign(
+                _ request: OSSRequestToSign, rules: OSSSigningRules, at date: Date, rejecting: StoreCredentials?
+            ) async throws(StoreError) -> OSSSignedRequest {
+                throw StoreError(.signingFailed, "nobody signs here")
+            }
+        }
+        let client = try AliyunOSSClient(configuration: world.client.configuration, signer: Nobody())
+        let none = try await storeError { try await client.post(.data("file", [1, 2]), to: "cards/1") }
+        #expect(none.code == .credentialsUnavailable)
+        let policy = OSSPostPolicy(
+            expiration: .now.addingTimeInterval(600),
+            conditions: [.bucket("examplebucket"), .startsWith("key", "cards/")])
+        let form = try policy.form(
+            at: "\(world.store.endpoint)/examplebucket/", rules: OSSSigningRules(.v4, region: "cn-hangzhou"),
+            credentials: StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk")))
+        try await client.post(.data("file", [1, 2]), to: "cards/1", form: form)
+        #expect(world.store.object("cards/1")?.content.bytes == [1, 2])
+        let refused = try await storeError { try await client.put(.data([1]), to: "k") }
+        #expect(refused.code == .signingFailed)
+    }
+}

@@ -1,0 +1,164 @@
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+import Waybill
+import WaybillCore
+import WaybillMultipart
+
+@testable import WaybillStores
+
+@Suite(.timeLimit(.minutes(3))) struct `Uploads to OSS that are interrupted` {
+    @Test(arguments: [1, 5])
+    func `Cancelled at random and begun again, no part is sent that the store lists`(_ atOnce: Int) async throws {
+        var random = SeededGenerator()
+        var settings = OSSStoreSettings()
+        settings.largestPage = 4
+        let world = try OSSWorld(settings) { configuration, _ in configuration.partsAtOnce = atOnce }
+        let file = try world.file(30 * 102_400 + 7)
+        var resumed = 0
+        for round in 1...6 {
+            let upload = world.client.startUpload(file: file.path, to: "k")
+            let more = Int.random(in: 1...4, using: &random)
+            let before = world.stored
+            try await world.store.waitUntil { $0.uploads.values.map(\.parts.count).reduce(0, +) >= before + more }
+            upload.cancel()
+            _ = await upload.end()
+            try await world.store.settled()
+            if round > 1 { resumed += 1 }
+        }
+        let stored = try await world.client.upload(file: file.path, to: "k")
+        guard case .resumed(let parts) = stored.beginning else {
+            Issue.record("it began \(stored.beginning), seed \(random.seed)")
+            return
+        }
+        #expect(parts >= 6)
+        #expect(stored.checksum == CRC64(of: file.bytes).value)
+        #expect(world.store.object("k")?.content.crc64 == stored.checksum)
+        #expect(world.count(.initiate) == 1)
+        for (part, count) in world.store.state.counts {
+            #expect(count.begunThoughStored == 0, "part \(part.number), seed \(random.seed)")
+            #expect(count.peakInFlight == 1, "part \(part.number), seed \(random.seed)")
+            #expect(count.stored <= 1)
+        }
+        #expect(world.records.isEmpty)
+    }
+
+    @Test func `A record that lags behind the store is made up for by reading, not by sending`() async throws {
+        let world = try OSSWorld { configuration, _ in configuration.partsAtOnce = 1 }
+        let file = try world.file(500_000)
+        world.store.fail(.html(status: 403), on: .uploadPart, part: 4)
+        _ = try await storeError { try await world.client.upload(file: file.path, to: "k") }
+        // What the store has is right, whatever the record knows of it.
+        try await world.rewriteRecord(file.path) { $0.parts = [] }
+        let stored = try await world.client.upload(file: file.path, to: "k")
+        #expect(stored.beginning == .resumed(parts: 3))
+        #expect(world.store.state.counts.values.allSatisfy { $0.begunThoughStored == 0 })
+        #expect(stored.checksum == CRC64(of: file.bytes).value)
+    }
+
+    @Test func `A part of other bytes than the file's is not kept`() async throws {
+        let world = try OSSWorld { configuration, _ in configuration.partsAtOnce = 1 }
+        let file = try world.file(300_000)
+        world.store.fail(.html(status: 403), on: .uploadPart, part: 3)
+        _ = try await storeError { try await world.client.upload(file: file.path, to: "k") }
+        try await world.rewriteRecord(file.path) { $0.parts[0].checksum = "7" }
+        let stored = try await world.client.upload(file: file.path, to: "k")
+        #expect(stored.beginning == .resumed(parts: 1))
+        #expect(stored.checksum == CRC64(of: file.bytes).value)
+    }
+
+    @Test func `An upload that the store no longer knows begins anew and says so`() async throws {
+        let world = try OSSWorld()
+        let file = try world.file(300_000)
+        world.store.fail(.html(status: 403), on: .uploadPart, part: 2)
+        _ = try await storeError { try await world.client.upload(file: file.path, to: "k") }
+        let id = try #require(world.store.state.uploads.keys.first)
+        world.store.abort(id)
+        let stored = try await world.client.upload(file: file.path, to: "k")
+        #expect(stored.beginning == .afterDiscarding("the store no longer knows the upload"))
+        #expect(stored.checksum == CRC64(of: file.bytes).value)
+    }
+
+    @Test func `A whole that was put together and not heard of is found by the next run`() async throws {
+        let world = try OSSWorld()
+        let file = try world.file(300_000)
+        world.store.fail(.storeThenDrop, on: .complete)
+        world.store.fail(.html(status: 403), on: .headObject)
+        let error = try await storeError { try await world.client.upload(file: file.path, to: "k") }
+        #expect(error.outcome == .unknown)
+        #expect(world.records.count == 1)
+        let parts = world.count(.uploadPart)
+        let stored = try await world.client.upload(file: file.path, to: "k")
+        #expect(stored.wasFoundStored)
+        #expect(world.count(.uploadPart) == parts)
+        #expect(world.store.object("k")?.timesMade == 1)
+        #expect(world.records.isEmpty)
+    }
+
+    @Test func `A record that is torn, or of other parts, is dropped with a reason`() async throws {
+        let world = try OSSWorld()
+        let file = try world.file(300_000)
+        func begin() async throws {
+            world.store.fail(.html(status: 403), on: .uploadPart, part: 2)
+            _ = try await storeError { try await world.client.upload(file: file.path, to: "k") }
+        }
+        try await begin()
+        let path = "\(world.directory.path("records"))/\(try #require(world.records.first))"
+        try #require(unsafe truncate(path, 100) == 0)
+        let torn = try await world.client.upload(file: file.path, to: "k")
+        #expect(torn.beginning == .afterDiscarding("it is torn, or no record at all"))
+        try await begin()
+        var other = OSSMultipartOptions()
+        other.partSize = .bytes(150_000)
+        let stored = try await world.client.upload(file: file.path, to: "k", multipart: other)
+        #expect(stored.beginning == .afterDiscarding("it has parts of 102400 bytes, and 150000 are wanted"))
+        try await begin()
+        try #require(unsafe chmod(path, 0o644) == 0)
+        let error = try await storeError { try await world.client.upload(file: file.path, to: "k") }
+        #expect(error.code == .recordRefused)
+    }
+
+    @Test func `Records hold no key, no token and no signature, and nothing that is printed holds an upload's id`()
+        async throws
+    {
+        let world = try OSSWorld(
+            credentials: FixedCredentials(
+                StoreCredentials(
+                    accessKeyID: "ak", accessKeySecret: .secret("sk"), securityToken: .secret("TOKEN-OF-MINE"))))
+        let file = try world.file(300_000)
+        world.store.fail(.html(status: 403), on: .uploadPart, part: 2, times: nil)
+        let error = try await storeError { try await world.client.upload(file: file.path, to: "k") }
+        for name in world.records {
+            let text = String(decoding: try readFile("\(world.directory.path("records"))/\(name)"), as: UTF8.self)
+            #expect(!text.contains("TOKEN-OF-MINE") && !text.contains("OSS4-HMAC") && !text.contains("\"sk\""))
+        }
+        var dumped = ""
+        dump(error, to: &dumped)
+        dump(world.client.startUpload(file: file.path, to: "k"), to: &dumped)
+        let printed = "\(error) \(String(reflecting: error)) \(dumped)"
+        for id in world.store.state.uploads.keys { #expect(!printed.contains(id)) }
+        #expect(!printed.contains("TOKEN-OF-MINE"))
+    }
+}
+
+extension OSSWorld {
+    /// How many parts the store has of uploads that are not complete.
+    var stored: Int { store.state.uploads.values.map(\.parts.count).reduce(0, +) }
+
+    /// Changes the record of the upload of a file to `k`.
+    func rewriteRecord(_ path: String, _ change: (inout ResumeRecord) -> Void) async throws {
+        let folder = try #require(client.configuration.records)
+        let source = try await SourceFile.look(at: path)
+        let subject = ResumeSubject(
+            endpoint: client.configuration.endpoint.text, bucket: "examplebucket", key: "k", source: source, path: path,
+            partSize: client.configuration.partSize.bytes)
+        let claim = try await folder.claim(subject)
+        guard case .usable(var record) = try await claim.load(subject, at: 0) else {
+            Issue.record("there is no record to change")
+            return
+        }
+        change(&record)
+        try await claim.save(record)
+    }
+}

@@ -1,0 +1,81 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import Waybill
+import WaybillCore
+
+@testable import WaybillStores
+
+/// A client and the store that it speaks to.
+struct OSSWorld {
+    let store: OSSStore
+    let client: AliyunOSSClient
+    let directory: TemporaryDirectory
+    /// Asked for credentials so often.
+    let fetches: Watched<Int>
+
+    init(
+        _ settings: OSSStoreSettings = OSSStoreSettings(),
+        credentials: (any CredentialProvider)? = nil, session: UploadSession? = nil,
+        _ change: (inout AliyunOSSClient.Configuration, OSSStore) throws -> Void = { _, _ in }
+    ) throws {
+        store = try OSSStore(settings)
+        directory = try TemporaryDirectory()
+        let fetches = Watched(0)
+        self.fetches = fetches
+        var configuration = AliyunOSSClient.Configuration(
+            endpoint: try OSSEndpoint(store.endpoint, keepsPath: true), bucket: "examplebucket")
+        configuration.allowsUnencrypted = true
+        configuration.region = "cn-hangzhou"
+        configuration.retry = RetryPolicy(maxRetries: 3, baseDelay: .milliseconds(1), maxDelay: .milliseconds(5))
+        configuration.records = RecordFolder(path: directory.path("records"))
+        configuration.partSize = .bytes(102_400)
+        configuration.wholeUpTo = .bytes(0)
+        try change(&configuration, store)
+        client = try AliyunOSSClient(
+            configuration: configuration, credentials: credentials ?? CountedCredentials(count: fetches),
+            session: session)
+    }
+
+    /// A file of random bytes.
+    func file(_ size: Int, _ name: String = "film.mov", seed: UInt64 = 1) throws -> (path: String, bytes: [UInt8]) {
+        var random = SeededGenerator(seed: seed)
+        let bytes = random.bytes(size)
+        return (try directory.write(name, bytes), bytes)
+    }
+
+    /// How many requests of a kind the store has seen.
+    func count(_ operation: OSSOperation) -> Int { store.state.log(operation).count }
+
+    /// The names in the folder of records.
+    var records: [String] { (try? directory.names(in: "records")) ?? [] }
+}
+
+/// The test key, and how often it was asked for.
+struct CountedCredentials: CredentialProvider {
+    let count: Watched<Int>
+    var credentials = StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk"))
+    /// Called before each answer with its number, from 1.
+    var before: @Sendable (Int) async -> Void = { _ in }
+
+    func credentials(at now: Date, rejecting: StoreCredentials?) async throws(StoreError) -> StoreCredentials {
+        let number = count.update { count in
+            count += 1
+            return count
+        }
+        await before(number)
+        return credentials
+    }
+}
+
+extension ObjectUpload {
+    /// The end, whichever it is.
+    func end() async -> Result<Value, StoreError> {
+        await Result { () async throws(StoreError) in try await self.value }
+    }
+}
+
+/// The error that a call must end with.
+func storeError<Value>(_ call: () async throws -> Value) async throws -> StoreError {
+    try await #require(throws: StoreError.self) { _ = try await call() }
+}
