@@ -27,6 +27,9 @@ public final class QiniuClient: Sendable {
         /// Whether hosts without a scheme are spoken to by TLS. `true`: a token that is overheard is a token that is lost.
         public var usesTLS = true
 
+        /// Where objects are read from, such as `https://img.example.com`, for the URLs in results; `nil` for results without.
+        public var publicDomain: String?
+
         // How.
 
         /// Files and bytes above this size go in parts. 4 MiB, as `putThreshold` of Qiniu's own packages.
