@@ -23,6 +23,7 @@ let c: [CSetting] = isStrict ? [.treatAllWarnings(as: .error)] : []
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -33,6 +34,7 @@ let package = Package(
         .library(name: "WaybillJPEG", targets: ["WaybillJPEG"]),
         .library(name: "WaybillFoundation", targets: ["WaybillFoundation"]),
         .library(name: "WaybillStores", targets: ["WaybillStores"]),
+        .library(name: "WaybillOutbox", targets: ["WaybillOutbox"]),
         .library(name: "WaybillTesting", targets: ["WaybillTesting"]),
         .executable(name: "waybill", targets: ["WaybillCLI"]),
     ],
@@ -41,6 +43,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         // Fence: the only C. Each links its system library; exactly one Swift target imports each.
@@ -72,6 +75,10 @@ let package = Package(
                 "WaybillCore", "WaybillMultipart", "WaybillJPEG", "Waybill", "CWaybillChecksum", crypto, httpTypes,
                 logging,
             ],
+            swiftSettings: swift),
+        .target(
+            name: "WaybillOutbox",
+            dependencies: ["WaybillCore", "WaybillMultipart", "Waybill", grdb, httpTypes, logging],
             swiftSettings: swift),
 
         // Side.
@@ -115,7 +122,17 @@ let package = Package(
         .testTarget(
             name: "WaybillStoresTests",
             dependencies: [
-                "WaybillStores", "Waybill", "WaybillTesting", "TestSupport", "StoreErrand", crypto, httpTypes, logging,
+                "WaybillStores", "Waybill", "WaybillTesting", "TestSupport", "StoreErrand", "WaybillCLI", crypto,
+                httpTypes, logging,
+            ],
+            swiftSettings: swift),
+        .executableTarget(
+            name: "OutboxTestWorker", dependencies: ["WaybillOutbox", "Waybill"], path: "Tests/OutboxTestWorker",
+            swiftSettings: swift),
+        .testTarget(
+            name: "WaybillOutboxTests",
+            dependencies: [
+                "WaybillOutbox", "OutboxTestWorker", "Waybill", "WaybillTesting", "TestSupport", grdb, httpTypes, logging,
             ],
             swiftSettings: swift),
         .testTarget(

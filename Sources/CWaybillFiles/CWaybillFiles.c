@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #if __has_include(<linux/openat2.h>)
@@ -36,6 +37,11 @@ int wb_stat_cached(const char *path, struct stat *status) {
     int result = fstat(descriptor, status) < 0 ? -errno : 0;
     close(descriptor);
     return result;
+}
+
+long wb_file_system_type(const char *path) {
+    struct statfs found;
+    return statfs(path, &found) < 0 ? -(long)errno : (long)(unsigned int)found.f_type;
 }
 
 ssize_t wb_find(const void *haystack, size_t haystack_count, const void *needle, size_t needle_count) {

@@ -5,7 +5,7 @@ import Waybill
 
 /// Everything that people really hand over, or that servers really do: each has one clear error, and nothing that could
 /// be taken for the whole ever leaves.
-@Suite(.timeLimit(.minutes(1))) struct BadInputTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct BadInputTests {
     private let folder: TemporaryDirectory
     private let server: LoopbackServer
     private let session = UploadSession()

@@ -3,7 +3,7 @@ import Testing
 import Waybill
 
 /// The curl command that a form gives, run by a shell: what arrives has to be what we send.
-@Suite(.timeLimit(.minutes(1))) struct CurlCommandTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct CurlCommandTests {
     let folder: TemporaryDirectory
     let server: LoopbackServer
 

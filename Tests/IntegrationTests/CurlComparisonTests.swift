@@ -3,7 +3,7 @@ import Testing
 import Waybill
 
 /// The same form, said to `curl -F` and to us.
-@Suite(.timeLimit(.minutes(1))) struct CurlComparisonTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct CurlComparisonTests {
     @Test func `for ordinary names our bytes are curl's, apart from the boundary`() async throws {
         let folder = try TemporaryDirectory()
         let front = try folder.write("front.jpg", (0..<5_000).map { UInt8(truncatingIfNeeded: $0) })

@@ -4,7 +4,7 @@ import Testing
 import Waybill
 
 /// Whatever a part is made of, its size costs no memory.
-@Suite(.timeLimit(.minutes(2))) struct FormMemoryTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct FormMemoryTests {
     static let size: Int64 = 96 << 20
 
     /// So many bytes in chunks of 64 KiB.

@@ -3,7 +3,7 @@ import Testing
 import Waybill
 
 /// Pauses and rates where more than a socket lies between: TLS, HTTP/2, chunked framing.
-@Suite(.timeLimit(.minutes(1))) struct FrontedControlTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct FrontedControlTests {
     enum Way: CaseIterable { case tls, http2, chunked }
 
     private let bytes: [UInt8]

@@ -3,7 +3,7 @@ import Testing
 import Waybill
 
 /// Photos in a form: made to fit before anything is sent, or refused before anything is sent.
-@Suite(.timeLimit(.minutes(1))) struct ImagePartTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct ImagePartTests {
     private let folder: TemporaryDirectory
     private let server: LoopbackServer
     private let session = UploadSession()

@@ -4,7 +4,7 @@ import Waybill
 
 /// Limits that change while bodies are on the wire, as the receiver sees them. Bounds are wide: a busy machine may send more
 /// slowly than it is allowed to, never much faster.
-@Suite(.timeLimit(.minutes(1))) struct LiveRateTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct LiveRateTests {
     private static let body = UploadContent.data([UInt8](repeating: 7, count: 64 << 20))
     private var body: UploadContent { Self.body }
 

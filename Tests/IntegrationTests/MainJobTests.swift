@@ -3,7 +3,7 @@ import Testing
 import Waybill
 
 /// The main job with every part real but the backend's business: form, session, libcurl, sockets.
-@Suite(.timeLimit(.minutes(1))) struct MainJobTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct MainJobTests {
     private let folder: TemporaryDirectory
     private let session = UploadSession()
 

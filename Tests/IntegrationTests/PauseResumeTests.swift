@@ -3,7 +3,7 @@ import Testing
 import Waybill
 
 /// Pauses on real sockets: what the server's program reads while an upload stands, and after it.
-@Suite(.timeLimit(.minutes(1))) struct PauseResumeTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct PauseResumeTests {
     /// Blocks of which each begins with its number, so that one that is missing or there twice shows.
     private static let bytes: [UInt8] = {
         var block = (0..<4_096).map { UInt8(truncatingIfNeeded: $0 &* 31) }

@@ -3,7 +3,7 @@ import Testing
 import Waybill
 
 /// What a person who watches is told. That the figures are true is proven where they are made (`TransferProgressTests`).
-@Suite(.timeLimit(.minutes(1))) struct ProgressTruthTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct ProgressTruthTests {
     @Test func `each part has its own share of the bar`() async throws {
         let server = try LoopbackServer(
             Behaviour.respond(200).reading(bytesPerSecond: 1 << 20), receiveBuffer: .kibibytes(64))

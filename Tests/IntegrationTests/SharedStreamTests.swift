@@ -4,7 +4,7 @@ import Testing
 import Waybill
 
 /// Streams that more than one upload reads, or that are let go while they are read.
-@Suite(.timeLimit(.minutes(1))) struct SharedStreamTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct SharedStreamTests {
     @Test func `two uploads of one stream at once: nobody gets half of it for whole`() async throws {
         let server = try LoopbackServer(otherwise: .respond(200))
         for _ in 0..<30 {

@@ -4,7 +4,7 @@ import Testing
 import Waybill
 
 /// Streams as parts, through the session, libcurl and a socket.
-@Suite(.timeLimit(.minutes(1))) struct StreamUploadTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct StreamUploadTests {
     static let chunks = (0..<40).map { number in (0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* (number + 3)) } }
     static let bytes = chunks.flatMap(\.self)
 
@@ -123,7 +123,7 @@ import Waybill
 }
 
 /// A disk that is full for this process: the kernel lets it write no file beyond a size.
-@Suite(.timeLimit(.minutes(1))) struct FullDiskTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct FullDiskTests {
     @Test func `a disk that is full while a stream is kept is a typed error, and nothing stays open`() async throws {
         guard Alone.isAlone else { return try await Alone.run("FullDiskTests") }
         // The limit is one of the process, so this runs in one of its own. Without a handler the signal would end it.

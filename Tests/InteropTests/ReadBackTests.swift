@@ -3,7 +3,7 @@ import Testing
 import WaybillMultipart
 
 /// Our forms, read by other people's programs.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(3 * Slowness.factor)))
 struct ReadBackTests {
     @Test(arguments: ForeignReader.all)
     func `a foreign reader reads what was meant, but for the known differences`(reader: ForeignReader) async throws {

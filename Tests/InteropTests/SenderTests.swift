@@ -3,7 +3,7 @@ import Testing
 import WaybillMultipart
 
 /// Forms of other people's programs, read by our parser: every program is started, and sends over a connection.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(3 * Slowness.factor)))
 struct SenderTests {
     static let content = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
 

@@ -43,6 +43,12 @@ package struct Answer: Sendable {
         return answer
     }
 
+    /// The status, if the bytes begin as an answer does.
+    var status: Int? {
+        let words = String(decoding: bytes.prefix(13), as: UTF8.self).split(separator: " ")
+        return words.count > 1 ? Int(words[1].prefix(3)) : nil
+    }
+
     /// Status line, header lines, empty line.
     static func head(_ status: Int, _ headers: [(String, String)]) -> [UInt8] {
         var text = "HTTP/1.1 \(status) \(reasons[status] ?? "Status")\r\n"

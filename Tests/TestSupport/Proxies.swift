@@ -15,7 +15,7 @@ package final class ForwardProxy: Sendable {
                 Port \(port)
                 Listen 127.0.0.1
                 Allow 127.0.0.1
-                Timeout 60
+                Timeout 600
                 MaxClients 100
                 LogLevel Error
                 \(credentials)

@@ -46,6 +46,8 @@ package struct RecordedRequest: Sendable {
     package var trailers: [String] = []
     /// Whether the body was read to its end.
     package var isComplete = false
+    /// The status of the last answer that was sent, interim ones included.
+    package var answered: Int?
 
     /// `POST`.
     package var method: String { word(0) }

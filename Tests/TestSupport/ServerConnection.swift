@@ -108,6 +108,7 @@ struct ServerConnection {
         case .wait(let gate):
             return note(socket.wait(for: gate) { _ = note(.peerEnded($0)) })
         case .send(let answer):
+            if let index = course.index { core.state.update { $0.requests[index].answered = answer.status } }
             guard note(socket.send(answer.bytes)) == .next else { return .end }
             return answer.closes ? close(.finish) : .next
         case .drip(let answer, let piece, let pause):

@@ -3,7 +3,7 @@ import Testing
 
 /// The programs of others that stand in front of our server, each asked by curl, so that a fault in a test behind them is
 /// not theirs.
-@Suite(.timeLimit(.minutes(1))) struct HelperServerTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct HelperServerTests {
     private func curl(_ arguments: String...) async throws -> ChildProcess.Finished {
         try await ChildProcess.run(
             "curl", ["-sS", "--max-time", "20", "-w", "\n%{http_code} %{http_version}"] + arguments)

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(Slowness.factor)))
 struct HelperTests {
     @Test func `a child gets its arguments, environment, input and directory`() async throws {
         let directory = try TemporaryDirectory()

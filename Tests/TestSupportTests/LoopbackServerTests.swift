@@ -3,7 +3,7 @@ import Testing
 import WaybillCore
 
 /// The server is held against real `curl` and against raw sockets, since every fault test stands on it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(Slowness.factor)))
 struct LoopbackServerTests {
     @Test func `a form sent by curl is recorded whole`() async throws {
         let server = try LoopbackServer(.respond(201, headers: [("X-Made", "yes")], body: "thanks"))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// libcurl.so has to find our getaddrinfo before the C library's, in the program that runs the tests.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(Slowness.factor)))
 struct ResolverTests {
     @Test func `libcurl hangs in a look-up until the name is released`() async throws {
         let name = HangingName()

@@ -17,6 +17,7 @@ enum House {
             "WaybillCore", "WaybillMultipart", "WaybillJPEG", "Waybill", "CWaybillChecksum", "Crypto", "HTTPTypes",
             "Logging",
         ],
+        "WaybillOutbox": ["WaybillCore", "WaybillMultipart", "Waybill", "GRDB", "HTTPTypes", "Logging"],
         "WaybillFoundation": ["Waybill", "WaybillCore"],
         "WaybillTesting": ["WaybillCore", "WaybillMultipart", "HTTPTypes"],
         "WaybillCLI": ["Waybill", "WaybillCurl", "WaybillStores", "ArgumentParser", "Logging", "HTTPTypes"],

@@ -5,7 +5,7 @@ import WaybillCore
 import WaybillCurl
 
 /// Digest (RFC 7616), which libcurl computes and whose rounds we hold to the rules of the house.
-@Suite(.timeLimit(.minutes(1))) struct DigestTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct DigestTests {
     private let transport = CurlTransport()
     private let body = PatternBody(300_000)
 

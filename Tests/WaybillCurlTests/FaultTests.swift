@@ -5,7 +5,7 @@ import WaybillCore
 import WaybillCurl
 
 /// Every way in which a server can let a transfer down, and what is told of it.
-@Suite(.timeLimit(.minutes(1))) struct FaultTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct FaultTests {
     private let transport = CurlTransport()
 
     private func run(_ request: TransferRequest) -> Recorder {

@@ -6,7 +6,7 @@ import WaybillCore
 import WaybillCurl
 
 /// Truth of progress through TLS, and no thread that spins on HTTP/2.
-@Suite(.timeLimit(.minutes(1))) struct FrontedTransferTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct FrontedTransferTests {
     /// Through TLS, the buffers of the front lie between the figure and the receiver too: two sockets of 32 KiB as the
     /// kernel counts, and 16 KiB of its own.
     @Test func `acknowledged leads a slow receiver behind TLS by at most 256 KiB`() async throws {

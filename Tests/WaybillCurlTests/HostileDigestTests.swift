@@ -5,7 +5,7 @@ import WaybillCore
 import WaybillCurl
 
 /// Servers and users that mean harm, met by Digest.
-@Suite(.timeLimit(.minutes(1))) struct HostileDigestTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct HostileDigestTests {
     private let transport = CurlTransport()
 
     private func stale(_ nonce: String) -> Answer {

@@ -5,7 +5,7 @@ import WaybillCore
 import WaybillCurl
 
 /// Cancel, pause, rate, and a body that has nothing to give.
-@Suite(.timeLimit(.minutes(1))) struct SteeringTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct SteeringTests {
     private let transport = CurlTransport()
 
     private func start(_ request: TransferRequest) -> (Recorder, any TransferControl) {

@@ -5,7 +5,7 @@ import WaybillCore
 import WaybillCurl
 
 /// Progress means what the peer has, not what the kernel took.
-@Suite(.timeLimit(.minutes(1))) struct TransferProgressTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct TransferProgressTests {
     /// Compares each snapshot with what the receiver's program has read at that very moment, on the engine's own thread.
     final class Comparer: TransferSink {
         struct Findings {

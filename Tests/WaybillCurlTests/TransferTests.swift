@@ -4,7 +4,7 @@ import Testing
 import WaybillCore
 import WaybillCurl
 
-@Suite(.timeLimit(.minutes(1))) struct TransferTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct TransferTests {
     private let transport = CurlTransport()
 
     private func run(_ request: TransferRequest) -> Recorder {

@@ -6,7 +6,7 @@ import Waybill
 import WaybillFoundation
 import WaybillTesting
 
-@Suite(.timeLimit(.minutes(1))) struct QueueTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct QueueTests {
     private let queue = DispatchQueue(label: "callbacks")
     private let key = DispatchSpecificKey<Bool>()
 

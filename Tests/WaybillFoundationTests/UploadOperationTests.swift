@@ -5,7 +5,7 @@ import Waybill
 import WaybillFoundation
 import WaybillTesting
 
-@Suite(.timeLimit(.minutes(1))) struct UploadOperationTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct UploadOperationTests {
     private let url = "http://backend.example/"
 
     private func operation(_ transport: ScriptedTransport, _ path: String = "") -> UploadOperation {

@@ -1,10 +1,11 @@
+import TestSupport
 import Glibc
 import Testing
 import WaybillCore
 
 @testable import WaybillJPEG
 
-@Suite(.timeLimit(.minutes(5))) struct CancellationTests {
+@Suite(.timeLimit(.minutes(5 * Slowness.factor))) struct CancellationTests {
     @Test func `a cancelled task never starts the work`() async {
         let task = Task { () throws(JPEGError) in
             unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }

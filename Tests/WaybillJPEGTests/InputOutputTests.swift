@@ -5,7 +5,7 @@ import WaybillCore
 
 @testable import WaybillJPEG
 
-@Suite(.timeLimit(.minutes(1))) struct InputOutputTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct InputOutputTests {
     static let (width, height) = (61, 43)
     static var scene: (Int, Int) -> Colour { Scene.quarters(width, height) }
 

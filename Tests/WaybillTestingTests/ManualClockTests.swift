@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import WaybillTesting
 
-@Suite(.timeLimit(.minutes(1))) struct ManualClockTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct ManualClockTests {
     @Test func `sleepers wake when their time has come, the earliest first`() async throws {
         let clock = ManualClock()
         let woken = Watched<[Int]>([])

@@ -1,10 +1,11 @@
+import TestSupport
 import HTTPTypes
 import Testing
 import Waybill
 import WaybillTesting
 
 /// What a test can say of a form that was sent.
-@Suite(.timeLimit(.minutes(1))) struct RecordedFormTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct RecordedFormTests {
     private let form: MultipartForm = [
         .text("TOKEN", .secret("s3cr3t")), .text("BUSINESSNO", "20260117-0042"), .text("TAG", "a"), .text("TAG", "b"),
         .data("FILE", [0xFF, 0xD8, 1, 2], fileName: "IDFrontImage.jpg", contentType: "image/jpeg"),

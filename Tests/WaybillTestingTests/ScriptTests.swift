@@ -6,7 +6,7 @@ import WaybillMultipart
 import WaybillTesting
 
 /// What the steps of a script do, and which script is played.
-@Suite(.timeLimit(.minutes(1))) struct ScriptTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct ScriptTests {
     @Test func `a peer takes bytes at a rate, by a clock that the test moves`() async throws {
         let clock = ManualClock()
         let sink = RecordingSink()

@@ -5,7 +5,7 @@ import WaybillCore
 import WaybillMultipart
 import WaybillTesting
 
-@Suite(.timeLimit(.minutes(1))) struct ScriptedTransportTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct ScriptedTransportTests {
     @Test func `it tells what a real one would tell, in that order`() async throws {
         let sink = RecordingSink()
         let transport = ScriptedTransport(.answering(.created, body: "done"))

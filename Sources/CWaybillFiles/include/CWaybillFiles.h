@@ -19,6 +19,9 @@ int wb_open_cached(const char *path, int flags);
 /// stat(2) in the same manner. Returns 0 or a negated errno.
 int wb_stat_cached(const char *path, struct stat *status);
 
+/// What kind of file system a path lies on: f_type of statfs(2), or a negated errno.
+long wb_file_system_type(const char *path);
+
 /// memmem(3) in offsets: where the needle begins, or -1.
 ssize_t wb_find(const void *haystack, size_t haystack_count, const void *needle, size_t needle_count);
 

@@ -124,7 +124,7 @@ extension RetryPolicy {
 
     /// What `Retry-After` asks for (RFC 9110 section 10.2.3). A date is read against the answer's `Date`; without one it
     /// says nothing, for our clock and the server's need not agree. A date that has passed asks for no wait.
-    static func retryAfter(of response: HTTPResponse) -> Duration? {
+    package static func retryAfter(of response: HTTPResponse) -> Duration? {
         guard let text = response.headerFields[.retryAfter], !text.isEmpty else { return nil }
         if text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
             return text.utf8.count <= 9 ? Int64(text).map { .seconds($0) } : nil

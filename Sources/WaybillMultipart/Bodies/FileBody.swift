@@ -50,6 +50,9 @@ public struct FileBody: UploadBody {
     /// True.
     public var isReplayable: Bool { true }
 
+    /// The bytes, chunk by chunk, as they would be sent: a change of the file meanwhile is an error.
+    public var chunks: BodyChunks { BodyChunks(body: self, size: nil) }
+
     /// Makes the reader of one attempt. The file is opened at the first read.
     public func makeReader(wake: @escaping @Sendable () -> Void) throws(BodyError) -> any BodyReader {
         try SegmentReader(segments, disk: disk, holdsBack: true, wake: wake)

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Waybill
 @testable import WaybillCLI
 
-@Suite(.timeLimit(.minutes(1))) struct OrderedWorkTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct OrderedWorkTests {
     /// How many are at work, and the most that ever were.
     private struct Load {
         var now = 0

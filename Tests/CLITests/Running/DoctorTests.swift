@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct DoctorTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct DoctorTests {
     @Test func `a healthy machine is told so`() async throws {
         let run = try await Tool.run(
             ["doctor"], environment: ["https_proxy": "http://user:passw0rd@proxy.invalid:8080"])

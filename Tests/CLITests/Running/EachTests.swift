@@ -6,7 +6,7 @@ import WaybillCore
 
 @testable import WaybillCLI
 
-@Suite(.timeLimit(.minutes(2))) struct EachTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct EachTests {
     /// Files of which each knows its name.
     private func files(_ folder: TemporaryDirectory, _ names: [String]) throws -> [String] {
         try names.map { try folder.write($0, "content of \($0)") }

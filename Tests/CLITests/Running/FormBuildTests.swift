@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct FormBuildTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct FormBuildTests {
     let folder: TemporaryDirectory
 
     init() throws {

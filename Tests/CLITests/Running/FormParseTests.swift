@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct FormParseTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct FormParseTests {
     let folder: TemporaryDirectory
 
     init() throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WaybillCore
 
-@Suite(.timeLimit(.minutes(2))) struct PostFailureTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct PostFailureTests {
     @Test(arguments: [400, 401, 413, 503]) func `a refusal is 1, with the answer on standard output`(_ status: Int)
         async throws
     {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WaybillCore
 
-@Suite(.timeLimit(.minutes(2))) struct PostTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct PostTests {
     @Test func `a form is posted, and the answer alone is on standard output`() async throws {
         let folder = try TemporaryDirectory()
         let card = try folder.write("card.jpg", [1, 2, 3])

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WaybillCore
 
-@Suite(.timeLimit(.minutes(2))) struct SecretTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct SecretTests {
     /// None of these may ever be printed.
     private static let secrets = [
         "t0ken-of-env", "t0ken-of-file", "bearer-t0ken", "user-passw0rd", "proxy-passw0rd", "query-t0ken",

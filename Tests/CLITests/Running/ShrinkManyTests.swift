@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ShrinkManyTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ShrinkManyTests {
     private let photo = NoisePhoto.bytes(width: 320, height: 240, seed: 9)
 
     @Test func `many photos are made by a pattern, a line each in their order`() async throws {

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct ShrinkTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ShrinkTests {
     private let photo = NoisePhoto.bytes(width: 640, height: 480, seed: 3)
 
     @Test func `a photo is made to fit, beside the original`() async throws {

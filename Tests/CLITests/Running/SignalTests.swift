@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WaybillCore
 
-@Suite(.timeLimit(.minutes(2))) struct SignalTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct SignalTests {
     private func stalled(
         _ folder: TemporaryDirectory, _ more: [String] = []
     ) async throws -> (server: LoopbackServer, child: ChildProcess) {

@@ -4,7 +4,7 @@ import WaybillCore
 
 @testable import WaybillCLI
 
-@Suite(.timeLimit(.minutes(2))) struct TerminalTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct TerminalTests {
     /// A server that reads some of a large body and waits.
     private func scene(_ gate: Gate) throws -> (server: LoopbackServer, folder: TemporaryDirectory, file: String) {
         let folder = try TemporaryDirectory()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The flags for proxies, TLS and addresses, as the built command understands them.
-@Suite(.timeLimit(.minutes(2))) struct WayTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct WayTests {
     @Test func `a client's certificate, a pin and a Unix socket are taken from the command line`() async throws {
         let server = try LoopbackServer()
         let front = try await TLSFront(to: server, wantsClient: true)

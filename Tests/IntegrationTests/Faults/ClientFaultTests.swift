@@ -4,7 +4,7 @@ import Testing
 import Waybill
 
 /// What goes wrong on this side: sources that break, files that change, cancels, a session that is let go.
-@Suite(.timeLimit(.minutes(1))) struct ClientFaultTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct ClientFaultTests {
     private let folder: TemporaryDirectory
     private let file: String
     private static let size = 8 << 20

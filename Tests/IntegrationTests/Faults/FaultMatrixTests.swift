@@ -3,7 +3,7 @@ import Testing
 import Waybill
 
 /// Every fault of ``FaultTable``, as a raw body and as a form.
-@Suite(.timeLimit(.minutes(2))) struct FaultMatrixTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct FaultMatrixTests {
     @Test(arguments: FaultTable.rows, Shape.allCases)
     func `a fault ends as the table says`(row: FaultRow, shape: Shape) async throws {
         try await FaultDriver(row: row, shape: shape).check()
@@ -18,7 +18,7 @@ import Waybill
 
 /// What is left of the process when all faults are over. Only a process that does nothing else can tell, so the test runs
 /// itself in one.
-@Suite(.timeLimit(.minutes(2))) struct FaultLeakTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct FaultLeakTests {
     @Test func `the whole table leaves no descriptor and no thread behind`() async throws {
         guard !Alone.isAlone else { return try await runAlone() }
         try await Alone.run("FaultLeakTests")

@@ -3,7 +3,7 @@ import Testing
 import Waybill
 
 /// HTTP/2 by nginx: it works, it refuses early, it goes away.
-@Suite(.timeLimit(.minutes(1))) struct HTTP2Tests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct HTTP2Tests {
     private let folder: TemporaryDirectory
     private let session = UploadSession()
 

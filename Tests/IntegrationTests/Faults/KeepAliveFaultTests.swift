@@ -3,7 +3,7 @@ import Testing
 import Waybill
 
 /// A connection that served one upload and dies under the next, where libcurl alone would send again.
-@Suite(.timeLimit(.minutes(1))) struct KeepAliveFaultTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct KeepAliveFaultTests {
     private let session = UploadSession()
 
     private var once: UploadOptions {

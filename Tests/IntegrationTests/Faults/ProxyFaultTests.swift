@@ -3,7 +3,7 @@ import Testing
 import Waybill
 
 /// Proxies that work, refuse, break, or are not there.
-@Suite(.timeLimit(.minutes(1))) struct ProxyFaultTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct ProxyFaultTests {
     private let bytes = [UInt8](repeating: 7, count: 300_000)
 
     private func upload(

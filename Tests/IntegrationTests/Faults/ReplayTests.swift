@@ -3,7 +3,7 @@ import Testing
 import Waybill
 
 /// What is sent again is sent as it was: the boundary, the order, every byte.
-@Suite(.timeLimit(.minutes(1))) struct ReplayTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct ReplayTests {
     @Test(arguments: Shape.allCases)
     func `retries and redirects of an upload are byte-identical at the server`(shape: Shape) async throws {
         let folder = try TemporaryDirectory()

@@ -4,7 +4,7 @@ import Testing
 import Waybill
 
 /// Ten thousand small uploads over real sockets, cancelled at random.
-@Suite(.timeLimit(.minutes(3))) struct SoakTests {
+@Suite(.timeLimit(.minutes(3 * Slowness.factor))) struct SoakTests {
     /// What became of them.
     private struct Tally: Sendable {
         var ends: [UInt8]

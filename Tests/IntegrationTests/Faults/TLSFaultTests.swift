@@ -3,7 +3,7 @@ import Testing
 import Waybill
 
 /// What goes wrong with TLS, and what goes wrong behind it.
-@Suite(.timeLimit(.minutes(2))) struct TLSFaultTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct TLSFaultTests {
     /// The row over a front of its own.
     private func check(
         _ row: FaultRow, _ shape: Shape, showing leaf: Certificates.Leaf = .valid,

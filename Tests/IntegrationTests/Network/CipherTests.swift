@@ -5,7 +5,7 @@ import Waybill
 
 /// A real cipher and real hashes, by the `openssl` command: what servers do that seal their answers and want parameters
 /// signed.
-@Suite(.timeLimit(.minutes(1))) struct CipherTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct CipherTests {
     private static let key = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
     private static let vector = "0102030405060708090a0b0c0d0e0f10"
 

@@ -3,7 +3,7 @@ import Testing
 import Waybill
 
 /// Credentials, exceptions and TLS of proxies, a proxy that leads to itself; and nothing of them in a later upload.
-@Suite(.timeLimit(.minutes(1))) struct ProxyOptionTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct ProxyOptionTests {
     private let rig = NetworkRig()
     private let credential = ProxyCredential(user: "jo", password: .secret("s3cr3t"))
 

@@ -4,7 +4,7 @@ import Testing
 import Waybill
 
 /// Authorities from memory, client certificates and pinned keys, against stunnel; and nothing of them in a later upload.
-@Suite(.timeLimit(.minutes(1))) struct TLSOptionTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct TLSOptionTests {
     private let rig = NetworkRig()
 
     private func authority(_ certificates: Certificates) throws -> String {

@@ -1,10 +1,11 @@
+import TestSupport
 import Glibc
 import Testing
 import WaybillCore
 
 @testable import WaybillMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct ChunksTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct ChunksTests {
     let directory: TemporaryDirectory
     let path: String
 

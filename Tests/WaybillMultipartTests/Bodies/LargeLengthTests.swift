@@ -5,7 +5,7 @@ import WaybillCore
 @testable import WaybillMultipart
 
 /// Lengths around the numbers where 32 bits end. The files have holes instead of bytes, so they take no room.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2 * Slowness.factor)))
 struct LargeLengthTests {
     private static let fourGibibytes = 4 << 30
 
@@ -69,7 +69,7 @@ struct LargeLengthTests {
         ("--golden\r\nContent-Disposition: form-data; name=\"L\"; filename=\"l\"\r\n"
         + "Content-Type: application/octet-stream\r\n\r\n\r\n").utf8.count
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(Slowness.factor)))
     func `random forms give as many bytes as they promised`() async throws {
         var random = TestSupport.SeededGenerator()
         let folder = try TestSupport.TemporaryDirectory()

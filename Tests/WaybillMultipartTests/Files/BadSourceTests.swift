@@ -1,9 +1,10 @@
+import TestSupport
 import Glibc
 import Testing
 import WaybillCore
 import WaybillMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct BadSourceTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct BadSourceTests {
     let directory: TemporaryDirectory
 
     init() throws {

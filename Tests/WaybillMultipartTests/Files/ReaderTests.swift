@@ -1,10 +1,11 @@
+import TestSupport
 import Glibc
 import Testing
 import WaybillCore
 
 @testable import WaybillMultipart
 
-@Suite(.timeLimit(.minutes(2))) struct ReaderTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ReaderTests {
     let directory: TemporaryDirectory
 
     init() throws {

@@ -1,3 +1,4 @@
+import TestSupport
 import Glibc
 import Testing
 import WaybillCore
@@ -5,7 +6,7 @@ import WaybillCore
 @testable import WaybillMultipart
 
 /// Files that change between the promise of their length and the last byte.
-@Suite(.timeLimit(.minutes(1))) struct SourceChangeTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct SourceChangeTests {
     static let size = 600_000
     static let bytes = pattern(size)
 

@@ -1,10 +1,13 @@
+import TestSupport
 import Foundation
 import Testing
 import WaybillMultipart
 
 private let curl = "/usr/bin/curl"
 
-@Suite(.timeLimit(.minutes(1)), .enabled(if: FileManager.default.isExecutableFile(atPath: curl), "no curl here"))
+@Suite(
+    .timeLimit(.minutes(Slowness.factor)),
+    .enabled(if: FileManager.default.isExecutableFile(atPath: curl), "no curl here"))
 struct CurlBytesTests {
     /// What curl sends for these arguments, and the boundary it chose.
     func sentByCurl(_ arguments: [String]) async throws -> (body: [UInt8], boundary: String) {

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import WaybillMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct FormLimitsTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct FormLimitsTests {
     static let jpeg: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + [UInt8](repeating: 0, count: 996)
 
     /// What the check says, and what preparing under the same limits says: they must agree.

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import WaybillCore
 
 @testable import WaybillMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct FormShapeTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct FormShapeTests {
     func lines(_ form: MultipartForm) -> [String] { form.parts.map(\.description) }
 
     @Test func `a closure makes a form with conditions and loops in it`() {

@@ -1,10 +1,11 @@
+import TestSupport
 import Glibc
 import Testing
 import WaybillCore
 
 @testable import WaybillMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct CollectTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct CollectTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }

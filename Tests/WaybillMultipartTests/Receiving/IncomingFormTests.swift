@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import WaybillCore
 
 @testable import WaybillMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct IncomingFormTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct IncomingFormTests {
     static let type = "multipart/form-data; boundary=B"
 
     static func part(_ name: String, _ content: [UInt8], fileName: String? = nil) -> [UInt8] {

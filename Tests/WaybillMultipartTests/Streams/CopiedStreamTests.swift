@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import WaybillCore
 
 @testable import WaybillMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct CopiedStreamTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct CopiedStreamTests {
     let directory: TemporaryDirectory
     let chunks = (0..<20).map { pattern(1_000 + $0, seed: UInt64($0 + 1)) }
     var bytes: [UInt8] { chunks.flatMap(\.self) }

@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import WaybillCore
 
 @testable import WaybillMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct SequenceBodyTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct SequenceBodyTests {
     /// A stream that counts how often it was asked.
     struct Counted: AsyncSequence, Sendable {
         let chunks: [[UInt8]]

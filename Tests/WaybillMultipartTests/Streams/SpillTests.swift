@@ -1,10 +1,11 @@
+import TestSupport
 import Glibc
 import Testing
 import WaybillCore
 
 @testable import WaybillMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct SpillTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct SpillTests {
     let directory: TemporaryDirectory
     let chunks = [pattern(1_000, seed: 1), pattern(1, seed: 2), pattern(70_000, seed: 3), []]
 

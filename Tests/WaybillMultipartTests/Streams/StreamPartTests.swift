@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 import WaybillCore
 
 @testable import WaybillMultipart
 
-@Suite(.timeLimit(.minutes(1))) struct StreamPartTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct StreamPartTests {
     let boundary = try! MultipartBoundary("golden")
     let chunks = [pattern(1_000, seed: 1), [], pattern(1, seed: 2), pattern(70_000, seed: 3)]
 

@@ -5,7 +5,7 @@ import WaybillCurl
 import WaybillTesting
 
 /// The contract of transports, held against the real one, the double, and some that break it.
-@Suite(.timeLimit(.minutes(2))) struct ConformanceTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ConformanceTests {
     @Test(arguments: TransportConformance.checks)
     func `the transport over libcurl keeps the contract`(check: TransportConformance.Check) async throws {
         try await check.run(against: { CurlTransport() }, server: LoopbackConformanceServer(), patience: .seconds(60))

@@ -6,7 +6,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(3))) struct UploadBatchTests {
+@Suite(.timeLimit(.minutes(3 * Slowness.factor))) struct UploadBatchTests {
     private struct Refused: Error {}
 
     private func request(_ number: Int, bytes: Int = 100) -> UploadRequest {

@@ -6,7 +6,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct UploadChainTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct UploadChainTests {
     private struct Receipt: Codable { var id: Int }
     private struct Odd: Error {}
 

@@ -6,7 +6,7 @@ import WaybillTesting
 @testable import Waybill
 
 /// Everything that can be asked of a session, by many threads at once.
-@Suite(.timeLimit(.minutes(2))) struct ControlStressTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ControlStressTests {
     private static let groups = ["a", "b", "c"]
 
     private func options(_ random: inout SeededGenerator) -> UploadOptions {

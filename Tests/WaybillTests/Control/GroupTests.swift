@@ -5,7 +5,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct GroupTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct GroupTests {
     private static func options(group: String? = nil, tags: Set<String> = []) -> UploadOptions {
         var options = UploadOptions(retry: .none)
         options.group = group

@@ -5,7 +5,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct JoinTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct JoinTests {
     private let gate = ScriptGate()
 
     private var world: SessionWorld {

@@ -6,7 +6,7 @@ import WaybillTesting
 @testable import Waybill
 
 /// Who is told which share, when.
-@Suite(.timeLimit(.minutes(1))) struct LiveRateTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct LiveRateTests {
     /// A transport that writes down the limits that it is given, and ends its attempts when it is told to.
     private final class LimitedTransport: UploadTransport {
         final class Attempt: TransferControl {

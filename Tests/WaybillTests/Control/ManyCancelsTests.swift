@@ -8,7 +8,7 @@ import WaybillTesting
 
 /// Cancels by the thousand. The time is for debug builds on busy machines; the thread sanitizer, whose options only `make`
 /// sets, gets fewer of them.
-@Suite(.timeLimit(.minutes(5))) struct ManyCancelsTests {
+@Suite(.timeLimit(.minutes(5 * Slowness.factor))) struct ManyCancelsTests {
     private static let isSanitized = ProcessInfo.processInfo.environment["TSAN_OPTIONS"] != nil
 
     private let gate = ScriptGate()

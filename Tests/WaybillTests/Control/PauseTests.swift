@@ -7,7 +7,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct PauseTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct PauseTests {
     /// A script that stands after some bytes until its gate opens, then takes the rest.
     private func stopping(after count: Int64, at gate: ScriptGate) -> TransferScript {
         [.connect, .take(count), .wait(gate), .takeRest, .answer(.ok)]

@@ -6,7 +6,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(3))) struct UploadEventTests {
+@Suite(.timeLimit(.minutes(3 * Slowness.factor))) struct UploadEventTests {
     private func words(_ events: [UploadEvent]) -> [String] {
         events.map { event in
             switch event.kind {

@@ -6,7 +6,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct AdaptTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct AdaptTests {
     private let url = SessionWorld.url
 
     @Test func `an interceptor changes header fields and query of each attempt`() async throws {
@@ -61,6 +61,7 @@ import WaybillTesting
 
     @Test func `an interceptor that hangs ends the upload after the limit, with its name`() async throws {
         let hanging = Hanging()
+        defer { hanging.hang.release() }
         let (session, transport, clock) = SessionWorld.intercepted([hanging]) { $0.interceptorLimit = .seconds(5) }
         let task = session.start(.data([1]), to: url)
         await clock.sleepers(atLeast: 1)
@@ -83,9 +84,10 @@ import WaybillTesting
 
     @Test func `a cancel does not wait for an interceptor`() async throws {
         let hanging = Hanging()
+        defer { hanging.hang.release() }
         let (session, transport, _) = SessionWorld.intercepted([hanging])
         let task = session.start(.data([1]), to: url)
-        try await hanging.entered.waitUntil { $0 == 1 }
+        try await hanging.hang.entered.waitUntil { $0 == 1 }
         task.cancel()
         let error = try #require(await task.error())
         #expect(error.code == .cancelled)

@@ -6,7 +6,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct EnvelopeTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct EnvelopeTests {
     private let url = SessionWorld.url
 
     private func verdict(_ body: String, _ configure: (inout JSONEnvelope) -> Void = { _ in }) -> ResponseVerdict {
@@ -157,18 +157,18 @@ import WaybillTesting
     }
 
     @Test func `a judge that hangs ends the upload after the limit, the answer inside`() async throws {
-        let entered = Watched(0)
+        let hang = DeafWait()
+        defer { hang.release() }
         let (session, _, clock) = SessionWorld.intercepted(
             [
                 .judging("slow") { _ in
-                    entered.update { $0 += 1 }
-                    unsafe await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+                    await hang.wait()
                     return .accepted
                 }
             ], [.answering(.ok, body: "x")]
         ) { $0.interceptorLimit = .seconds(9) }
         let task = session.start(.data([1]), to: url)
-        try await entered.waitUntil { $0 == 1 }
+        try await hang.entered.waitUntil { $0 == 1 }
         // A timer of a call before may still be leaving when the clock is moved first.
         let mover = Task {
             while !Task.isCancelled {
@@ -184,17 +184,17 @@ import WaybillTesting
     }
 
     @Test func `a cancel while an answer is judged says cancelled, and keeps the answer`() async throws {
-        let entered = Watched(0)
+        let hang = DeafWait()
+        defer { hang.release() }
         let (session, _, _) = SessionWorld.intercepted(
             [
                 .judging("slow") { _ in
-                    entered.update { $0 += 1 }
-                    unsafe await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+                    await hang.wait()
                     return .accepted
                 }
             ], [.answering(.ok, body: "x")])
         let task = session.start(.data([1]), to: url)
-        try await entered.waitUntil { $0 == 1 }
+        try await hang.entered.waitUntil { $0 == 1 }
         task.cancel()
         let error = try #require(await task.error())
         #expect(error.code == .cancelled && error.outcome == .unknown)

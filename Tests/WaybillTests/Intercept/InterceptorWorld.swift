@@ -27,13 +27,42 @@ extension SessionWorld {
     }
 }
 
-/// Never comes back, and is deaf to a cancel as well.
-struct Hanging: UploadInterceptor {
-    let name = "sleepy"
+/// Waits until it is let go, deaf to any cancel. A test lets it go at its end: what waits for ever is never freed.
+final class DeafWait: Sendable {
+    private struct State {
+        var isReleased = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Locked(State())
+    /// How many have begun to wait.
     let entered = Watched(0)
 
-    func adapt(_ request: inout OutgoingRequest) async throws {
-        entered.update { $0 += 1 }
-        unsafe await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let isReleased = state.withLock { state in
+                if !state.isReleased { state.waiters.append(continuation) }
+                return state.isReleased
+            }
+            entered.update { $0 += 1 }
+            if isReleased { continuation.resume() }
+        }
     }
+
+    func release() {
+        let waiters = state.withLock { state in
+            state.isReleased = true
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        waiters.forEach { $0.resume() }
+    }
+}
+
+/// Does not come back before it is let go.
+struct Hanging: UploadInterceptor {
+    let name = "sleepy"
+    let hang = DeafWait()
+
+    func adapt(_ request: inout OutgoingRequest) async throws { await hang.wait() }
 }

@@ -63,7 +63,7 @@ import WaybillTesting
 }
 
 /// What all uploads of a session have in common, and what one of them does without.
-@Suite(.timeLimit(.minutes(1))) struct GeneralConfigurationTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct GeneralConfigurationTests {
     private func world(_ configure: (inout UploadSession.Configuration) -> Void) -> (UploadSession, ScriptedTransport) {
         let (session, transport, _) = SessionWorld.intercepted([], [.answering(.ok)], configure: configure)
         return (session, transport)

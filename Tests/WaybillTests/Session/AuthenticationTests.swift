@@ -6,7 +6,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct AuthenticationTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct AuthenticationTests {
     private func options(_ authentication: Authentication, _ retry: RetryPolicy = .none) -> UploadOptions {
         UploadOptions(retry: retry, authentication: authentication)
     }

@@ -6,7 +6,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct CancelTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct CancelTests {
     @Test func `while it waits in line`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .wait(gate), .takeRest, .answer(.ok)]], slots: 1)

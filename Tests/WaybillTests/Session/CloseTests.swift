@@ -6,7 +6,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct CloseTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct CloseTests {
     @Test func `draining lets everything end, the ones that wait and retry too`() async throws {
         let transport = ScriptedTransport { _, number in number == 0 ? .breaking(after: 1) : .answering(.ok) }
         let world = SessionWorld(transport, slots: 1)

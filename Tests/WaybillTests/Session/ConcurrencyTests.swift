@@ -7,7 +7,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct ConcurrencyTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct ConcurrencyTests {
     @Test func `a thousand uploads all end, and never too many at once`() async throws {
         let world = SessionWorld([.answering(.ok)], slots: 8, slotsPerHost: 5)
         let hosts = (0..<4).map { "http://host\($0).example/" }

@@ -7,7 +7,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct ErrorTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct ErrorTests {
     @Test func `the one-line form says what, where and what to believe`() async throws {
         let world = SessionWorld([.answering(.contentTooLarge, body: "s3cr3t")])
         let error = try #require(await world.start().error())

@@ -3,7 +3,7 @@ import Testing
 import Waybill
 
 /// Servers that make trouble, met by the session.
-@Suite(.timeLimit(.minutes(1))) struct HostileServerTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct HostileServerTests {
     private var options: UploadOptions {
         var options = UploadOptions()
         options.authentication = .digest(user: "clerk", password: .secret("pw"))

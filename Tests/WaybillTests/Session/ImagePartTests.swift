@@ -1,3 +1,4 @@
+import TestSupport
 import FoundationEssentials
 import Testing
 import WaybillCore
@@ -7,7 +8,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct ImagePartTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct ImagePartTests {
     @Test(arguments: [
         ("front.jpg", "front.jpg"), ("front.JPEG", "front.JPEG"), ("front.png", "front.jpg"),
         ("front.tar.heic", "front.tar.jpg"), ("front", "front.jpg"), (".hidden", ".hidden.jpg"), ("正面.bmp", "正面.jpg"),

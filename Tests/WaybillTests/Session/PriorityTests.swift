@@ -5,7 +5,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct PriorityTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct PriorityTests {
     /// A world with one slot, which the first upload keeps until the gate opens, and whose window is full of others.
     private struct Line {
         let gate = ScriptGate()

@@ -6,7 +6,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct ProgressTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct ProgressTests {
     @Test func `two listeners see the same way, each at its own pace`() async throws {
         let gates = (0..<4).map { _ in ScriptGate() }
         let world = SessionWorld([

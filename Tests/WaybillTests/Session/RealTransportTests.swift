@@ -6,7 +6,7 @@ import WaybillMultipart
 @testable import Waybill
 
 /// The same session over libcurl and a server of sockets: what the scripted transport promises, the real one keeps.
-@Suite(.timeLimit(.minutes(1))) struct RealTransportTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct RealTransportTests {
     private func session() -> UploadSession {
         var configuration = UploadSession.Configuration()
         configuration.jitter = { 0 }

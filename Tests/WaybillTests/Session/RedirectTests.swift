@@ -8,7 +8,7 @@ import WaybillTesting
 @testable import Waybill
 
 /// Redirects over libcurl and servers of sockets.
-@Suite(.timeLimit(.minutes(1))) struct RedirectTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct RedirectTests {
     private let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
 
     private func start(

@@ -6,7 +6,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct RetryTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct RetryTests {
     /// Ends after the body, with nothing said: the server may have stored it.
     private static let lost: TransferScript = [.connect, .takeRest, .fail(.connectionLost)]
 

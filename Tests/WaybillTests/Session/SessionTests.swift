@@ -7,7 +7,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-@Suite(.timeLimit(.minutes(1))) struct SessionTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct SessionTests {
     @Test func `a form arrives whole, and its answer is decoded`() async throws {
         let world = SessionWorld([.answering(.ok, headers: [.server: "x"], body: #"{"RETCODE":"000000"}"#)])
         let form: MultipartForm = [.text("TOKEN", .secret("s3cr3t")), .data("FILE", [1, 2, 3], fileName: "a.bin")]

@@ -156,7 +156,8 @@ extension AliyunOSSClient {
     func stored(
         _ answer: OSSCaller.Answer, _ key: String, _ bucket: String, hasCallback: Bool
     ) -> OSSStoredObject {
-        let url = (try? configuration.endpoint.url(bucket: bucket, key: key)) ?? ""
+        let place = configuration.publicEndpoint ?? configuration.endpoint
+        let url = (try? place.url(bucket: bucket, key: key)) ?? ""
         var object = OSSStoredObject(
             bucket: bucket, key: key, url: url, answer.response, hasCallback: hasCallback && !answer.wasFound)
         object.wasFoundStored = answer.wasFound

@@ -11,6 +11,9 @@ extension AliyunOSSClient {
         public var endpoint: OSSEndpoint
         /// The bucket of calls that name none.
         public var bucket: String?
+        /// What stands in the URLs of stored objects, such as the domain of a content delivery network; `nil` for
+        /// ``endpoint``.
+        public var publicEndpoint: OSSEndpoint?
         /// Which signature; `nil` for version 4 where the region is known, else version 1.
         public var signatureVersion: OSSSignatureVersion?
         /// The region's id; `nil` for the one that the endpoint's host tells.

@@ -6,6 +6,9 @@ public struct QiniuObject: Sendable, Hashable {
     public var key: String?
     /// Its hash: see ``QiniuEtag``. `nil` where the answer is one of your own that does not say it.
     public var hash: String?
+    /// Its URL without a signature, where the client knows the domain that objects are read from:
+    /// ``QiniuClient/Configuration/publicDomain``. Whether it opens depends on the bucket.
+    public var url: String?
     /// The whole answer: Qiniu's JSON, what `returnBody` makes of it, or the callback's answer.
     public var body: [UInt8]
     /// The id under which Qiniu's support finds the request.

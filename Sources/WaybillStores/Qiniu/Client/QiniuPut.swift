@@ -82,6 +82,12 @@ struct QiniuPut: Sendable {
 
     // MARK: The answer
 
+    private func publicURL(of key: String) -> String? {
+        guard var domain = client.configuration.publicDomain else { return nil }
+        while domain.hasSuffix("/") { domain.removeLast() }
+        return "\(domain)/\(PercentEncoding.path(key))"
+    }
+
     /// Reads the answer, and compares the store's hash with ours where it can be told.
     func object(
         of response: UploadResponse, _ host: String, ownHash: String?, token: QiniuUploadToken
@@ -90,6 +96,7 @@ struct QiniuPut: Sendable {
         var object = QiniuObject(
             key: said?.key, hash: said?.hash, body: response.body,
             requestID: response.headers[QiniuReply.requestID], host: host)
+        if let key = object.key { object.url = publicURL(of: key) }
         guard token.hasStandardAnswer else { return object }
         guard let hash = said?.hash else {
             var error = StoreError(

@@ -6,7 +6,7 @@ import WaybillMultipart
 ///
 /// ```swift
 /// .file(path: "scan.pdf")
-/// .image(path: "front.heic", .maxBytes(.kibibytes(100)))
+/// .image(path: "front.jpg", .maxBytes(.kibibytes(100)))
 /// .data(bytes, fileName: "note.txt", contentType: "text/plain")
 /// ```
 ///

@@ -1,0 +1,48 @@
+extension MultipartForm {
+    /// The form with all work on it done: contents made, names and types final, parts in the order in which they are sent.
+    /// What is left are texts, bytes and files, so preparing it again gives the same bytes as long as the files do.
+    ///
+    /// - Throws: ``BodyError``; for a stream, which can't be had again, with the code ``BodyError/Code/bodyNotReplayable``.
+    package func fixed() async throws(BodyError) -> MultipartForm {
+        try limits?.check(partCount: parts.count)
+        for (index, part) in parts.enumerated() {
+            guard case .stream = part.content else { continue }
+            throw BodyError(
+                .bodyNotReplayable,
+                "it is a stream, which is gone when the program ends. Write it to a file first, and give the file.",
+                at: PartPlace(index: index, name: part.name))
+        }
+        let resolver = PartResolver(form: self)
+        var made: [MultipartPart] = []
+        for index in parts.indices {
+            let (part, content) = try await resolver.resolve(index)
+            made.append(part.fixed(content))
+        }
+        var form = self
+        form.parts = order.indices(of: made).map { made[$0] }
+        form.order = .asGiven
+        form.limits = nil
+        return form
+    }
+}
+
+extension MultipartPart {
+    fileprivate func fixed(_ ready: ReadyContent) -> MultipartPart {
+        let isText =
+            switch content {
+            case .text, .secret, .rawText: true
+            default: false
+            }
+        let fixedContent: PartContent =
+            switch ready {
+            case .bytes(let bytes) where isText: .rawText(bytes, isSecret: false)
+            case .bytes(let bytes): .bytes(bytes)
+            case .file(let slice): .file(path: slice.source.path, slice.range)
+            // Refused before anything was made.
+            case .stream: content
+            }
+        var part = MultipartPart(name, fileName: fileName, contentType: contentType, content: fixedContent)
+        part.headers = headers
+        return part
+    }
+}

@@ -1,0 +1,117 @@
+import HTTPTypes
+import Waybill
+import WaybillCore
+
+/// What a failed delivery means for its item and its lane: one table over the codes of ``UploadError``.
+struct FailureClass {
+    var ending: ItemLife.Ending
+    var lane: LaneLife.Event?
+    /// Whether another attempt is one of those that a server in trouble gets only so many of.
+    var isRetry = false
+
+    /// - Parameters:
+    ///   - error: Why the delivery failed.
+    ///   - attempt: From 1; the random wait doubles with it.
+    ///   - policy: The waits.
+    ///   - jitter: Random numbers in 0...1.
+    init(_ error: UploadError, attempt: Int, policy: OutboxRetry, jitter: Double) {
+        let reason = error.code.description
+        let wait = policy.wait(attempt: attempt, jitter: jitter)
+        if error.isCancelled, error.outcome != .unknown {
+            ending = .aborted
+        } else if Self.changes.contains(error.code) {
+            ending = .sourceChanged(reason, delay: wait)
+        } else if error.outcome == .unknown, error.envelope == nil {
+            ending = .unknown(reason)
+        } else if Self.laneCodes.contains(error.code) {
+            ending = .lane(reason)
+            lane = .block(reason)
+        } else if error.phase == .waiting || error.phase == .preparing {
+            // Nothing was sent, and nothing else would be sent the next time.
+            ending = .refused(reason)
+        } else if error.outcome == .notSent, Self.offlineCodes.contains(error.code) {
+            ending = .offline(reason)
+            lane = .offline(jitter: jitter)
+        } else if let response = error.response, error.outcome == .rejected {
+            self = Self.answer(response.status.code, error, wait: wait)
+        } else if Self.permanentCodes.contains(error.code) {
+            ending = .refused(reason)
+        } else {
+            ending = .passing(reason, delay: wait)
+            isRetry = true
+        }
+    }
+
+    private init(_ ending: ItemLife.Ending, lane: LaneLife.Event? = nil, isRetry: Bool = false) {
+        self.ending = ending
+        self.lane = lane
+        self.isRetry = isRetry
+    }
+
+    private static func answer(_ status: Int, _ error: UploadError, wait: Int64) -> FailureClass {
+        let asked = error.retryAfter.map { min($0.milliseconds, 3_600_000) }
+        if error.envelope?.asksForRetry == true || passingStatuses.contains(status) {
+            let lane: LaneLife.Event? = asked.map { .rest($0) }
+            return FailureClass(.passing("status\(status)", delay: max(wait, asked ?? 0)), lane: lane, isRetry: true)
+        }
+        if [401, 403, 407].contains(status) {
+            return FailureClass(.lane("status\(status)"), lane: .block("status\(status)"))
+        }
+        let reason = error.code == .rejected ? "status\(status)" : error.code.description
+        return FailureClass(.refused(reason), lane: .answered)
+    }
+
+    /// "Not now", in all the ways in which servers and fronts say it. 409: the same key is still worked on; 423: locked.
+    private static let passingStatuses: Set<Int> = [
+        408, 409, 423, 425, 429, 500, 502, 503, 504, 509, 520, 521, 522, 523, 524, 529,
+    ]
+    private static let changes: Set<UploadError.Code> = [.sourceChanged]
+    private static let laneCodes: Set<UploadError.Code> = [
+        .certificateNotTrusted, .tlsSettingsUnusable, .credentialRefreshFailed,
+    ]
+    private static let offlineCodes: Set<UploadError.Code> = [
+        .hostNotFound, .cannotConnect, .connectTimeout, .proxyFailed,
+    ]
+    private static let permanentCodes: Set<UploadError.Code> = [
+        .invalidURL, .invalidRequest, .redirectRefused, .redirectWouldDropBody, .redirectLoop, .tooManyRedirects,
+        .envelopeRejected, .responseTooLarge, .bodyFailed, .fileNotFound, .notARegularFile, .fileNotReadable,
+    ]
+}
+
+/// How an outbox tries again.
+public struct OutboxRetry: Sendable, Hashable {
+    /// The most attempts of an item; those that met no server are not counted.
+    public var maxAttempts: Int
+    /// The upper end of the first random wait; it doubles with each attempt.
+    public var baseDelay: Duration
+    /// The most that the upper end grows to.
+    public var maxDelay: Duration
+    /// How long after it was handed over an item may still be begun; `nil` for as long as it takes.
+    public var deadline: Duration?
+
+    /// Ten attempts within seven days, with waits up to fifteen minutes.
+    public init(
+        maxAttempts: Int = 10, baseDelay: Duration = .seconds(1), maxDelay: Duration = .seconds(900),
+        deadline: Duration? = .seconds(7 * 86_400)
+    ) {
+        self.maxAttempts = maxAttempts
+        self.baseDelay = baseDelay
+        self.maxDelay = maxDelay
+        self.deadline = deadline
+    }
+
+    /// A random time between nothing and the upper end, in milliseconds.
+    func wait(attempt: Int, jitter: Double) -> Int64 {
+        let doublings = Double(1 << min(max(attempt - 1, 0), 30))
+        let ceiling = min(Double(maxDelay.milliseconds), Double(baseDelay.milliseconds) * doublings)
+        return Int64(max(0, ceiling) * min(max(jitter, 0), 1))
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds.
+    var milliseconds: Int64 {
+        let (whole, isTooLong) = components.seconds.multipliedReportingOverflow(by: 1_000)
+        return isTooLong ? .max / 4 : whole + components.attoseconds / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,140 @@
+import Glibc
+
+/// A Unix socket in the folder of an outbox, spoken to in frames. Calls block: never on a thread of Swift's pool.
+struct LocalSocket: Sendable {
+    let descriptor: Int32
+
+    /// Connects to whoever listens in a folder.
+    ///
+    /// - Returns: `nil` when nobody does.
+    static func connect(in folder: String) throws(OutboxError) -> LocalSocket? {
+        let descriptor = try make()
+        let code = try unsafe withAddress(in: folder) { address, size in unsafe Glibc.connect(descriptor, address, size) }
+        guard code == 0 else {
+            Glibc.close(descriptor)
+            return nil
+        }
+        let socket = LocalSocket(descriptor: descriptor)
+        socket.limitWaits(seconds: 30)
+        return socket
+    }
+
+    /// Listens in a folder, whose lock has to be held: what lies there is of somebody who is gone.
+    static func listen(in folder: String) throws(OutboxError) -> LocalSocket {
+        let descriptor = try make()
+        unsafe unlink("\(folder)/\(name)")
+        let code = try unsafe withAddress(in: folder) { address, size in unsafe bind(descriptor, address, size) }
+        guard code == 0, Glibc.listen(descriptor, 64) == 0 else {
+            let number = errno
+            Glibc.close(descriptor)
+            throw OutboxError(.folderUnusable, "no socket can be made in \(folder) (\(errorText(number)))")
+        }
+        return LocalSocket(descriptor: descriptor)
+    }
+
+    /// Takes a connection of the same user, or of root; others are closed.
+    ///
+    /// - Returns: `nil` when the listening socket was shut down.
+    func accept() -> LocalSocket? {
+        while true {
+            let peer = Glibc.accept(descriptor, nil, nil)
+            if peer < 0 {
+                if errno == EINTR || errno == ECONNABORTED { continue }
+                if errno == EMFILE || errno == ENFILE {
+                    usleep(50_000)
+                    continue
+                }
+                return nil
+            }
+            _ = fcntl(peer, F_SETFD, FD_CLOEXEC)
+            let socket = LocalSocket(descriptor: peer)
+            guard let user = socket.peerUser, user == geteuid() || user == 0 else {
+                socket.close()
+                continue
+            }
+            socket.limitWaits(seconds: 60)
+            return socket
+        }
+    }
+
+    /// The user at the other end: `SO_PEERCRED` of unix(7), three numbers of which the second is it.
+    var peerUser: uid_t? {
+        var numbers: (UInt32, UInt32, UInt32) = (0, 0, 0)
+        var size = socklen_t(MemoryLayout.size(ofValue: numbers))
+        guard unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &numbers, &size) == 0 else { return nil }
+        return numbers.1
+    }
+
+    func send(_ bytes: [UInt8]) -> Bool {
+        var sent = 0
+        while sent < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes {
+                unsafe Glibc.send(descriptor, $0.baseAddress! + sent, $0.count - sent, Int32(MSG_NOSIGNAL))
+            }
+            if count > 0 { sent += count } else if errno != EINTR { return false }
+        }
+        return true
+    }
+
+    /// The next frame, without its length; `nil` at the end, or when it makes no sense.
+    func receiveFrame() -> [UInt8]? {
+        guard let head = receive(4) else { return nil }
+        let count = head.reduce(0) { $0 << 8 | Int($1) }
+        guard count <= Wire.largestFrame else { return nil }
+        return receive(count)
+    }
+
+    private func receive(_ count: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var have = 0
+        while have < count {
+            let got = unsafe bytes.withUnsafeMutableBytes {
+                unsafe recv(descriptor, $0.baseAddress! + have, count - have, 0)
+            }
+            if got > 0 { have += got } else if got == 0 || errno != EINTR { return nil }
+        }
+        return bytes
+    }
+
+    /// Wakes whoever waits in ``accept()`` or a read.
+    func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    func close() { Glibc.close(descriptor) }
+
+    private func limitWaits(seconds: Int) {
+        var limit = timeval(tv_sec: seconds, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            unsafe setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
+    }
+
+    private static let name = "socket"
+
+    private static func make() throws(OutboxError) -> Int32 {
+        let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(AF_UNIX, kind, 0)
+        guard descriptor >= 0 else {
+            throw OutboxError(.storageFailed, "no socket can be had (\(errorText(errno)))")
+        }
+        return descriptor
+    }
+
+    /// The address by way of the folder's descriptor: paths of sockets may have 107 bytes at most, those of folders not.
+    private static func withAddress(
+        in folder: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) throws(OutboxError) -> Int32 {
+        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw OutboxError(.folderUnusable, "\(folder) can't be opened (\(errorText(errno)))")
+        }
+        defer { Glibc.close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let path = Array("/proc/self/fd/\(descriptor)/\(name)".utf8)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path) }
+        return unsafe withUnsafePointer(to: &address) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import Dispatch
+import FoundationEssentials
+import WaybillCore
+
+/// The owner's end of the socket: takes requests of other processes of the same user and answers them one by one.
+final class OwnerDoor: Sendable {
+    private let listener: LocalSocket
+    private let guests = Locked<Set<Int32>>([])
+    private let answer: @Sendable (OutboxRequest) async -> OutboxReply
+    private let threads = DispatchQueue(label: "waybill-outbox-door", attributes: .concurrent)
+    private let finished = DispatchGroup()
+
+    /// Opens the door.
+    init(
+        _ folder: OutboxFolder, answer: @escaping @Sendable (OutboxRequest) async -> OutboxReply
+    ) throws(OutboxError) {
+        listener = try LocalSocket.listen(in: folder.path)
+        self.answer = answer
+        finished.enter()
+        threads.async { [self] in
+            while let guest = listener.accept() { take(guest) }
+            finished.leave()
+        }
+    }
+
+    /// Closes it, and lets go of whoever is in it.
+    func close() async {
+        listener.shutDown()
+        for guest in guests.withLock({ $0 }) { LocalSocket(descriptor: guest).shutDown() }
+        await withCheckedContinuation { continuation in
+            finished.notify(queue: threads) { continuation.resume() }
+        }
+        listener.close()
+    }
+
+    private func take(_ guest: LocalSocket) {
+        let hasRoom = guests.withLock { guests in
+            guard guests.count < Self.mostGuests else { return false }
+            guests.insert(guest.descriptor)
+            return true
+        }
+        guard hasRoom else { return guest.close() }
+        finished.enter()
+        threads.async { [self] in
+            while let frame = guest.receiveFrame(), guest.send(reply(to: frame)) {}
+            guests.withLock { guests in
+                guests.remove(guest.descriptor)
+                // Closed under the lock, so that nobody shuts down who has got the number next.
+                guest.close()
+            }
+            finished.leave()
+        }
+    }
+
+    private func reply(to frame: [UInt8]) -> [UInt8] {
+        guard let request = try? Wire.decode(OutboxRequest.self, from: frame) else {
+            return Self.failure("storageFailed", "the request makes no sense: both programs should be of one release")
+        }
+        let holder = ReplyHolder()
+        let isDone = DispatchSemaphore(value: 0)
+        let answer = answer
+        Task {
+            let reply = await answer(request)
+            holder.reply.withLock { $0 = reply }
+            isDone.signal()
+        }
+        isDone.wait()
+        guard let reply = holder.reply.withLock({ $0 }), let bytes = try? Wire.encode(reply) else {
+            return Self.failure("storageFailed", "the answer is too large: ask for less at once")
+        }
+        return bytes
+    }
+
+    private static func failure(_ code: String, _ message: String) -> [UInt8] {
+        (try? Wire.encode(OutboxReply.failed(code: code, message: message))) ?? []
+    }
+
+    private static let mostGuests = 32
+}
+
+private final class ReplyHolder: Sendable {
+    let reply = Locked<OutboxReply?>(nil)
+}
+
+/// Another process's end.
+enum OwnerGuest {
+    /// Asks whoever has the outbox in a folder.
+    ///
+    /// - Returns: `nil` when nobody has it, or the answer did not come: the same may be asked again.
+    static func ask(_ request: OutboxRequest, in folder: OutboxFolder) async throws(OutboxError) -> OutboxReply? {
+        let result: Result<OutboxReply?, any Error> = await onThread {
+            Result {
+                guard let socket = try LocalSocket.connect(in: folder.path) else { return nil }
+                defer { socket.close() }
+                guard socket.send(try Wire.encode(request)), let frame = socket.receiveFrame() else { return nil }
+                return try Wire.decode(OutboxReply.self, from: frame)
+            }
+        }
+        do {
+            let reply = try result.get()
+            if case .failed(let code, let message) = reply { throw OutboxError(OutboxError.Code(code), message) }
+            return reply
+        } catch {
+            throw OutboxError(storage: error)
+        }
+    }
+}
+
+/// Runs what blocks on a thread that may.
+func onThread<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+    await withCheckedContinuation { continuation in
+        blockingThreads.async { continuation.resume(returning: work()) }
+    }
+}
+
+private let blockingThreads = DispatchQueue(label: "waybill-outbox-blocking", attributes: .concurrent)

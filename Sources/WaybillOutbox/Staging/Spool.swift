@@ -1,0 +1,193 @@
+import Glibc
+package import Waybill
+import WaybillCore
+
+/// How the files of an item are kept until it is delivered.
+public enum SourceKeeping: String, Sendable, Hashable, Codable {
+    /// Where they are. What they are is noted, and a change is noticed: ``SourceChangePolicy``. Costs nothing.
+    case reference
+    /// As a copy in the outbox, so that the originals may change or go. A file system that can share blocks (Btrfs, XFS) is
+    /// asked for that, and then the copy costs no room; elsewhere it is a full one.
+    case snapshot
+}
+
+/// The folder of staged files. A file is on the disk, and its name too, before the row that needs it is committed; so what
+/// a crash leaves behind is at most a file that no row names, and those are removed at the next start.
+package struct Spool: Sendable {
+    package let folder: String
+    package var disk: SpoolDisk
+
+    package init(folder: String, disk: SpoolDisk = SpoolDisk()) {
+        self.folder = folder
+        self.disk = disk
+    }
+
+    package func path(_ name: String) -> String { "\(folder)/\(name)" }
+
+    /// What was staged, and must not be swept before its row is committed.
+    package final class Hold: Sendable {
+        private let descriptor: Int32
+        init(_ descriptor: Int32) { self.descriptor = descriptor }
+        deinit { close(descriptor) }
+    }
+
+    /// Keeps everybody from sweeping for as long as the value lives, other processes too.
+    package func hold() throws(OutboxError) -> Hold {
+        guard let hold = lock(LOCK_SH) else {
+            throw OutboxError(.storageFailed, "\(folder) can't be locked (\(errorText(errno)))")
+        }
+        return hold
+    }
+
+    /// Stages the files of an upload: bytes in memory always, files if they are to be kept.
+    ///
+    /// - Returns: The names of what was made. On a failure nothing is left.
+    package func stage(
+        _ upload: inout some DurableUpload, keeping: SourceKeeping
+    ) async throws(OutboxError) -> [String] {
+        var files = upload.files
+        var names: [String] = []
+        do throws(OutboxError) {
+            for index in files.indices {
+                if let bytes = files[index].pending {
+                    names.append(try await write(bytes))
+                } else if keeping == .snapshot, !files[index].isStaged {
+                    names.append(try await copy(files[index]))
+                } else {
+                    try await Self.inspect(&files[index])
+                    continue
+                }
+                files[index] = DurableFile(path: path(names[names.count - 1]))
+                files[index].isStaged = true
+                try await Self.inspect(&files[index])
+            }
+            if !names.isEmpty {
+                try await onDisk { () throws(OutboxError) in try disk.syncNames(in: folder) }
+            }
+        } catch {
+            remove(names)
+            throw error
+        }
+        if !files.isEmpty { upload.files = files }
+        return names
+    }
+
+    /// Removes staged files.
+    package func remove(_ names: [String]) {
+        for name in names where !name.contains("/") { unsafe unlink(path(name)) }
+    }
+
+    /// Removes files that no row names, unless somebody is staging at the moment.
+    ///
+    /// - Returns: How many, or `nil` if it was not the time.
+    package func sweep(inUse: ([String]) async throws(OutboxError) -> Set<String>) async throws(OutboxError) -> Int? {
+        guard let hold = lock(LOCK_EX | LOCK_NB) else { return nil }
+        defer { _ = hold }
+        var count = 0
+        var names = fileNames()
+        while !names.isEmpty {
+            let page = Array(names.suffix(500))
+            names.removeLast(page.count)
+            let used = try await inUse(page)
+            let orphans = page.filter { !used.contains($0) }
+            remove(orphans)
+            count += orphans.count
+        }
+        return count
+    }
+
+    /// The names of all that is staged.
+    package func fileNames() -> [String] {
+        guard let directory = unsafe opendir(folder) else { return [] }
+        defer { unsafe _ = closedir(directory) }
+        var names: [String] = []
+        while let entry = unsafe readdir(directory) {
+            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
+    }
+
+    private func lock(_ kind: Int32) -> Hold? {
+        let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        let hold = Hold(descriptor)
+        return flock(descriptor, kind) == 0 ? hold : nil
+    }
+
+    private static func inspect(_ file: inout DurableFile) async throws(OutboxError) {
+        do {
+            try await file.inspect()
+        } catch {
+            throw OutboxError(.uploadRefused, error.message, cause: error)
+        }
+    }
+}
+
+extension Spool {
+    private func write(_ bytes: [UInt8]) async throws(OutboxError) -> String {
+        try await onDisk { () throws(OutboxError) in
+            try make { file, path throws(OutboxError) in try disk.write(bytes[...], to: file, path) }
+        }
+    }
+
+    private func copy(_ source: DurableFile) async throws(OutboxError) -> String {
+        var seen = source
+        try await Self.inspect(&seen)
+        let before = seen
+        let name = try await onDisk { () throws(OutboxError) in
+            try make { file, path throws(OutboxError) in try copy(source.path, to: file, path) }
+        }
+        do {
+            // Half of one state and half of another is nobody's file.
+            try await before.check()
+        } catch {
+            remove([name])
+            throw OutboxError(.uploadRefused, "\(source.path) was changed while it was copied", cause: error)
+        }
+        return name
+    }
+
+    /// Makes a file, complete and on the disk, or none.
+    private func make(_ fill: (Int32, String) throws(OutboxError) -> Void) throws(OutboxError) -> String {
+        let halves = [UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max)]
+        let name = halves.map { String($0, radix: 36) }.joined(separator: "-")
+        let path = path(name)
+        let file = try disk.create(path)
+        defer { close(file) }
+        do {
+            try fill(file, path)
+            try disk.sync(file, path)
+        } catch {
+            unsafe unlink(path)
+            throw error
+        }
+        return name
+    }
+
+    private func copy(_ source: String, to file: Int32, _ path: String) throws(OutboxError) {
+        let input = unsafe open(source, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+        guard input >= 0 else { throw disk.readFailed(errno, source) }
+        defer { close(input) }
+        if disk.clone(input, to: file) { return }
+        var buffer = [UInt8](repeating: 0, count: 1 << 20)
+        while true {
+            try disk.check(.read, source)
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(input, $0.baseAddress!, $0.count) }
+            if count == 0 { return }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw disk.readFailed(errno, source)
+            }
+            try disk.write(buffer[..<count], to: file, path)
+        }
+    }
+
+    private func onDisk<Value: Sendable>(
+        _ work: @escaping @Sendable () throws(OutboxError) -> Value
+    ) async throws(OutboxError) -> Value {
+        try await onThread { Result { () throws(OutboxError) in try work() } }.get()
+    }
+}

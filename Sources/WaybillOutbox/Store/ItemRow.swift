@@ -1,0 +1,100 @@
+import FoundationEssentials
+import GRDB
+import Waybill
+
+/// A row of the table, as far as events need it.
+struct ItemRow {
+    var id: Int64
+    var kind: String
+    var lane: String
+    var spec: String
+    var idempotencyKey: String
+    var life: ItemLife
+    var priority: Int
+    var batch: String?
+    var tags: [String]
+    var dedupeKey: String?
+    var after: Int64?
+    var size: Int64?
+    var resume: [UInt8]?
+    var createdAt: Int64
+    var endedAt: Int64?
+    var sequence: Int64?
+
+    static let columns = """
+        id, kind, lane, spec, idem_key, state, attempts, lease_no, verifying, asked, run_at, first_at, doubtful, vain, \
+        reason, max_attempts, deadline, on_unknown, on_change, priority, batch, tags, dedupe_key, after, size, resume, \
+        created_at, ended_at, seq
+        """
+
+    init(_ row: Row) {
+        id = row[0]
+        kind = row[1]
+        lane = row[2]
+        spec = row[3]
+        idempotencyKey = row[4]
+        var life = ItemLife(
+            maxAttempts: row[15], deadline: row[16], onUnknown: UnknownPolicy(rawValue: row[17]) ?? .fail,
+            onChange: SourceChangePolicy(rawValue: row[18]) ?? .fail)
+        life.state = OutboxState(number: row[5])
+        life.attempts = row[6]
+        life.leaseNumber = row[7]
+        life.isVerifying = row[8]
+        life.asked = ItemLife.Asked(rawValue: row[9]) ?? .nothing
+        life.runAt = row[10]
+        life.firstAttemptAt = row[11]
+        life.isDoubtful = row[12]
+        life.vainQuestions = row[13]
+        life.reason = row[14]
+        self.life = life
+        priority = row[19]
+        batch = row[20]
+        tags = Self.split(row[21])
+        dedupeKey = row[22]
+        after = row[23]
+        size = row[24]
+        resume = (row[25] as Data?).map { Array($0) }
+        createdAt = row[26]
+        endedAt = row[27]
+        sequence = row[28]
+    }
+
+    static func fetch(_ db: Database, id: Int64) throws -> ItemRow? {
+        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM item WHERE id = ?")
+        return try Row.fetchOne(statement, arguments: [id]).map(ItemRow.init)
+    }
+
+    /// Writes what events change.
+    func save(_ db: Database, token: String?) throws {
+        let statement = try db.cachedStatement(
+            sql: """
+                UPDATE item SET state = ?, attempts = ?, lease_no = ?, verifying = ?, asked = ?, run_at = ?, first_at = ?,
+                doubtful = ?, vain = ?, reason = ?, deadline = ?, after = ?, token = ?, ended_at = ?, seq = ? WHERE id = ?
+                """)
+        try statement.execute(arguments: [
+            life.state.number, life.attempts, life.leaseNumber, life.isVerifying, life.asked.rawValue, life.runAt,
+            life.firstAttemptAt, life.isDoubtful, life.vainQuestions, life.reason, life.deadline, after, token,
+            endedAt, sequence, id,
+        ])
+    }
+
+    /// What users see of it.
+    var item: OutboxItem {
+        OutboxItem(
+            id: OutboxID(rawValue: id), kind: kind, lane: lane, state: life.state, reason: life.reason,
+            attempts: life.attempts, isDoubtful: life.isDoubtful, batch: batch, tags: tags, priority: priority,
+            dedupeKey: dedupeKey, idempotencyKey: idempotencyKey, size: size, createdAt: createdAt, endedAt: endedAt,
+            dueAt: life.state == .waiting ? life.runAt : nil)
+    }
+
+    /// Names in one text, each between two separators, so that one can be looked for.
+    static func join(_ tags: [String]) -> String {
+        tags.isEmpty ? "" : separator + tags.map { $0.replacing(separator, with: " ") }.joined(separator: separator) + separator
+    }
+
+    private static func split(_ text: String) -> [String] {
+        text.split(separator: separator).map(String.init)
+    }
+
+    static let separator = "\u{1F}"
+}

@@ -1,0 +1,271 @@
+import Waybill
+import WaybillCore
+
+/// Items in memory: for tests, and what the store on disk is compared with. It promises nothing beyond the process.
+package final class MemoryStore: OutboxStore {
+    fileprivate struct Entry {
+        var new: NewItem
+        var life: ItemLife
+        var after: Int64?
+        var token: String?
+        var resume: [UInt8]?
+        var spec: String
+        var staged: [String]
+        var createdAt: Int64
+        var endedAt: Int64?
+        var sequence: Int64?
+        var answer = KeptAnswer()
+
+        func item(_ id: Int64) -> OutboxItem {
+            OutboxItem(
+                id: OutboxID(rawValue: id), kind: new.kind, lane: new.lane, state: life.state, reason: life.reason,
+                attempts: life.attempts, isDoubtful: life.isDoubtful, batch: new.batch, tags: new.tags,
+                priority: new.priority, dedupeKey: new.dedupeKey, idempotencyKey: new.idempotencyKey, size: new.size,
+                createdAt: createdAt, endedAt: endedAt, dueAt: life.state == .waiting ? life.runAt : nil)
+        }
+    }
+
+    fileprivate struct State {
+        var entries: [Int64: Entry] = [:]
+        var lanes: [String: LaneLife] = [:]
+        var marks: [String: Int64] = [:]
+        var lastID: Int64 = 0
+
+        var order: [Int64] { entries.keys.sorted() }
+
+        func unfinished(_ key: String?) -> [Int64] {
+            guard let key else { return [] }
+            return order.filter { entries[$0]?.new.dedupeKey == key && entries[$0]?.life.state.isTerminal == false }
+        }
+    }
+
+    private let state = Locked(State())
+
+    /// An empty store.
+    package init() {}
+
+    package func enqueue(_ items: [NewItem], now: Int64) async throws(OutboxError) -> [EnqueuedItem] {
+        state.withLock { state in items.map { state.insert($0, now) } }
+    }
+
+    package func lease(_ wish: LeaseWish) async throws(OutboxError) -> LeaseAnswer {
+        state.withLock { $0.lease(wish) }
+    }
+
+    package func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange] {
+        state.withLock { state in changes.map { state.apply($0, now) } }
+    }
+
+    package func control(
+        _ event: ItemLife.Event, _ selection: ItemSelection, now: Int64
+    ) async throws(OutboxError) -> ControlAnswer {
+        state.withLock { state in
+            var answer = ControlAnswer()
+            for id in state.order where state.entries[id].map({ selection.includes($0.item(id)) }) == true {
+                let before = state.entries[id]?.life
+                let (effects, freed) = state.happen(event, id, now)
+                if state.entries[id]?.life != before { answer.changed += 1 }
+                if effects.contains(.abort) { answer.aborts.append(id) }
+                answer.freed += freed
+            }
+            return answer
+        }
+    }
+
+    package func recover(token: String, now: Int64) async throws(OutboxError) -> Int {
+        state.withLock { state in
+            var count = 0
+            for id in state.order {
+                guard let entry = state.entries[id], entry.token != token else { continue }
+                guard entry.life.state == .leased || entry.life.isVerifying else { continue }
+                if entry.life.state == .leased { count += 1 }
+                _ = state.happen(.lost, id, now)
+            }
+            return count
+        }
+    }
+
+    package func items(
+        _ selection: ItemSelection, after id: Int64, limit: Int
+    ) async throws(OutboxError) -> [OutboxItem] {
+        state.withLock { state in
+            Array(
+                state.order.filter { $0 > id }.compactMap { state.entries[$0]?.item($0) }.filter(selection.includes)
+                    .prefix(limit))
+        }
+    }
+
+    package func tally(batch: String?) async throws(OutboxError) -> OutboxTally {
+        state.withLock { state in
+            var tally = OutboxTally()
+            for entry in state.entries.values where batch == nil || entry.new.batch == batch {
+                tally.counts[entry.life.state, default: 0] += 1
+                tally.bytes[entry.life.state, default: 0] += entry.new.size ?? 0
+            }
+            return tally
+        }
+    }
+
+    package func results(after sequence: Int64, limit: Int) async throws(OutboxError) -> [OutboxResult] {
+        state.withLock { state in
+            let ends = state.entries.compactMap { id, entry in entry.sequence.map { ($0, id) } }
+            return ends.filter { $0.0 > sequence }.sorted { $0 < $1 }.prefix(limit).compactMap { number, id in
+                guard let entry = state.entries[id] else { return nil }
+                return OutboxResult(
+                    sequence: number, item: entry.item(id), status: entry.answer.status, headers: entry.answer.headers,
+                    body: entry.answer.body, message: entry.answer.message,
+                    sourceChangedAfterwards: entry.answer.sourceChangedAfterwards)
+            }
+        }
+    }
+
+    package func lanes() async throws(OutboxError) -> [String: LaneLife] {
+        state.withLock { $0.lanes.filter { $0.value != LaneLife() } }
+    }
+
+    package func lane(_ name: String, _ event: LaneLife.Event, now: Int64) async throws(OutboxError) {
+        state.withLock { $0.lanes[name, default: LaneLife()].handle(event, at: now) }
+    }
+
+    package func mark(_ name: String) async throws(OutboxError) -> Int64 { state.withLock { $0.marks[name] ?? 0 } }
+
+    package func raise(_ name: String, to value: Int64) async throws(OutboxError) {
+        state.withLock { $0.marks[name] = max($0.marks[name] ?? 0, value) }
+    }
+
+    package func purge(endedBefore: Int64) async throws(OutboxError) -> Int {
+        state.withLock { state in
+            let old = state.entries.filter { ($0.value.endedAt ?? .max) < endedBefore }.map(\.key)
+            for id in old { state.entries[id] = nil }
+            return old.count
+        }
+    }
+
+    package func stagedInUse(_ names: [String]) async throws(OutboxError) -> Set<String> {
+        state.withLock { state in Set(state.entries.values.flatMap(\.staged)).intersection(names) }
+    }
+
+    package func checkIntegrity() async throws(OutboxError) -> String { "ok" }
+    package func close() async {}
+}
+
+extension MemoryStore.State {
+    fileprivate mutating func insert(_ item: NewItem, _ now: Int64) -> EnqueuedItem {
+        if let known = entries.first(where: { $0.value.new.idempotencyKey == item.idempotencyKey })?.key {
+            return EnqueuedItem(id: known, isNew: true)
+        }
+        var after: Int64?
+        var aborts: [Int64] = []
+        if let there = unfinished(item.dedupeKey).last {
+            switch item.duplicates {
+            case .keep: return EnqueuedItem(id: there, isNew: false)
+            case .append: after = there
+            case .replace:
+                for id in unfinished(item.dedupeKey) where happen(.cancel, id, now).effects.contains(.abort) {
+                    aborts.append(id)
+                }
+                after = unfinished(item.dedupeKey).last
+            }
+        }
+        lastID += 1
+        lanes[item.lane, default: LaneLife()].handle(.rest(0), at: 0)
+        entries[lastID] = MemoryStore.Entry(
+            new: item, life: item.life, after: after, spec: item.spec, staged: item.staged, createdAt: now)
+        return EnqueuedItem(id: lastID, isNew: true, aborts: aborts)
+    }
+
+    fileprivate mutating func happen(
+        _ event: ItemLife.Event, _ id: Int64, _ now: Int64
+    ) -> (effects: [ItemLife.Effect], freed: [String]) {
+        guard var entry = entries[id] else { return ([], []) }
+        let before = entry.life
+        let effects = entry.life.handle(event, at: now)
+        var freed: [String] = []
+        let hasEnded = entry.life.state.isTerminal && !before.state.isTerminal
+        if hasEnded {
+            marks["sequence", default: 0] += 1
+            entry.sequence = marks["sequence"]
+            entry.endedAt = now
+            if entry.life.state != .failed {
+                freed = entry.staged
+                entry.staged = []
+            }
+        } else if before.state.isTerminal, !entry.life.state.isTerminal {
+            entry.endedAt = nil
+            entry.sequence = nil
+            entry.after = unfinished(entry.new.dedupeKey).last
+        }
+        if entry.life.state != .leased, !entry.life.isVerifying { entry.token = nil }
+        entries[id] = entry
+        if hasEnded { for other in order where entries[other]?.after == id { entries[other]?.after = entry.after } }
+        return (effects, freed)
+    }
+
+    fileprivate mutating func apply(_ change: ItemChange, _ now: Int64) -> AppliedChange {
+        guard let entry = entries[change.id] else { return AppliedChange(life: nil, effects: [], isHeard: false) }
+        if let event = change.lane { lanes[entry.new.lane, default: LaneLife()].handle(event, at: now) }
+        let (effects, freed) = happen(change.event, change.id, now)
+        let isHeard = entry.life.hears(change.event)
+        if isHeard {
+            if let answer = change.answer { entries[change.id]?.answer = answer }
+            if let resume = change.resume { entries[change.id]?.resume = resume }
+            if let spec = change.spec { entries[change.id]?.spec = spec }
+        }
+        return AppliedChange(life: entries[change.id]?.life, effects: effects, isHeard: isHeard, freed: freed)
+    }
+
+    fileprivate mutating func lease(_ wish: LeaseWish) -> LeaseAnswer {
+        for id in order where entries[id]?.life.state == .waiting { _ = happen(.due, id, wish.now) }
+        var answer = LeaseAnswer()
+        for id in candidates(wish) {
+            let (effects, _) = happen(.lease, id, wish.now)
+            guard let effect = effects.first, let entry = entries[id] else { continue }
+            if case .finished = effect {
+                answer.ended += 1
+                continue
+            }
+            entries[id]?.token = wish.token
+            answer.items.append(
+                LeasedItem(
+                    id: id, kind: entry.new.kind, lane: entry.new.lane, spec: entry.spec, life: entry.life,
+                    effect: effect, idempotencyKey: entry.new.idempotencyKey, resume: entry.resume,
+                    size: entry.new.size, batch: entry.new.batch))
+        }
+        let waits = entries.values.compactMap { entry -> Int64? in
+            switch entry.life.state {
+            case .waiting: entry.life.runAt
+            case .verify where !entry.life.isVerifying && entry.life.runAt > wish.now: entry.life.runAt
+            default: nil
+            }
+        }
+        let busy = Set(
+            entries.values.filter {
+                $0.life.state == .ready && $0.after == nil || $0.life.state == .verify && !$0.life.isVerifying
+            }.map(\.new.lane))
+        let rests = lanes.filter { $0.value.blocked == nil && $0.value.restsUntil > wish.now && busy.contains($0.key) }
+            .map(\.value.restsUntil)
+        answer.nextDue = (waits + rests).min()
+        return answer
+    }
+
+    private func candidates(_ wish: LeaseWish) -> [Int64] {
+        var room = lanes.mapValues { _ in wish.slotsPerLane }
+        for (lane, count) in wish.running { room[lane, default: wish.slotsPerLane] -= count }
+        var found: [(urgency: Int, runAt: Int64, id: Int64)] = []
+        for (id, entry) in entries where lanes[entry.new.lane]?.isOpen(wish.now) == true {
+            switch entry.life.state {
+            case .verify where !entry.life.isVerifying && ItemLife.isDue(entry.life.runAt, wish.now):
+                found.append((.min, entry.life.runAt, id))
+            case .ready where entry.after == nil: found.append((entry.new.priority, 0, id))
+            default: break
+            }
+        }
+        var taken: [Int64] = []
+        for candidate in found.sorted(by: { $0 < $1 }) where taken.count < wish.slots {
+            guard let lane = entries[candidate.id]?.new.lane, room[lane, default: 0] > 0 else { continue }
+            room[lane, default: 0] -= 1
+            taken.append(candidate.id)
+        }
+        return taken
+    }
+}

@@ -1,0 +1,113 @@
+import GRDB
+import Waybill
+
+// Who goes next.
+
+extension SQLiteStore {
+    package func lease(_ wish: LeaseWish) async throws(OutboxError) -> LeaseAnswer {
+        try await group.perform { db in
+            // The same as the event `due`, for all at once.
+            try db.cachedStatement(
+                sql: "UPDATE item SET state = 0 WHERE state = 2 AND (run_at <= ? OR run_at > ?)"
+            ).execute(arguments: [wish.now, wish.now + ItemLife.longestWait])
+            var answer = LeaseAnswer()
+            for id in try Self.candidates(wish, db) {
+                guard var row = try ItemRow.fetch(db, id: id) else { continue }
+                let (effects, _) = try Self.happen(.lease, to: &row, wish.now, db, token: wish.token)
+                guard let effect = effects.first else { continue }
+                if case .finished = effect {
+                    answer.ended += 1
+                    continue
+                }
+                answer.items.append(
+                    LeasedItem(
+                        id: row.id, kind: row.kind, lane: row.lane, spec: row.spec, life: row.life, effect: effect,
+                        idempotencyKey: row.idempotencyKey, resume: row.resume, size: row.size, batch: row.batch))
+            }
+            answer.nextDue = try Self.nextDue(wish.now, db)
+            return answer
+        }
+    }
+
+    /// The most urgent items of all lanes that have room; doubts before anything new.
+    private static func candidates(_ wish: LeaseWish, _ db: Database) throws -> [Int64] {
+        var found: [(urgency: Int, id: Int64)] = []
+        let lanes = try Row.fetchAll(
+            try db.cachedStatement(sql: "SELECT name, rests_until FROM lane WHERE blocked IS NULL"))
+        for lane in lanes {
+            let name: String = lane[0]
+            let room = min(wish.slots, wish.slotsPerLane - (wish.running[name] ?? 0))
+            guard room > 0, ItemLife.isDue(lane[1], wish.now) else { continue }
+            let doubts = try Int64.fetchAll(
+                try db.cachedStatement(
+                    sql: """
+                        SELECT id FROM item WHERE lane = ? AND state = 3 AND verifying = 0 AND (run_at <= ? OR run_at > ?)
+                        ORDER BY run_at LIMIT ?
+                        """), arguments: [name, wish.now, wish.now + ItemLife.longestWait, room])
+            found += doubts.map { (Int.min, $0) }
+            guard doubts.count < room else { continue }
+            let ready = try Row.fetchAll(
+                try db.cachedStatement(
+                    sql: """
+                        SELECT priority, id FROM item WHERE lane = ? AND state = 0 AND after IS NULL
+                        ORDER BY priority, id LIMIT ?
+                        """), arguments: [name, room - doubts.count])
+            found += ready.map { ($0[0], $0[1]) }
+        }
+        return found.sorted { $0 < $1 }.prefix(wish.slots).map(\.id)
+    }
+
+    private static func nextDue(_ now: Int64, _ db: Database) throws -> Int64? {
+        let times = [
+            "SELECT MIN(run_at) FROM item WHERE state = 2",
+            "SELECT MIN(run_at) FROM item WHERE state = 3 AND verifying = 0 AND run_at > \(now)",
+            """
+            SELECT MIN(rests_until) FROM lane WHERE blocked IS NULL AND rests_until > \(now)
+            AND (EXISTS(SELECT 1 FROM item WHERE lane = name AND state = 0 AND after IS NULL)
+            OR EXISTS(SELECT 1 FROM item WHERE lane = name AND state = 3 AND verifying = 0))
+            """,
+        ]
+        return try times.compactMap { try Int64.fetchOne(db, sql: $0) }.min()
+    }
+
+    package func lanes() async throws(OutboxError) -> [String: LaneLife] {
+        try await group.perform { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT name, blocked, rests_until, failures FROM lane
+                    WHERE blocked IS NOT NULL OR rests_until > 0 OR failures > 0
+                    """)
+            return Dictionary(uniqueKeysWithValues: rows.map { ($0[0] as String, Self.life($0)) })
+                .filter { $0.value != LaneLife() }
+        }
+    }
+
+    package func lane(_ name: String, _ event: LaneLife.Event, now: Int64) async throws(OutboxError) {
+        try await group.perform { try Self.laneEvent(name, event, now, $0) }
+    }
+
+    static func laneEvent(_ name: String, _ event: LaneLife.Event, _ now: Int64, _ db: Database) throws {
+        let row = try Row.fetchOne(
+            try db.cachedStatement(sql: "SELECT name, blocked, rests_until, failures FROM lane WHERE name = ?"),
+            arguments: [name])
+        let before = row.map(Self.life) ?? LaneLife()
+        var life = before
+        life.handle(event, at: now)
+        guard life != before else { return }
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO lane(name, blocked, rests_until, failures) VALUES(?, ?, ?, ?) ON CONFLICT(name) DO UPDATE SET
+                blocked = excluded.blocked, rests_until = excluded.rests_until, failures = excluded.failures
+                """
+        ).execute(arguments: [name, life.blocked, life.restsUntil, life.failures])
+    }
+
+    private static func life(_ row: Row) -> LaneLife {
+        var life = LaneLife()
+        life.blocked = row[1]
+        life.restsUntil = row[2]
+        life.failures = row[3]
+        return life
+    }
+}

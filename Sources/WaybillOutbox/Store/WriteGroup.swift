@@ -1,0 +1,165 @@
+import GRDB
+import WaybillCore
+
+/// The one connection that writes. Whoever comes while a commit is under way shares the next one, so that a hundred
+/// callers wait for one sync of the disk and not for a hundred.
+///
+/// A call returns when its transaction is on the disk.
+final class WriteGroup: Sendable {
+    private struct Job: Sendable {
+        let run: @Sendable (Database) throws -> Void
+        let finish: @Sendable ((any Error)?) -> Void
+    }
+
+    private struct State {
+        var jobs: [Job] = []
+        var isFlushing = false
+        var isClosed = false
+    }
+
+    private let queue: DatabaseQueue
+    private let afterCommit: @Sendable (Database) -> Void
+    private let state = Locked(State())
+
+    /// - Parameters:
+    ///   - queue: The connection.
+    ///   - afterCommit: Called on the connection's own thread when nobody waits for a moment.
+    init(_ queue: DatabaseQueue, afterCommit: @escaping @Sendable (Database) -> Void) {
+        self.queue = queue
+        self.afterCommit = afterCommit
+    }
+
+    /// Does work in a transaction, maybe together with others. What it throws undoes its own work alone.
+    func perform<Value: Sendable>(
+        _ work: @escaping @Sendable (Database) throws -> Value
+    ) async throws(OutboxError) -> Value {
+        let result: Result<Value, any Error> = await withCheckedContinuation { continuation in
+            let holder = Holder<Value>()
+            let job = Job { db in
+                let value = try work(db)
+                holder.box.withLock { $0 = value }
+            } finish: { error in
+                if let error { return continuation.resume(returning: .failure(error)) }
+                guard let value = holder.box.withLock({ $0 }) else { return }
+                continuation.resume(returning: .success(value))
+            }
+            submit(job)
+        }
+        do {
+            return try result.get()
+        } catch {
+            throw OutboxError(storage: error)
+        }
+    }
+
+    /// Waits for what was begun and closes the connection.
+    func close() async {
+        let isFirst = state.withLock { state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }
+        guard isFirst else { return }
+        await withCheckedContinuation { continuation in
+            queue.asyncWriteWithoutTransaction { db in
+                _ = try? db.checkpoint(.truncate)
+                continuation.resume()
+            }
+        }
+        try? queue.close()
+    }
+
+    private func submit(_ job: Job) {
+        enum Next { case start, wait, refuse }
+        let next: Next = state.withLock { state in
+            guard !state.isClosed else { return .refuse }
+            state.jobs.append(job)
+            guard !state.isFlushing else { return .wait }
+            state.isFlushing = true
+            return .start
+        }
+        switch next {
+        case .wait: break
+        case .refuse: job.finish(OutboxError(.closed, "the outbox was closed: open it again"))
+        case .start: queue.asyncWriteWithoutTransaction { [self] db in flush(db) }
+        }
+    }
+
+    private func flush(_ db: Database) {
+        while true {
+            let jobs = state.withLock { state in
+                let jobs = Array(state.jobs.prefix(Self.mostTogether))
+                state.jobs.removeFirst(jobs.count)
+                if jobs.isEmpty { state.isFlushing = false }
+                return jobs
+            }
+            if jobs.isEmpty { return }
+            run(jobs, db)
+            afterCommit(db)
+        }
+    }
+
+    private func run(_ jobs: [Job], _ db: Database) {
+        var ends: [(any Error)?] = []
+        do {
+            try db.inTransaction(.immediate) {
+                for job in jobs { ends.append(try attempt(job, db)) }
+                return .commit
+            }
+        } catch {
+            // Nothing of it was kept, of nobody.
+            ends = jobs.indices.map { $0 < ends.count ? ends[$0] ?? error : error }
+        }
+        for (job, error) in zip(jobs, ends) { job.finish(error) }
+    }
+
+    /// Runs a job; gives its own error, or throws one that ends the transaction of all.
+    private func attempt(_ job: Job, _ db: Database) throws -> (any Error)? {
+        var failure: (any Error)?
+        do {
+            try db.inSavepoint {
+                do {
+                    try job.run(db)
+                    return .commit
+                } catch {
+                    failure = error
+                    return .rollback
+                }
+            }
+        } catch {
+            throw failure ?? error
+        }
+        // After some errors, a full disk among them, SQLite has undone everything by itself.
+        if let failure, !db.isInsideTransaction { throw failure }
+        return failure
+    }
+
+    private static let mostTogether = 256
+}
+
+/// A place for the result of a job.
+private final class Holder<Value>: Sendable where Value: Sendable {
+    let box = Locked<Value?>(nil)
+}
+
+extension OutboxError {
+    /// What SQLite says, in our words. See https://www.sqlite.org/rescode.html
+    init(storage error: any Error) {
+        switch error {
+        case let error as OutboxError: self = error
+        case let error as DatabaseError:
+            let text = "\(error.extendedResultCode): \(error.message ?? "no message")"
+            switch error.resultCode {
+            case .SQLITE_FULL:
+                self.init(.diskFull, "there is no room for the queue (\(text)): make room on its disk", cause: error)
+            case .SQLITE_CORRUPT, .SQLITE_NOTADB:
+                self.init(
+                    .queueUnusable, "the queue file is damaged (\(text)): keep it, and open an outbox in another folder",
+                    cause: error)
+            default:
+                self.init(.storageFailed, "the queue can't be read or written (\(text)): look at its disk", cause: error)
+            }
+        case is CancellationError: self.init(.cancelled, "the task was cancelled")
+        default: self.init(.storageFailed, "the queue can't be read or written: \(error)", cause: error)
+        }
+    }
+}

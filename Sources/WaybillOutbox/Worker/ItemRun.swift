@@ -1,0 +1,160 @@
+import Logging
+import Waybill
+import WaybillCore
+
+/// One lease of one item: delivers it, or finds out what became of it, and writes down the end.
+struct ItemRun: Sendable {
+    let worker: Worker
+    let item: LeasedItem
+
+    private var core: OutboxCore { worker.core }
+    private var jitter: Double { worker.configuration.jitter() }
+
+    func run() async {
+        switch item.effect {
+        case .deliver(let attempt, let lease): await commit(await deliver(attempt, lease))
+        case .verify(let lease): await commit(await verify(lease))
+        default: break
+        }
+    }
+
+    private func deliver(_ attempt: Int, _ lease: Int64) async -> ItemChange {
+        let upload: any DurableUpload
+        do {
+            upload = try worker.registry.decode(item.kind, item.spec)
+        } catch {
+            var answer = KeptAnswer()
+            answer.message = error.message
+            return ItemChange(item.id, .ended(.refused(error.code.description), lease: lease), answer: answer)
+        }
+        do throws(UploadError) {
+            let response = try await upload.deliver(delivery(attempt, lease))
+            var answer = KeptAnswer(response)
+            answer.sourceChangedAfterwards = await hasChanged(upload.files)
+            worker.budget.withLock { $0.earn(item.lane) }
+            return ItemChange(item.id, .ended(.delivered, lease: lease), lane: .answered, answer: answer)
+        } catch {
+            return await failed(error, upload, attempt, lease)
+        }
+    }
+
+    private func failed(
+        _ error: UploadError, _ upload: any DurableUpload, _ attempt: Int, _ lease: Int64
+    ) async -> ItemChange {
+        core.logger?.info(
+            "a delivery failed", metadata: ["item": "\(item.id)", "attempt": "\(attempt)", "error": "\(error)"])
+        var failure = FailureClass(
+            error, attempt: attempt, policy: worker.configuration.retry, jitter: jitter)
+        if failure.isRetry, failure.lane == nil, !worker.budget.withLock({ $0.spend(item.lane) }) {
+            failure.lane = .rest(Self.restWithoutBudget)
+        }
+        var change = ItemChange(
+            item.id, .ended(failure.ending, lease: lease), lane: failure.lane, answer: KeptAnswer(error))
+        if case .sourceChanged = failure.ending, item.life.onChange == .restart {
+            change.spec = await renewed(upload)
+        }
+        return change
+    }
+
+    private func verify(_ lease: Int64) async -> ItemChange {
+        do {
+            let upload = try worker.registry.decode(item.kind, item.spec)
+            let verdict = try await upload.verify(delivery(max(1, item.life.attempts), lease))
+            switch verdict {
+            case .delivered(let response):
+                return ItemChange(
+                    item.id, .verdict(.delivered, lease: lease), lane: .answered,
+                    answer: response.map { KeptAnswer($0) })
+            case .absent: return ItemChange(item.id, .verdict(.absent, lease: lease))
+            case .resume(let state): return ItemChange(item.id, .verdict(.absent, lease: lease), resume: state)
+            case .cannotTell: return ItemChange(item.id, .verdict(.cannotTell("cannotTell"), lease: lease))
+            }
+        } catch let error as UploadError {
+            let failure = FailureClass(
+                error, attempt: item.life.vainQuestions + 1, policy: worker.configuration.retry, jitter: jitter)
+            let wait = max(Self.shortestWait, worker.configuration.retry.wait(attempt: 3, jitter: jitter))
+            // A lane that is blocked asks nobody anything until it is not.
+            let verdict: ItemLife.Verdict =
+                if case .refused(let reason) = failure.ending { .cannotTell(reason) } else {
+                    .later(error.code.description, delay: wait)
+                }
+            return ItemChange(item.id, .verdict(verdict, lease: lease), lane: failure.lane)
+        } catch {
+            return ItemChange(item.id, .verdict(.cannotTell("unknownKind"), lease: lease))
+        }
+    }
+
+    private func delivery(_ attempt: Int, _ lease: Int64) -> Delivery {
+        let (core, id) = (core, item.id)
+        let since = item.life.firstAttemptAt.map { max(0, core.now() - $0) } ?? 0
+        return Delivery(
+            session: worker.session, credentials: worker.configuration.credentials,
+            idempotencyKey: item.idempotencyKey, attempt: attempt, sinceFirstAttempt: .milliseconds(since),
+            resume: item.resume,
+            onProgress: { progress in
+                core.running.withLock { running in
+                    guard var entry = running[id] else { return }
+                    entry.item.acknowledged = progress.acknowledged
+                    entry.item.total = progress.total ?? entry.item.total
+                    entry.item.bytesPerSecond = progress.bytesPerSecond
+                    running[id] = entry
+                }
+            },
+            saveResume: { state in
+                _ = try? await core.store.apply(
+                    [ItemChange(id, .progressed(lease: lease), resume: state)], now: core.now())
+            })
+    }
+
+    private func hasChanged(_ files: [DurableFile]) async -> Bool {
+        for file in files {
+            do { try await file.check() } catch { return true }
+        }
+        return false
+    }
+
+    /// The upload with its files as they are now.
+    private func renewed(_ upload: any DurableUpload) async -> String? {
+        var upload = upload
+        var files = upload.files
+        for index in files.indices where !files[index].isStaged {
+            do { try await files[index].inspect() } catch { return nil }
+        }
+        upload.files = files
+        return try? worker.registry.encode(upload)
+    }
+
+    /// Writes the end down, however long that takes: a result is never dropped because the disk is full.
+    private func commit(_ change: ItemChange) async {
+        var tries = 0
+        while true {
+            do throws(OutboxError) {
+                let applied = try await core.store.apply([change], now: core.now())
+                worker.trouble.withLock { $0 = nil }
+                core.spool.remove(applied.flatMap(\.freed))
+                if applied.first?.isHeard == false {
+                    core.logger?.warning("a result came too late and was not taken", metadata: ["item": "\(item.id)"])
+                }
+                return
+            } catch {
+                tries += 1
+                worker.trouble.withLock { $0 = error.description }
+                core.logger?.error(
+                    "a result can't be written down; it is kept and tried again",
+                    metadata: ["item": "\(item.id)", "error": "\(error)"])
+                // Who has to end leaves the item leased: it will be verified.
+                if error.code == .closed || Task.isCancelled && tries >= Self.lastTries { return }
+            }
+            await Self.pause()
+        }
+    }
+
+    /// A pause that no cancel shortens.
+    private static func pause() async {
+        await Task.detached { try? await Task.sleep(for: .milliseconds(250)) }.value
+    }
+
+    private static let lastTries = 4
+    private static let shortestWait: Int64 = 100
+    private static let restWithoutBudget: Int64 = 60_000
+}

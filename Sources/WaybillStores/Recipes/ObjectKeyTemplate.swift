@@ -1,0 +1,165 @@
+/// Where objects of one kind go: a pattern of an object key, with what differs from object to object in braces.
+///
+/// ```swift
+/// let template: ObjectKeyTemplate = "idcard/{businessNo}/{year}/{month}/{day}/{uuid}{.ext}"
+/// // idcard/20240117001/2026/11/21/0f8fad5b-d9cb-469f-a165-70867728950e.jpg
+/// ```
+///
+/// | in braces | becomes |
+/// | --- | --- |
+/// | `{year}` `{month}` `{day}` `{hour}` `{minute}` `{second}` | the date, in digits, at the offset that was asked for |
+/// | `{date}` `{timestamp}` | `20261121`; seconds since 1970 |
+/// | `{uuid}` | a random UUID in lower case (RFC 9562), new for each object |
+/// | `{sha256}` `{md5}` | the digest of the bytes that are sent, in lower-case hexadecimal |
+/// | `{stem}` `{ext}` | the file's name without its ending, made harmless; its ending in lower case |
+/// | `{anything}` | the parameter of that name |
+///
+/// As in URI templates (RFC 6570), `{name:2}` takes the first two characters, `{.name}` puts a dot before what is not empty,
+/// and `{+name}` lets a parameter have slashes, so that it may name a directory. Other parameters may not: a value from outside
+/// can't leave its place in the key. `{{` and `}}` are braces.
+///
+/// A pattern that can't be read is an error when it is made of a `String`; one that stands in the code as a literal tells
+/// when it is used first.
+public struct ObjectKeyTemplate: Sendable, Hashable {
+    /// The pattern as it was given.
+    public let pattern: String
+    let steps: [Step]
+    private let flaw: String?
+
+    /// Reads a pattern.
+    ///
+    /// - Throws: ``StoreError/Code/invalidKeyTemplate``, with what is wrong and where.
+    public init(_ pattern: String) throws(StoreError) {
+        self.init(reading: pattern)
+        try check()
+    }
+
+    private init(reading pattern: String) {
+        self.pattern = pattern
+        do throws(Flaw) {
+            steps = try Self.read(pattern)
+            flaw = nil
+        } catch {
+            steps = []
+            flaw = error.message
+        }
+    }
+
+    /// Whether keys depend on the bytes that are sent, which then have to be read once more before they are.
+    public var needsDigest: Bool { steps.contains { [.sha256, .md5].contains($0.field) } }
+
+    /// The names of the parameters, in the order of the pattern and each once.
+    public var parameters: [String] {
+        var names: [String] = []
+        for case .parameter(let name)? in steps.map(\.field) where !names.contains(name) { names.append(name) }
+        return names
+    }
+
+    func check() throws(StoreError) {
+        guard let flaw else { return }
+        throw StoreError(.invalidKeyTemplate, "the key template \"\(pattern)\" can't be read: \(flaw)")
+    }
+}
+
+extension ObjectKeyTemplate: ExpressibleByStringLiteral, CustomStringConvertible {
+    /// A pattern in the code.
+    public init(stringLiteral value: String) { self.init(reading: value) }
+    /// The pattern.
+    public var description: String { pattern }
+}
+
+extension ObjectKeyTemplate {
+    /// What stands in braces.
+    enum Field: Sendable, Hashable {
+        case year, month, day, hour, minute, second, date, timestamp
+        case uuid, sha256, md5, stem, ext
+        case parameter(String)
+
+        static let known: [String: Field] = [
+            "year": .year, "month": .month, "day": .day, "hour": .hour, "minute": .minute, "second": .second,
+            "date": .date, "timestamp": .timestamp, "uuid": .uuid, "sha256": .sha256, "md5": .md5, "stem": .stem,
+            "ext": .ext,
+        ]
+    }
+
+    /// A stretch of the pattern: text, or a field and how it is written.
+    enum Step: Sendable, Hashable {
+        case text(String)
+        case field(Field, mark: Mark, length: Int?)
+
+        var field: Field? {
+            if case .field(let field, _, _) = self { field } else { nil }
+        }
+    }
+
+    /// The character before the name.
+    enum Mark: Character, Sendable {
+        case plain = " "
+        case withSlashes = "+"
+        case withDot = "."
+    }
+
+    private struct Flaw: Error {
+        let message: String
+    }
+
+    private static func read(_ pattern: String) throws(Flaw) -> [Step] {
+        var steps: [Step] = []
+        var text = ""
+        var rest = pattern[...]
+        while let character = rest.popFirst() {
+            let isDoubled = rest.first == character
+            switch character {
+            case "{" where isDoubled, "}" where isDoubled:
+                rest.removeFirst()
+                text.append(character)
+            case "{":
+                guard let end = rest.firstIndex(of: "}") else {
+                    throw Flaw(message: "a brace is not closed; a brace as such is written twice")
+                }
+                if !text.isEmpty { steps.append(.text(text)) }
+                text = ""
+                steps.append(try field(rest[..<end]))
+                rest = rest[rest.index(after: end)...]
+            case "}":
+                throw Flaw(message: "a brace is closed that was not opened; a brace as such is written twice")
+            default: text.append(character)
+            }
+        }
+        if !text.isEmpty { steps.append(.text(text)) }
+        guard !steps.isEmpty else { throw Flaw(message: "it is empty") }
+        return steps
+    }
+
+    private static func field(_ expression: Substring) throws(Flaw) -> Step {
+        var name = expression
+        let mark = name.first.flatMap(Mark.init(rawValue:)) ?? .plain
+        if mark != .plain { name.removeFirst() }
+        var length: Int?
+        if let colon = name.firstIndex(of: ":") {
+            let digits = name[name.index(after: colon)...]
+            guard let number = Int(digits), (1...999).contains(number) else {
+                throw Flaw(message: "{\(expression)} wants a length from 1 to 999 behind its colon")
+            }
+            length = number
+            name = name[..<colon]
+        }
+        guard !name.isEmpty, name.utf8.allSatisfy(isWordByte) else {
+            throw Flaw(message: "{\(expression)} is no name: letters, digits and _ make one")
+        }
+        let field = Field.known[String(name)] ?? .parameter(String(name))
+        if mark == .withSlashes, Field.known[String(name)] != nil {
+            throw Flaw(message: "{\(expression)} has no slashes to let through")
+        }
+        return .field(field, mark: mark, length: length)
+    }
+
+    private static func isWordByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}

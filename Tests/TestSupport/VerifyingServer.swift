@@ -1,0 +1,58 @@
+/// A server that counts what it was made to do: requests begun, bodies complete, and effects, for each upload and each key.
+///
+/// Each upload names itself in its body as `item-7-`. With `honoursKeys` it acts once on each idempotency key, and a second
+/// body with a known key has no effect; without, every complete body has one.
+package struct VerifyingServer: Sendable {
+    /// What became of one upload, as the server saw it.
+    package struct Account: Sendable {
+        package var begun = 0
+        package var complete = 0
+        package var effects = 0
+        package var keys: Set<String> = []
+        package var digests: Set<BodyDigest> = []
+
+        package init() {}
+    }
+
+    package let server: LoopbackServer
+    package let honoursKeys: Bool
+
+    /// A server with faults at random: resets within the body and after it, answers that are cut, and "not now".
+    package init(honoursKeys: Bool, faults: Int, outOf requests: Int, using random: inout SeededGenerator) throws {
+        self.honoursKeys = honoursKeys
+        server = try LoopbackServer(otherwise: .respond(200, body: "stored"))
+        for _ in 0..<requests {
+            guard Int.random(in: 0..<requests, using: &random) < faults else {
+                server.script(.respond(200, body: "stored"))
+                continue
+            }
+            let faults: [Behaviour] = [
+                .reset(afterBodyBytes: Int.random(in: 1..<100, using: &random)), .closeWithoutAnswer(),
+                .closeWithoutAnswer(.reset), .answerCut("HTTP/1.1 200 OK\r\nConte"), .respond(503), .respond(429),
+            ]
+            server.script(faults.randomElement(using: &random)!)
+        }
+    }
+
+    /// All uploads by name. A 503 or 429 has no effect: such a server says that it did nothing.
+    package var accounts: [String: Account] {
+        var accounts: [String: Account] = [:]
+        for request in server.requests {
+            let text = String(decoding: request.body, as: UTF8.self)
+            let name = text.firstMatch(of: /item-\d+-/).map { String($0.0) } ?? "unnamed"
+            let key = request.value(of: "Idempotency-Key") ?? "none"
+            var account = accounts[name] ?? Account()
+            account.begun += 1
+            if request.isComplete, !refused(request) {
+                account.complete += 1
+                let isNew = account.keys.insert(key).inserted
+                if isNew || !honoursKeys { account.effects += 1 }
+                account.digests.insert(request.digest)
+            }
+            accounts[name] = account
+        }
+        return accounts
+    }
+
+    private func refused(_ request: RecordedRequest) -> Bool { request.answered == 503 || request.answered == 429 }
+}

@@ -1,0 +1,77 @@
+import Glibc
+import TestSupport
+import Testing
+import Waybill
+
+@testable import WaybillOutbox
+
+/// `kill -9` at random moments. `WAYBILL_TORTURE=1` makes it ten times as long.
+@Suite(.serialized, .timeLimit(.minutes(30))) struct KillTests {
+    private static let factor = unsafe getenv("WAYBILL_TORTURE") == nil ? 1 : 10
+
+    @Test func `killed again and again, a server that honours keys gets everything once`() async throws {
+        var random = SeededGenerator()
+        var run = KillRun(honoursKeys: true)
+        run.uploads *= Self.factor
+        run.kills *= Self.factor
+        let books = try await run.run(using: &random)
+        print("kill -9, keys honoured: \(books)")
+        #expect(books.delivered == run.uploads, "\(books)")
+        expectClean(books)
+        #expect(books.doubtful == 0)
+        // Killed before anything happened, it would prove nothing.
+        #expect(books.repeatedBodies > 0 && books.kills == run.kills)
+    }
+
+    @Test func `killed again and again, a server that ignores keys gets nothing twice, and every doubt is listed`()
+        async throws
+    {
+        var random = SeededGenerator()
+        var run = KillRun(honoursKeys: false)
+        run.uploads *= Self.factor
+        run.kills *= Self.factor
+        let books = try await run.run(using: &random)
+        print("kill -9, keys ignored: \(books)")
+        #expect(books.delivered + books.doubtful == run.uploads, "\(books)")
+        expectClean(books)
+        #expect(books.doubtful > 0 && books.repeatedBodies == 0)
+    }
+
+    @Test func `control: what sends doubts again doubles effects, and these books show it`() async throws {
+        var random = SeededGenerator()
+        let run = KillRun(uploads: 300, kills: 20, faults: 60, honoursKeys: false, onUnknown: .retry)
+        let books = try await run.run(using: &random)
+        print("kill -9, control: \(books)")
+        #expect(!books.doubled.isEmpty)
+    }
+
+    @Test func `what was told to be handed over is there after the one who did it was killed`() async throws {
+        var random = SeededGenerator()
+        let folder = try TemporaryDirectory()
+        let path = folder.path("outbox")
+        var told: Set<Int64> = []
+        for _ in 0..<10 {
+            let child = try ChildProcess(KillRun.worker, ["add", path, "http://127.0.0.1:1/u", "100000"])
+            let lines = Int.random(in: 1...60, using: &random)
+            try await child.waitUntil { $0.output.count(where: { $0 == 10 }) >= lines }
+            child.signal(SIGKILL)
+            let end = try await child.finish()
+            #expect(end.exit == .signal(Int(SIGKILL)), "\(end.errorText)")
+            let whole = end.text.prefix(through: end.text.lastIndex(of: "\n") ?? end.text.startIndex)
+            let ids = whole.split(separator: "\n").compactMap { Int64($0) }
+            #expect(told.isDisjoint(with: ids) && ids.count >= lines)
+            told.formUnion(ids)
+        }
+        let outbox = try await Outbox(at: path)
+        var there: Set<Int64> = []
+        for try await item in outbox.items() { there.insert(item.id.rawValue) }
+        #expect(told.isSubset(of: there))
+        #expect(try await outbox.owner?.store.checkIntegrity() == "ok")
+        await outbox.close()
+    }
+
+    private func expectClean(_ books: KillRun.Books) {
+        #expect(books.lost.isEmpty && books.doubled.isEmpty && books.stuck.isEmpty && books.altered.isEmpty)
+        #expect(books.strangers == 0 && books.orphans.isEmpty && books.integrity == "ok")
+    }
+}

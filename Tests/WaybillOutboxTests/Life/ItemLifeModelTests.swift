@@ -1,0 +1,75 @@
+import TestSupport
+import Testing
+
+@testable import WaybillOutbox
+
+@Suite struct ItemLifeModelTests {
+    private static let lives = 8_000
+
+    @Test(arguments: 0..<4)
+    func `random lives of items keep every promise`(share: Int) {
+        var seeds = SeededGenerator()
+        var delivered = 0
+        var doubts = 0
+        for _ in 0..<Self.lives {
+            let seed = seeds.next()
+            var random = SeededGenerator(seed: seed)
+            var item = RandomItem(using: &random)
+            let complaint = item.live(using: &random) { $0.handle($1, at: $2) }
+            delivered += item.checker.delivered
+            doubts += item.checker.doubts
+            guard let complaint else { continue }
+            Issue.record("item \(seed): \(complaint)\n\(item.log.joined(separator: "\n"))")
+            return
+        }
+        // Lives in which nothing happens would prove nothing.
+        #expect(delivered > Self.lives / 10)
+        #expect(doubts > Self.lives / 4)
+    }
+
+    @Test(arguments: LifeFault.allCases)
+    func `a life with one fault is caught`(fault: LifeFault) {
+        var seeds = SeededGenerator()
+        let isCaught = (0..<20_000).contains { _ in
+            var random = SeededGenerator(seed: seeds.next())
+            var item = RandomItem(using: &random)
+            return item.live(using: &random) { fault.handle(&$0, $1, $2) } != nil
+        }
+        #expect(isCaught, "nothing was noticed in 20,000 lives")
+    }
+}
+
+/// Faults that such queues have had.
+enum LifeFault: CaseIterable {
+    case sendsDoubtsAgain, forgetsTheFence, endsTwice, forgetsWhoWasLost, ignoresCancel, countsNothing, comesBack
+    case ignoresTheDeadline, callsDoubtsFailures, leasesTwice
+
+    func handle(_ life: inout ItemLife, _ event: ItemLife.Event, _ now: Int64) -> [ItemLife.Effect] {
+        let before = life
+        var event = event
+        switch (self, event) {
+        case (.forgetsTheFence, .ended(let ending, _)): event = .ended(ending, lease: life.leaseNumber)
+        case (.ignoresCancel, .lease) where life.asked == .cancel: life.asked = .nothing
+        case (.leasesTwice, .lease) where life.state == .leased: life.state = .ready
+        default: break
+        }
+        var effects = life.handle(event, at: now)
+        switch self {
+        case .sendsDoubtsAgain where life.state == .verify: life.state = .ready
+        case .endsTwice where before.state.isTerminal && event == .due: effects = [.finished(life.state)]
+        case .forgetsWhoWasLost where event == .lost && before.state == .leased: life.state = .ready
+        case .countsNothing where life.state == .leased: life.attempts -= 1
+        case .comesBack where before.state == .done && event == .retry: life.state = .ready
+        case .ignoresTheDeadline where life.reason == "deadlinePassed" && event == .lease && before.state == .ready:
+            life = before
+            life.deadline = nil
+            effects = life.handle(event, at: now)
+        case .callsDoubtsFailures where life.reason == "outcomeUnknown" && life.state.isTerminal: life.reason = "reset"
+        case .ignoresCancel where event == .cancel && before.state == .ready:
+            life = before
+            effects = [.deliver(attempt: 1, lease: before.leaseNumber)]
+        default: break
+        }
+        return effects
+    }
+}

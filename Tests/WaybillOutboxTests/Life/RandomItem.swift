@@ -1,0 +1,174 @@
+import TestSupport
+
+@testable import WaybillOutbox
+
+/// An item that random things happen to, in any order, with all that a store and a worker could do to it.
+struct RandomItem {
+    var life: ItemLife
+    var now: Int64 = 1_000_000
+    var checker: ItemChecker
+    var log: [String] = []
+
+    init(using random: inout SeededGenerator) {
+        life = ItemLife(
+            maxAttempts: Int.random(in: 1...4, using: &random),
+            deadline: Bool.random(using: &random) ? nil : now + Int64.random(in: 0...200_000, using: &random),
+            onUnknown: [.fail, .retry, .ask].randomElement(using: &random)!,
+            onChange: [.fail, .restart, .skip].randomElement(using: &random)!)
+        checker = ItemChecker(life)
+    }
+
+    /// Lets things happen until something is wrong, or enough has happened.
+    mutating func live(
+        using random: inout SeededGenerator,
+        _ handle: (inout ItemLife, ItemLife.Event, Int64) -> [ItemLife.Effect]
+    ) -> String? {
+        for _ in 0..<40 {
+            now += Int64.random(in: 0...20_000, using: &random)
+            let event = event(using: &random)
+            let before = life
+            let effects = handle(&life, event, now)
+            log.append("\(now) \(event): \(before.state) -> \(life.state) \(effects)")
+            if let complaint = checker.check(event, before, life, effects, now) { return complaint }
+        }
+        return nil
+    }
+
+    private func event(using random: inout SeededGenerator) -> ItemLife.Event {
+        // Mostly of the lease that is held, sometimes of one that is gone.
+        let lease = life.leaseNumber - (Int.random(in: 0..<8, using: &random) == 0 ? 1 : 0)
+        let delay = Int64.random(in: 0...60_000, using: &random)
+        let endings: [ItemLife.Ending] = [
+            .delivered, .refused("status400"), .passing("status503", delay: delay), .passing("reset", delay: delay),
+            .lane("status401"), .offline("cannotConnect"), .unknown("responseIncomplete"),
+            .sourceChanged("sourceChanged", delay: delay), .aborted,
+        ]
+        let verdicts: [ItemLife.Verdict] = [
+            .delivered, .absent, .absent, .cannotTell("cannotTell"), .later("cannotConnect", delay: delay),
+        ]
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0..<6: return .lease
+        case 6..<10: return .ended(endings.randomElement(using: &random)!, lease: lease)
+        case 10..<13: return .verdict(verdicts.randomElement(using: &random)!, lease: lease)
+        case 13: return .lost
+        case 14: return .progressed(lease: lease)
+        case 15, 16: return .due
+        case 17: return .pause
+        case 18: return .resume
+        default: return [.cancel, .retry].randomElement(using: &random)!
+        }
+    }
+}
+
+/// The promises of an item's life, kept apart from the code that keeps them.
+struct ItemChecker {
+    private var ends = 0
+    private var isInDoubt = false
+    private var lease: Int64 = 0
+    private var isHeld = false
+    private var deliveries = 0
+    private(set) var delivered = 0
+    private(set) var doubts = 0
+
+    init(_ life: ItemLife) {}
+
+    mutating func check(
+        _ event: ItemLife.Event, _ before: ItemLife, _ after: ItemLife, _ effects: [ItemLife.Effect], _ now: Int64
+    ) -> String? {
+        if let complaint = checkFence(event, before, after, effects) { return complaint }
+        note(event, before)
+        for effect in effects {
+            if let complaint = check(effect, event, before, after, now) { return complaint }
+        }
+        if after.state.isTerminal, !before.state.isTerminal, !effects.contains(.finished(after.state)) {
+            return "ended without a word"
+        }
+        if before.state.isTerminal, event != .retry, after != before { return "changed after its end" }
+        if before.state == .done || before.state == .cancelled, after != before { return "came back" }
+        if after.state == .leased, !isHeld { return "leased by nobody" }
+        if after.attempts < 0 || after.attempts > after.maxAttempts { return "\(after.attempts) attempts" }
+        if isInDoubt, after.state == .ready || after.state == .waiting { return "a doubt was forgotten" }
+        if isInDoubt, after.state.isTerminal, after.state != .done, after.reason != "outcomeUnknown" {
+            return "a doubt was not told"
+        }
+        if [.leased, .verify].contains(before.state) == false, after.asked != .nothing { return "asked of nobody" }
+        return nil
+    }
+
+    /// Who has an old number, or speaks when nobody asked, is not heard.
+    private func checkFence(
+        _ event: ItemLife.Event, _ before: ItemLife, _ after: ItemLife, _ effects: [ItemLife.Effect]
+    ) -> String? {
+        let isHeard = before != after || !effects.isEmpty
+        switch event {
+        case .ended(_, let number), .progressed(let number):
+            return isHeard && (number != lease || before.state != .leased) ? "a stale report was heard" : nil
+        case .verdict(_, let number):
+            return isHeard && (number != lease || before.state != .verify) ? "a stale verdict was heard" : nil
+        default: return nil
+        }
+    }
+
+    private mutating func note(_ event: ItemLife.Event, _ before: ItemLife) {
+        switch event {
+        case .ended(let ending, let number) where number == lease && before.state == .leased:
+            isHeld = false
+            if case .unknown = ending {
+                isInDoubt = true
+                doubts += 1
+            }
+        case .lost:
+            if before.state == .leased {
+                isInDoubt = true
+                doubts += 1
+            }
+            isHeld = false
+        case .verdict(let verdict, let number) where number == lease && before.state == .verify && isHeld:
+            isHeld = false
+            if verdict == .absent || verdict == .delivered { isInDoubt = false }
+            if case .cannotTell = verdict, before.onUnknown == .retry, before.asked != .cancel { isInDoubt = false }
+            if case .later = verdict, before.onUnknown == .retry, before.asked != .cancel,
+                before.vainQuestions + 1 >= before.maxAttempts || before.deadline != nil
+            {
+                isInDoubt = false
+            }
+        // A decision of a person.
+        case .retry where [.failed, .paused, .verify, .waiting].contains(before.state) && !before.isVerifying:
+            isInDoubt = false
+            deliveries = 0
+        default: break
+        }
+    }
+
+    private mutating func check(
+        _ effect: ItemLife.Effect, _ event: ItemLife.Event, _ before: ItemLife, _ after: ItemLife, _ now: Int64
+    ) -> String? {
+        switch effect {
+        case .deliver(_, let number):
+            if isHeld { return "sent twice at once" }
+            if isInDoubt { return "sent again in doubt" }
+            if number <= lease { return "a lease number came again" }
+            if after.asked == .cancel { return "sent after a cancel" }
+            if let deadline = before.deadline, now > deadline { return "sent after the deadline" }
+            lease = number
+            isHeld = true
+            deliveries += 1
+        case .verify(let number):
+            if isHeld { return "asked twice at once" }
+            if number <= lease { return "a lease number came again" }
+            lease = number
+            isHeld = true
+        case .abort: if before.state != .leased { return "stopped what doesn't run" }
+        case .takeNewSource: if before.onChange != .restart { return "took another file" }
+        case .finished(let state):
+            if before.state.isTerminal { return "ended twice" }
+            if state != after.state { return "ended as something else" }
+            if state == .done {
+                delivered += 1
+                let isSo = if case .ended(.delivered, _) = event { true } else { event == .verdict(.delivered, lease: lease) }
+                if !isSo { return "done, and nobody said so" }
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,103 @@
+import Glibc
+import TestSupport
+import Testing
+import Waybill
+
+@testable import WaybillOutbox
+
+@Suite(.timeLimit(.minutes(1))) struct OwnerTests {
+    @Test func `one has the queue, and the other reaches it through the socket`() async throws {
+        let world = try OutboxWorld()
+        let first = try await world.open()
+        let second = try await world.open()
+        #expect(first.isOwner && !second.isOwner)
+        let receipt = try await second.enqueue(try await world.form("from the guest"))
+        #expect(try await first.item(receipt.id)?.state == .ready)
+        #expect(try await second.pause(.all) == 1)
+        #expect(try await first.states() == [.paused])
+        #expect(try await second.resume(.all) == 1)
+        try await world.deliver(first)
+        #expect(try await second.results().map(\.text) == ["ok"])
+        try await second.acknowledge(through: 1)
+        #expect(try await first.results().isEmpty)
+        await first.close()
+        // Now it is the other's.
+        #expect(try await second.states() == [.done])
+        #expect(second.isOwner)
+        await second.close()
+    }
+
+    @Test func `who only has the queue gives it to who delivers, and who delivers keeps it`() async throws {
+        let world = try OutboxWorld()
+        let holder = try await world.open()
+        let worker = try await world.open()
+        try await holder.enqueue(try await world.form())
+        let run = Task { try await worker.run(session: world.session) }
+        _ = try await world.server.request(0)
+        #expect(!holder.isOwner && worker.isOwner)
+        let error = await #expect(throws: OutboxError.self) { try await holder.run(session: world.session) }
+        #expect(error?.code == .ownedByAnother)
+        run.cancel()
+        _ = await run.result
+        await worker.close()
+        await holder.close()
+    }
+
+    @Test func `many guests at once are all served`() async throws {
+        let world = try OutboxWorld()
+        let owner = try await world.open()
+        let guest = try await world.open()
+        let form = try await world.form()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<50 {
+                group.addTask { await #expect(throws: Never.self) { try await guest.enqueue(form) } }
+            }
+        }
+        #expect(try await owner.tally().total == 50)
+        await guest.close()
+        await owner.close()
+    }
+
+    @Test func `garbage on the socket harms nobody`() async throws {
+        let world = try OutboxWorld()
+        let outbox = try await world.open()
+        for bytes in [[0, 0, 0, 2, 123, 125], [255, 255, 255, 255], [0, 0]] as [[UInt8]] {
+            let socket = try #require(try LocalSocket.connect(in: world.path))
+            #expect(socket.send(bytes))
+            if bytes.count == 6 { #expect(await onThread { socket.receiveFrame() } != nil) }
+            socket.close()
+        }
+        #expect(try await outbox.tally().total == 0)
+        await outbox.close()
+    }
+
+    @Test func `a folder that others may read, or that is none, is refused`() async throws {
+        let folder = try TemporaryDirectory()
+        let open = folder.path("open")
+        unsafe mkdir(open, 0o700)
+        unsafe chmod(open, 0o755)
+        let file = try folder.write("file", "x")
+        for path in [open, file, file + "/below", ""] {
+            let error = await #expect(throws: OutboxError.self) { try await Outbox(at: path) }
+            #expect(error?.code == .folderUnusable, "\(path)")
+        }
+    }
+
+    @Test func `network file systems are refused by their number`() {
+        for type: UInt32 in [0x6969, 0x6573_5546, 0xFF53_4D42] { #expect(OutboxFolder.refusal(ofType: type) != nil) }
+        // ext4, Btrfs, XFS, tmpfs, overlay.
+        for type: UInt32 in [0xEF53, 0x9123_683E, 0x5846_5342, 0x0102_1994, 0x794C_7630] {
+            #expect(OutboxFolder.refusal(ofType: type) == nil)
+        }
+    }
+
+    @Test func `a path of any length will do`() async throws {
+        let folder = try TemporaryDirectory()
+        let path = folder.path([String](repeating: "a-long-name-of-a-folder", count: 8).joined(separator: "/"))
+        let outbox = try await Outbox(at: path, configuration: OutboxWorld.quick)
+        let guest = try await Outbox(at: path, configuration: OutboxWorld.quick)
+        #expect(try await guest.tally().total == 0 && !guest.isOwner)
+        await guest.close()
+        await outbox.close()
+    }
+}

@@ -1,0 +1,70 @@
+import TestSupport
+import Testing
+
+@testable import WaybillOutbox
+
+@Suite(.timeLimit(.minutes(1))) struct DuplicateTests {
+    @Test(arguments: StoreKind.allCases)
+    func `keep leaves the one that is there, until it has ended`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        let first = try await world.store.enqueue([StoreWorld.item("a", key: "k")], now: 0)[0]
+        let second = try await world.store.enqueue([StoreWorld.item("b", key: "k")], now: 0)[0]
+        #expect(first.isNew && !second.isNew && second.id == first.id)
+        try await world.end(try await world.lease()[0], .delivered)
+        let third = try await world.store.enqueue([StoreWorld.item("c", key: "k")], now: 0)[0]
+        #expect(third.isNew && third.id != first.id)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `append goes behind, one after the other, whichever way the first ends`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        for name in ["a", "b", "c"] {
+            _ = try await world.add(StoreWorld.item(name, key: "k", duplicates: .append))
+        }
+        let a = try await world.lease()
+        #expect(a.map(\.spec) == ["a"])
+        try await world.end(a[0], .refused("status400"))
+        let b = try await world.lease()
+        #expect(b.map(\.spec) == ["b"])
+        try await world.end(b[0], .delivered)
+        #expect(try await world.lease().map(\.spec) == ["c"])
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `replace calls the old one off, and waits for one that is being sent`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        _ = try await world.add(StoreWorld.item("a", key: "k"))
+        _ = try await world.add(StoreWorld.item("b", key: "k", duplicates: .replace))
+        #expect(try await world.states() == [.cancelled, .ready])
+        let b = try await world.lease()
+        #expect(b.map(\.spec) == ["b"])
+        let c = try await world.store.enqueue([StoreWorld.item("c", key: "k", duplicates: .replace)], now: 0)[0]
+        #expect(c.aborts == [b[0].id])
+        #expect(try await world.lease().isEmpty)
+        try await world.end(b[0], .aborted)
+        #expect(try await world.states() == [.cancelled, .cancelled, .ready])
+        #expect(try await world.lease().map(\.spec) == ["c"])
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `one that is tried again goes behind a newer one with its key`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        _ = try await world.add(StoreWorld.item("a", key: "k"))
+        try await world.end(try await world.lease()[0], .refused("status400"))
+        _ = try await world.add(StoreWorld.item("b", key: "k"))
+        #expect(try await world.store.control(.retry, .failed, now: 0).changed == 1)
+        let b = try await world.lease()
+        #expect(b.map(\.spec) == ["b"])
+        try await world.end(b[0], .delivered)
+        #expect(try await world.lease().map(\.spec) == ["a"])
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `the same request asked twice adds one item`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        let item = StoreWorld.item("a")
+        let first = try await world.store.enqueue([item], now: 0)
+        #expect(try await world.store.enqueue([item], now: 1) == first)
+        #expect(try await world.states() == [.ready])
+    }
+}

@@ -1,0 +1,80 @@
+import TestSupport
+import Testing
+
+@testable import WaybillOutbox
+
+@Suite(.timeLimit(.minutes(1))) struct DurabilityTests {
+    @Test func `SQLite promises that what is committed survives a power cut`() async throws {
+        let folder = try TemporaryDirectory()
+        let store = try SQLiteStore(path: folder.path("queue.db"))
+        let found = try await store.durability()
+        #expect(found.synchronous == 2 && found.journal == "wal")
+        await store.close()
+        // At every start, not at the first alone.
+        let again = try SQLiteStore(path: folder.path("queue.db"))
+        #expect(try await again.durability().synchronous == 2)
+    }
+
+    @Test func `what was committed is there after the store was opened anew`() async throws {
+        let folder = try TemporaryDirectory()
+        let store = try SQLiteStore(path: folder.path("queue.db"))
+        _ = try await store.enqueue([StoreWorld.item("kept", staged: ["f"])], now: 3)
+        await store.close()
+        let again = try SQLiteStore(path: folder.path("queue.db"))
+        #expect(try await again.items(.all, after: 0, limit: 9).map(\.createdAt) == [3])
+        #expect(try await again.stagedInUse(["f"]) == ["f"])
+    }
+
+    @Test func `a hundred callers share commits, and one that fails takes nobody along`() async throws {
+        let folder = try TemporaryDirectory()
+        let store = try SQLiteStore(path: folder.path("queue.db"))
+        let taken = StoreWorld.item("taken", staged: ["the same"])
+        _ = try await store.enqueue([taken], now: 0)
+        let failures = await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<100 {
+                // The name of a staged file is unique: every tenth breaks that.
+                let item = StoreWorld.item("\(number)", staged: number % 10 == 0 ? ["the same"] : [])
+                group.addTask { (try? await store.enqueue([item], now: 0)) == nil }
+            }
+            return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(failures == 10)
+        #expect(try await store.tally(batch: nil).total == 91)
+    }
+
+    @Test func `a full disk refuses what is new, loses nothing, and is over when there is room`() async throws {
+        let folder = try TemporaryDirectory()
+        let store = try SQLiteStore(path: folder.path("queue.db"), mostPages: 60)
+        var added = 0
+        let large = String(repeating: "x", count: 8_000)
+        let error = await #expect(throws: OutboxError.self) {
+            while added < 1_000 {
+                _ = try await store.enqueue([StoreWorld.item(large)], now: 0)
+                added += 1
+            }
+        }
+        #expect(error?.code == .diskFull && added > 5)
+        #expect(try await store.tally(batch: nil).total == added)
+        try await store.limit(pages: 1_000_000)
+        _ = try await store.enqueue([StoreWorld.item(large)], now: 0)
+        #expect(try await store.tally(batch: nil).total == added + 1)
+        #expect(try await store.checkIntegrity() == "ok")
+    }
+
+    @Test func `a file that is no queue is refused and left alone`() async throws {
+        let folder = try TemporaryDirectory()
+        let path = try folder.write("queue.db", String(repeating: "this is no database. ", count: 500))
+        let error = #expect(throws: OutboxError.self) { _ = try SQLiteStore(path: path) }
+        #expect(error?.code == .queueUnusable)
+        #expect(try folder.read("queue.db").count == 21 * 500)
+    }
+
+    @Test func `a closed store says so`() async throws {
+        let folder = try TemporaryDirectory()
+        let store = try SQLiteStore(path: folder.path("queue.db"))
+        await store.close()
+        await store.close()
+        let error = await #expect(throws: OutboxError.self) { _ = try await store.enqueue([StoreWorld.item()], now: 0) }
+        #expect(error?.code == .closed)
+    }
+}

@@ -1,0 +1,174 @@
+import TestSupport
+import Testing
+
+@testable import WaybillOutbox
+
+@Suite(.timeLimit(.minutes(1))) struct StoreConformanceTests {
+    @Test(arguments: StoreKind.allCases)
+    func `what is added is there, in order, with all that was said of it`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        let ids = try await world.add(
+            StoreWorld.item("a", key: "k", priority: 2, batch: "b", tags: ["x", "y z"], size: 7),
+            StoreWorld.item("b", size: nil), now: 77)
+        #expect(ids == ids.sorted() && Set(ids).count == 2)
+        let item = try #require(try await world.item(ids[0]))
+        #expect(item.state == .ready && item.batch == "b" && item.tags == ["x", "y z"] && item.priority == 2)
+        #expect(item.createdAt == 77 && item.size == 7 && item.dedupeKey == "k" && item.kind == "test")
+        #expect(try await world.item(ids[1])?.size == nil)
+        #expect(try await world.item(12_345) == nil)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `an item is leased once, and its end is written with the answer`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        let id = try await world.add(StoreWorld.item("spec"))[0]
+        let leased = try #require(try await world.lease().first)
+        #expect(leased.id == id && leased.spec == "spec" && leased.effect == .deliver(attempt: 1, lease: 1))
+        #expect(try await world.lease().isEmpty)
+        var answer = KeptAnswer()
+        answer.status = 201
+        answer.headers = [OutboxResult.Header(name: "ETag", value: "\"1\"")]
+        answer.body.append(contentsOf: [0, 255, 10])
+        answer.sourceChangedAfterwards = true
+        let applied = try await world.store.apply(
+            [ItemChange(id, .ended(.delivered, lease: 1), answer: answer)], now: 5_000)
+        #expect(applied[0].isHeard && applied[0].effects == [.finished(.done)])
+        let result = try #require(try await world.store.results(after: 0, limit: 10).first)
+        #expect(result.status == 201 && Array(result.body) == [0, 255, 10] && result.headers == answer.headers)
+        #expect(result.item.state == .done && result.item.endedAt == 5_000 && result.sourceChangedAfterwards)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `who holds an old lease is not heard`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        let id = try await world.add(StoreWorld.item())[0]
+        let old = try await world.lease()[0]
+        #expect(try await world.store.recover(token: "the next run", now: 1_500) == 1)
+        #expect(try await world.states() == [.verify])
+        let late = try await world.store.apply(
+            [ItemChange(id, .ended(.delivered, lease: old.life.leaseNumber), answer: KeptAnswer())], now: 2_000)
+        #expect(!late[0].isHeard && late[0].effects.isEmpty)
+        #expect(try await world.states() == [.verify])
+        let asking = try await world.lease()[0]
+        #expect(asking.effect == .verify(lease: 2))
+        try await world.store.apply([ItemChange(id, .verdict(.absent, lease: 2))], now: 2_500).first.map { _ in }
+        #expect(try await world.lease()[0].effect == .deliver(attempt: 2, lease: 3))
+        #expect(try await world.item(id)?.isDoubtful == false)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `recovery leaves what this run has, and takes what others had`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        _ = try await world.add(StoreWorld.item("a"), StoreWorld.item("b"), StoreWorld.item("c"))
+        _ = try await world.lease(2)
+        #expect(try await world.store.recover(token: StoreWorld.token, now: 0) == 0)
+        #expect(try await world.states() == [.leased, .leased, .ready])
+        #expect(try await world.store.recover(token: "another", now: 0) == 2)
+        #expect(try await world.states() == [.verify, .verify, .ready])
+        // A verification that was cut off is begun anew.
+        let asking = try await world.lease(1)
+        #expect(asking.map(\.effect) == [.verify(lease: 2)])
+        #expect(try await world.store.recover(token: "a third", now: 0) == 0)
+        #expect(try await world.lease(1, now: 1_000).map(\.effect) == [.verify(lease: 3)])
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `urgent items go first, doubts before them, and a lane has only so many places`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        _ = try await world.add(
+            StoreWorld.item("late", priority: 9), StoreWorld.item("first", priority: 1), StoreWorld.item("second"),
+            StoreWorld.item("elsewhere", lane: "other:80"))
+        #expect(try await world.lease(2, perLane: 1).map(\.spec) == ["first", "elsewhere"])
+        #expect(try await world.lease(5, perLane: 1, running: ["h:80": 1, "other:80": 1]).isEmpty)
+        _ = try await world.store.recover(token: "next", now: 0)
+        let next = try await world.lease(3, perLane: 2)
+        #expect(next.map(\.spec).sorted() == ["elsewhere", "first", "second"])
+        #expect(next.last?.spec == "second")
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a lane that rests or is blocked gives nothing, and others do`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        _ = try await world.add(StoreWorld.item("a", lane: "a:80"), StoreWorld.item("b", lane: "b:80"))
+        try await world.store.lane("a:80", .rest(60_000), now: 1_000)
+        let wish = LeaseWish(token: "t", slots: 9, slotsPerLane: 9, now: 1_000)
+        let answer = try await world.store.lease(wish)
+        #expect(answer.items.map(\.spec) == ["b"] && answer.nextDue == 61_000)
+        try await world.store.lane("a:80", .block("status401"), now: 1_000)
+        #expect(try await world.lease(now: 70_000).isEmpty)
+        #expect(try await world.store.lanes()["a:80"]?.blocked == "status401")
+        try await world.store.lane("a:80", .unblock, now: 1_000)
+        #expect(try await world.store.lanes()["a:80"] == nil)
+        #expect(try await world.lease(now: 70_000).map(\.spec) == ["a"])
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a wait is over when its time has come, or when the clock was put back`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        _ = try await world.add(StoreWorld.item("a"), now: 0)
+        let day: Int64 = 86_400_000
+        let leased = try await world.lease(now: 10 * day)[0]
+        try await world.end(leased, .passing("status503", delay: 5_000), now: 10 * day)
+        let early = try await world.store.lease(
+            LeaseWish(token: "t", slots: 1, slotsPerLane: 1, now: 10 * day + 4_999))
+        #expect(early.items.isEmpty && early.nextDue == 10 * day + 5_000)
+        // Two days back: nobody waits for two days.
+        #expect(try await world.lease(now: 8 * day).map(\.spec) == ["a"])
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `marks only rise, old ends are forgotten, tallies count`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        try await world.store.raise("m", to: 5)
+        try await world.store.raise("m", to: 3)
+        #expect(try await world.store.mark("m") == 5)
+        _ = try await world.add(
+            StoreWorld.item("a", batch: "b", size: 5), StoreWorld.item("b", size: 7), StoreWorld.item("c", size: nil))
+        let leased = try await world.lease(2)
+        try await world.end(leased[0], .delivered, now: 100)
+        try await world.end(leased[1], .refused("status400"), now: 200)
+        let tally = try await world.store.tally(batch: nil)
+        #expect(tally[.done] == 1 && tally[.failed] == 1 && tally[.ready] == 1 && tally.total == 3)
+        #expect(tally.bytes[.done] == 5 && tally.bytes[.failed] == 7 && tally.unfinished == 1)
+        #expect(try await world.store.tally(batch: "b").total == 1)
+        #expect(try await world.store.results(after: 0, limit: 9).map(\.sequence) == [1, 2])
+        #expect(try await world.store.purge(endedBefore: 150) == 1)
+        #expect(try await world.store.results(after: 0, limit: 9).map(\.sequence) == [2])
+        #expect(try await world.store.checkIntegrity() == "ok")
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a selection means what it says, and an event happens to all of it`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        let ids = try await world.add(
+            StoreWorld.item("a", batch: "b", tags: ["red"]), StoreWorld.item("b", batch: "b"),
+            StoreWorld.item("c", lane: "other:1", tags: ["red", "blue"]))
+        _ = try await world.lease(1)
+        let paused = try await world.store.control(.pause, ItemSelection(batch: "b"), now: 0)
+        #expect(paused.changed == 2 && paused.aborts == [ids[0]])
+        #expect(try await world.states() == [.leased, .paused, .ready])
+        #expect(try await world.store.items(ItemSelection(tag: "red"), after: 0, limit: 9).map(\.id.rawValue) == [ids[0], ids[2]])
+        #expect(try await world.store.items(ItemSelection(tag: "re"), after: 0, limit: 9).isEmpty)
+        let found = try await world.store.items(
+            ItemSelection(lane: "other:1", states: [.ready, .done]), after: 0, limit: 9)
+        #expect(found.map(\.id.rawValue) == [ids[2]])
+        #expect(try await world.store.items(.all, after: ids[0], limit: 1).map(\.id.rawValue) == [ids[1]])
+        _ = try await world.store.control(.resume, .all, now: 0)
+        #expect(try await world.store.control(.cancel, .all, now: 0).changed == 3)
+        #expect(try await world.states() == [.leased, .cancelled, .cancelled])
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `staged files are in use until their item is delivered or called off`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        _ = try await world.add(StoreWorld.item("a", staged: ["f1", "f2"]), StoreWorld.item("b", staged: ["f3"]))
+        #expect(try await world.store.stagedInUse(["f1", "f2", "f3", "f4"]) == ["f1", "f2", "f3"])
+        let leased = try await world.lease()
+        #expect(try await world.end(leased[0], .delivered).freed.sorted() == ["f1", "f2"])
+        // What failed may be tried again.
+        #expect(try await world.end(leased[1], .refused("status400")).freed.isEmpty)
+        #expect(try await world.store.stagedInUse(["f1", "f2", "f3"]) == ["f3"])
+        _ = try await world.store.control(.retry, .failed, now: 0)
+        #expect(try await world.lease().map(\.spec) == ["b"])
+    }
+}

@@ -1,0 +1,88 @@
+import TestSupport
+import Testing
+
+@testable import WaybillOutbox
+
+/// The store on disk against the one in memory, which is too simple to be wrong in the same way.
+@Suite(.timeLimit(.minutes(2))) struct StoreModelTests {
+    @Test(arguments: 0..<4)
+    func `both stores say the same after any sequence of calls`(share: Int) async throws {
+        var random = SeededGenerator()
+        let pair = (disk: try StoreWorld(.disk), memory: try StoreWorld(.memory))
+        var now: Int64 = 1_000_000
+        var leases: [(id: Int64, lease: Int64)] = []
+        for step in 0..<250 {
+            now += Int64.random(in: 0...30_000, using: &random)
+            let stores = [pair.disk.store, pair.memory.store]
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<3:
+                let item = StoreWorld.item(
+                    "s\(step)", lane: "l\(Int.random(in: 0..<3, using: &random))",
+                    key: Bool.random(using: &random) ? "k\(Int.random(in: 0..<4, using: &random))" : nil,
+                    duplicates: [.keep, .replace, .append].randomElement(using: &random)!,
+                    priority: Int.random(in: 0..<3, using: &random), batch: Bool.random(using: &random) ? "b" : nil,
+                    life: ItemLife(
+                        maxAttempts: Int.random(in: 1...3, using: &random), deadline: now + 400_000,
+                        onUnknown: [.fail, .retry, .ask].randomElement(using: &random)!))
+                let added = try await both(stores) { try await $0.enqueue([item], now: now) }
+                #expect(added[0] == added[1], "step \(step)")
+            case 3..<6:
+                let wish = LeaseWish(
+                    token: "t", slots: Int.random(in: 1...4, using: &random), slotsPerLane: 2, now: now)
+                let answers = try await both(stores) { try await $0.lease(wish) }
+                // Doubts of several lanes that are due at the same time have no order among each other.
+                let items = answers.map { $0.items.sorted { $0.id < $1.id } }
+                try #require(items[0] == items[1], "step \(step)")
+                #expect(answers[0].nextDue == answers[1].nextDue, "step \(step)")
+                leases += items[0].map { ($0.id, $0.life.leaseNumber) }
+            case 6..<9:
+                guard let lease = leases.randomElement(using: &random) else { continue }
+                let change = ItemChange(
+                    lease.id, Self.report(lease.lease, using: &random),
+                    lane: Bool.random(using: &random) ? nil : .rest(Int64.random(in: 0..<60_000, using: &random)))
+                let applied = try await both(stores) { try await $0.apply([change], now: now) }
+                #expect(applied[0] == applied[1], "step \(step)")
+            default:
+                let event: ItemLife.Event = [.pause, .resume, .cancel, .retry].randomElement(using: &random)!
+                let selection = ItemSelection(lane: "l\(Int.random(in: 0..<3, using: &random))")
+                let answers = try await both(stores) { try await $0.control(event, selection, now: now) }
+                #expect(answers[0] == answers[1], "step \(step)")
+            }
+            let seen = try await both(stores) { try await $0.items(.all, after: 0, limit: 1_000).map(Shown.init) }
+            try #require(seen[0] == seen[1], "step \(step)")
+        }
+        let results = try await both([pair.disk.store, pair.memory.store]) {
+            try await $0.results(after: 0, limit: 1_000).map { "\($0.sequence) \($0.item.id) \($0.item.state)" }
+        }
+        #expect(results[0] == results[1] && !results[0].isEmpty)
+        #expect(try await pair.disk.store.checkIntegrity() == "ok")
+    }
+
+    private struct Shown: Equatable {
+        let text: String
+        init(_ item: OutboxItem) {
+            text = """
+                \(item.id) \(item.state) \(item.reason ?? "-") \(item.attempts) \(item.isDoubtful) \(item.dueAt ?? 0) \
+                \(item.endedAt ?? 0)
+                """
+        }
+    }
+
+    private func both<Value>(
+        _ stores: [any OutboxStore], _ body: (any OutboxStore) async throws -> Value
+    ) async throws -> [Value] {
+        [try await body(stores[0]), try await body(stores[1])]
+    }
+
+    private static func report(_ lease: Int64, using random: inout SeededGenerator) -> ItemLife.Event {
+        let delay = Int64.random(in: 0...20_000, using: &random)
+        let events: [ItemLife.Event] = [
+            .ended(.delivered, lease: lease), .ended(.unknown("reset"), lease: lease), .ended(.aborted, lease: lease),
+            .ended(.passing("status503", delay: delay), lease: lease), .ended(.refused("status400"), lease: lease),
+            .ended(.offline("cannotConnect"), lease: lease), .verdict(.absent, lease: lease),
+            .verdict(.cannotTell("x"), lease: lease), .verdict(.delivered, lease: lease),
+            .verdict(.later("x", delay: delay), lease: lease), .lost,
+        ]
+        return events.randomElement(using: &random)!
+    }
+}

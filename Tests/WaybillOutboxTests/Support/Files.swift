@@ -1,0 +1,18 @@
+import Glibc
+import TestSupport
+
+extension TemporaryDirectory {
+    /// Puts another file in the place of one.
+    func replace(_ name: String, with text: String) throws {
+        let new = try write(name + ".new", text)
+        guard unsafe rename(new, path(name)) == 0 else { throw CannotRename(number: errno) }
+    }
+
+    struct CannotRename: Error {
+        let number: Int32
+    }
+
+    func remove(_ name: String) {
+        unsafe unlink(path(name))
+    }
+}

@@ -1,0 +1,65 @@
+import TestSupport
+import Waybill
+
+@testable import WaybillOutbox
+
+/// The stores that one suite holds to the same rules.
+enum StoreKind: CaseIterable, Sendable {
+    case memory, disk
+}
+
+/// A store of either kind, with what a test needs to drive it by hand.
+final class StoreWorld: Sendable {
+    let store: any OutboxStore
+    private let folder: TemporaryDirectory?
+    static let token = "this run"
+
+    init(_ kind: StoreKind) throws {
+        switch kind {
+        case .memory:
+            store = MemoryStore()
+            folder = nil
+        case .disk:
+            let folder = try TemporaryDirectory()
+            store = try SQLiteStore(path: folder.path("queue.db"))
+            self.folder = folder
+        }
+    }
+
+    /// An item with a text for a body.
+    static func item(
+        _ name: String = "a", lane: String = "h:80", key: String? = nil, duplicates: DuplicatePolicy = .keep,
+        priority: Int = 5, batch: String? = nil, tags: [String] = [], size: Int64? = 10, life: ItemLife = ItemLife(),
+        staged: [String] = []
+    ) -> NewItem {
+        NewItem(
+            kind: "test", lane: lane, spec: name, life: life, priority: priority, batch: batch, tags: tags,
+            dedupeKey: key, duplicates: duplicates, idempotencyKey: Delivery.newIdempotencyKey(), size: size,
+            staged: staged)
+    }
+
+    func add(_ items: NewItem..., now: Int64 = 0) async throws -> [Int64] {
+        try await store.enqueue(items, now: now).map(\.id)
+    }
+
+    func lease(
+        _ slots: Int = 100, perLane: Int = 100, running: [String: Int] = [:], now: Int64 = 1_000
+    ) async throws -> [LeasedItem] {
+        try await store.lease(
+            LeaseWish(token: Self.token, slots: slots, slotsPerLane: perLane, running: running, now: now)
+        ).items
+    }
+
+    @discardableResult
+    func end(_ item: LeasedItem, _ ending: ItemLife.Ending, now: Int64 = 2_000) async throws -> AppliedChange {
+        try await store.apply([ItemChange(item.id, .ended(ending, lease: item.life.leaseNumber))], now: now)[0]
+    }
+
+    func item(_ id: Int64) async throws -> OutboxItem? {
+        try await store.items(.item(OutboxID(rawValue: id)), after: 0, limit: 1).first
+    }
+
+    func states() async throws -> [OutboxState] {
+        try await store.items(.all, after: 0, limit: 1_000).map(\.state)
+    }
+}

@@ -1,0 +1,154 @@
+import TestSupport
+import Testing
+import Waybill
+import WaybillCore
+
+@testable import WaybillOutbox
+
+@Suite(.timeLimit(.minutes(2))) struct DeliveryTests {
+    @Test func `what was handed over is delivered once, and the answer is kept`() async throws {
+        let world = try OutboxWorld(otherwise: .respond(201, headers: [("ETag", "\"7\"")], body: "stored"))
+        let outbox = try await world.open()
+        let receipt = try await outbox.enqueue(try await world.form())
+        try await world.deliver(outbox)
+        #expect(try await outbox.states() == [.done])
+        let result = try #require(try await outbox.results().first)
+        #expect(result.item.id == receipt.id && result.status == 201 && result.text == "stored")
+        #expect(result.headers.contains { $0.name == "ETag" && $0.value == "\"7\"" })
+        #expect(world.server.requests.count == 1)
+        let key = try #require(world.server.requests[0].value(of: "Idempotency-Key"))
+        #expect(key == "\"\(result.item.idempotencyKey)\"")
+        await outbox.close()
+    }
+
+    @Test func `all attempts have the same bytes and the same key`() async throws {
+        let world = try OutboxWorld(.respond(503), .respond(500), .reset(afterBodyBytes: 10))
+        let outbox = try await world.open()
+        let large = [UInt8](repeating: 65, count: 400_000)
+        try await outbox.enqueue([.text("A", "b"), .data("D", large)], to: world.server.url("/u"))
+        try await world.deliver(outbox)
+        #expect(try await outbox.states() == [.done])
+        let requests = world.server.requests
+        #expect(requests.count == 4)
+        #expect(Set(requests.filter(\.isComplete).map(\.body)).count == 1)
+        #expect(Set(requests.compactMap { $0.value(of: "Idempotency-Key") }).count == 1)
+        #expect(Set(requests.compactMap { $0.value(of: "Content-Type") }).count == 1)
+        // The staged data is gone with its item.
+        #expect(Spool(folder: outbox.folder.spool).fileNames().isEmpty)
+        await outbox.close()
+    }
+
+    @Test func `an answer that never came is no reason to send it again, unless the server knows the key`() async throws {
+        let world = try OutboxWorld(.closeWithoutAnswer(), .closeWithoutAnswer())
+        let outbox = try await world.open()
+        try await outbox.enqueue(try await world.form("plain"))
+        try await world.deliver(outbox)
+        let failed = try #require(try await outbox.results().first)
+        #expect(failed.item.state == .failed && failed.item.reason == "outcomeUnknown" && failed.item.isDoubtful)
+        #expect(world.server.requests.count == 1)
+        try await outbox.enqueue(try await world.form("known", idempotency: .honoured(window: .seconds(3_600))))
+        try await world.deliver(outbox)
+        #expect(try await outbox.states() == [.failed, .done])
+        #expect(world.server.requests.count == 3)
+        await outbox.close()
+    }
+
+    @Test(arguments: [UnknownPolicy.fail, .retry, .ask])
+    func `a doubt is treated as was chosen`(policy: UnknownPolicy) async throws {
+        let world = try OutboxWorld(.closeWithoutAnswer())
+        let outbox = try await world.open()
+        var options = EnqueueOptions()
+        options.onUnknown = policy
+        try await outbox.enqueue(try await world.form(), options: options)
+        try await world.deliver(outbox)
+        switch policy {
+        case .fail: #expect(try await outbox.states() == [.failed])
+        case .retry: #expect(try await outbox.states() == [.done])
+        case .ask:
+            #expect(try await outbox.states() == [.paused])
+            // A person decides.
+            #expect(try await outbox.retry(.all) == 1)
+            try await world.deliver(outbox)
+            #expect(try await outbox.states() == [.done])
+        }
+        #expect(world.server.requests.count == (policy == .fail ? 1 : 2))
+        await outbox.close()
+    }
+
+    @Test func `a refused credential blocks the lane and fails nobody`() async throws {
+        let world = try OutboxWorld(.respond(401))
+        var configuration = OutboxWorld.quick
+        configuration.slotsPerLane = 1
+        configuration.credentials = CredentialTable { _ in .secret("t0ken") }
+        let outbox = try await world.open(configuration)
+        for _ in 0..<3 {
+            let form = try await DurableForm(
+                [.text("A", "b")], to: world.server.url("/u"), credential: .bearer(named: "clerk"))
+            try await outbox.enqueue(form)
+        }
+        try await world.deliver(outbox)
+        #expect(try await outbox.states() == [.ready, .ready, .ready])
+        #expect(world.server.requests.count == 1)
+        #expect(world.server.requests[0].value(of: "Authorization") == "Bearer t0ken")
+        #expect(try await outbox.blockedLanes().values.sorted() == ["status401"])
+        #expect(try await outbox.item(OutboxID(rawValue: 1))?.attempts == 0)
+        // A new start is a new chance.
+        try await world.deliver(outbox)
+        #expect(try await outbox.states() == [.done, .done, .done])
+        await outbox.close()
+    }
+
+    @Test func `nobody listening spends no attempt`() async throws {
+        let world = try OutboxWorld()
+        let outbox = try await world.open()
+        let port = try ClosedPort()
+        try await outbox.enqueue(try await DurableForm([.text("A", "b")], to: port.url()))
+        let core = try #require(outbox.owner)
+        let run = Task { try await outbox.run(session: world.session) }
+        while true {
+            let seen = core.signal.value
+            if try await core.store.lanes().values.contains(where: { $0.failures > 0 }) { break }
+            await core.signal.wait { $0 != seen }
+        }
+        run.cancel()
+        _ = await run.result
+        let item = try #require(try await outbox.item(OutboxID(rawValue: 1)))
+        #expect(item.state == .ready && item.attempts == 0 && item.reason == "cannotConnect")
+        await outbox.close()
+    }
+
+    @Test func `what the server refuses for good is not asked again`() async throws {
+        let world = try OutboxWorld(.respond(422, body: "no such field"))
+        let outbox = try await world.open()
+        try await outbox.enqueue(try await world.form())
+        try await world.deliver(outbox)
+        let result = try #require(try await outbox.results().first)
+        #expect(result.item.state == .failed && result.item.reason == "status422" && result.text == "no such field")
+        #expect(!result.item.isDoubtful && world.server.requests.count == 1)
+        await outbox.close()
+    }
+
+    @Test func `results are told after they are written, in order, until they are acknowledged`() async throws {
+        let world = try OutboxWorld()
+        let told = Watched<[Int64]>([])
+        let refusals = Watched(0)
+        var configuration = OutboxWorld.quick
+        configuration.onResult = { result in
+            // The program's own trouble: it is told again, and nothing is sent again.
+            if refusals.update({ $0 += 1; return $0 }) == 2 { throw CancellationError() }
+            told.update { $0.append(result.sequence) }
+        }
+        let outbox = try await world.open(configuration)
+        for number in 0..<4 { try await outbox.enqueue(try await world.form("\(number)")) }
+        try await world.deliver(outbox)
+        #expect(told.value == [1, 2, 3, 4] && refusals.value == 5)
+        #expect(world.server.requests.count == 4)
+        #expect(try await outbox.results().map(\.sequence) == [1, 2, 3, 4])
+        try await outbox.acknowledge(through: 3)
+        await outbox.close()
+        let again = try await world.open()
+        #expect(try await again.results().map(\.sequence) == [4])
+        #expect(try await again.results(after: 0).count == 4)
+        await again.close()
+    }
+}

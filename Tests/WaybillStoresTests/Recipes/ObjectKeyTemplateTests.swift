@@ -1,0 +1,128 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WaybillStores
+
+@Suite struct `Keys of objects from templates` {
+    // 2026-11-21 17:04:09 UTC.
+    private static let moment = Date(timeIntervalSince1970: 1_795_280_649)
+    private static let uuid = UUID(uuidString: "0F8FAD5B-D9CB-469F-A165-70867728950E")!
+
+    private func values(_ parameters: [String: String] = [:], fileName: String? = "front.JPG") -> ObjectKeyValues {
+        var values = ObjectKeyValues(
+            parameters: parameters, fileName: fileName, date: Self.moment, uuid: Self.uuid)
+        values.sha256 = "e3b0c44298fc"
+        values.md5 = "d41d8cd98f00"
+        return values
+    }
+
+    @Test(arguments: [
+        ("a/b.jpg", "a/b.jpg"), ("{year}/{month}/{day}", "2026/11/21"),
+        ("{date}-{hour}{minute}{second}", "20261121-170409"),
+        ("{timestamp}", "1795280649"), ("{uuid}{.ext}", "0f8fad5b-d9cb-469f-a165-70867728950e.jpg"),
+        ("{stem}.{ext}", "front.jpg"), ("{sha256:2}/{sha256}", "e3/e3b0c44298fc"), ("{md5}", "d41d8cd98f00"),
+        ("x{{y}}z", "x{y}z"), ("{no}", "A1"), ("{+dir}/{no}", "a/b/A1"), ("{no:1}", "A"), ("证件/{no}", "证件/A1"),
+    ])
+    func `A pattern becomes a key`(_ pattern: String, _ key: String) throws {
+        let template = try ObjectKeyTemplate(pattern)
+        #expect(try template.key(for: values(["no": "A1", "dir": "a/b"])) == key)
+    }
+
+    @Test(arguments: [
+        "", "{", "a{b", "}", "a}b", "{}", "{a b}", "{a:}", "{a:0}", "{a:1000}", "{a:x}", "{+year}", "{+}", "{.}",
+        "{a-b}", "{中}",
+    ])
+    func `A pattern that can't be read is refused`(_ pattern: String) {
+        #expect { try ObjectKeyTemplate(pattern) } throws: { ($0 as? StoreError)?.code == .invalidKeyTemplate }
+    }
+
+    @Test func `A literal that can't be read tells when it is used`() {
+        let template: ObjectKeyTemplate = "{oops"
+        #expect { try template.key(for: values()) } throws: { ($0 as? StoreError)?.code == .invalidKeyTemplate }
+    }
+
+    @Test(arguments: [
+        "", "a/b", "..", "a\u{0}b", "a\nb", ".", "a\u{7f}",
+    ])
+    func `A parameter can't leave its place`(_ value: String) {
+        let template: ObjectKeyTemplate = "cards/{no}/x.jpg"
+        #expect { try template.key(for: values(["no": value])) } throws: {
+            ($0 as? StoreError)?.code == .invalidParameter
+        }
+    }
+
+    @Test func `A value is not quoted when it is refused, for it may be somebody's number`() {
+        let template: ObjectKeyTemplate = "cards/{no}/x.jpg"
+        #expect { try template.key(for: values(["no": "110101/19900307"])) } throws: {
+            ($0 as? StoreError)?.message.contains("110101") == false
+        }
+    }
+
+    @Test(arguments: ["/etc", "a//b", "a/../b", "../a", "a/", "a/./b"])
+    func `A directory from outside stays below`(_ value: String) {
+        let template: ObjectKeyTemplate = "cards/{+dir}/x.jpg"
+        #expect { try template.key(for: values(["dir": value])) } throws: {
+            ($0 as? StoreError)?.code == .invalidParameter
+        }
+    }
+
+    @Test func `A missing parameter is named`() {
+        let template: ObjectKeyTemplate = "cards/{businessNo}/{businessNo}-{side}.jpg"
+        #expect(template.parameters == ["businessNo", "side"])
+        #expect { try template.key(for: values(["businessNo": "1"])) } throws: {
+            let error = $0 as? StoreError
+            return error?.code == .missingParameter && error?.message.contains("\"side\"") == true
+        }
+    }
+
+    @Test(arguments: [
+        ("../../etc/passwd", "passwd"), ("a b&c?.png", "a_b_c_.png"), (".hidden", "hidden"),
+        ("身份证 正面.jpeg", "身份证_正面.jpeg"),
+        ("noending", "noending"), ("x.tar.gz", "x.tar.gz"), ("x.has space", "x"), ("x.waytoolongending", "x"),
+        ("", "file"),
+        ("...", "file"),
+    ])
+    func `A client's file name is only ever a suggestion`(_ name: String, _ key: String) throws {
+        let template: ObjectKeyTemplate = "{stem}{.ext}"
+        #expect(try template.key(for: values(fileName: name)) == key)
+    }
+
+    @Test func `A long name is cut between characters`() throws {
+        let template: ObjectKeyTemplate = "{stem}"
+        let key = try template.key(for: values(fileName: String(repeating: "证", count: 80) + ".jpg"))
+        #expect(key == String(repeating: "证", count: 33))
+    }
+
+    @Test func `Dates are those of the place that was asked for`() throws {
+        let template: ObjectKeyTemplate = "{year}-{month}-{day} {hour}"
+        var values = values()
+        values.utcOffset = .seconds(8 * 3_600)
+        #expect(try template.key(for: values) == "2026-11-22 01")
+        values.utcOffset = .seconds(-18 * 3_600)
+        #expect(try template.key(for: values) == "2026-11-20 23")
+    }
+
+    @Test func `Every day from 1970 to 2100 follows the one before`() throws {
+        let template: ObjectKeyTemplate = "{year} {month} {day}"
+        var (year, month, day) = (1970, 1, 1)
+        for days in 0..<47_482 {
+            let date = Date(timeIntervalSince1970: Double(days) * 86_400 + Double(days % 86_400))
+            let numbers = try template.key(for: ObjectKeyValues(date: date)).split(separator: " ").compactMap {
+                Int($0)
+            }
+            #expect(numbers == [year, month, day])
+            let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+            let length = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1]
+            day += 1
+            if day > length { (month, day) = (month + 1, 1) }
+            if month > 12 { (year, month) = (year + 1, 1) }
+        }
+    }
+
+    @Test func `Digests are asked for only where they are needed`() throws {
+        #expect(!("{uuid}" as ObjectKeyTemplate).needsDigest)
+        let template: ObjectKeyTemplate = "{sha256}"
+        #expect(template.needsDigest)
+        #expect { try template.key(for: ObjectKeyValues()) } throws: { ($0 as? StoreError)?.code == .invalidParameter }
+    }
+}

@@ -1,0 +1,32 @@
+import TestSupport
+import Testing
+import WaybillStores
+
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct `Kinds of images go to Qiniu` {
+    private static let picture = TinyJPEG(
+        width: 40, height: 30, components: [TinyJPEG.Component(identifier: 1) { x, y in (x * 3 + y * 11) % 256 }]
+    ).encoded()
+
+    @Test func `A side of a card has a key of its own and a URL on the domain`() async throws {
+        let ground = try QiniuGround()
+        let path = try ground.folder.get().write("IMG 1.jpeg", Self.picture)
+        let client = ground.client { $0.publicDomain = "https://img.example.com/" }
+        let stored = try await client.upload(.idCardBack, file: path, parameters: ["businessNo": "号 7"])
+        let key = try #require(stored.key)
+        #expect(key.hasPrefix("idcards/号 7/back-") && key.hasSuffix(".jpg"))
+        let encoded = "https://img.example.com/idcards/%E5%8F%B7%207/back-"
+        #expect(stored.url?.hasPrefix(encoded) == true, "\(stored)")
+        #expect(stored.isHashChecked)
+        #expect(ground.store.object(key) != nil)
+    }
+
+    @Test func `What is no picture goes as a file`() async throws {
+        let ground = try QiniuGround()
+        let file = try ground.file(600 << 10, "film.mp4")
+        let recipe = UploadRecipe("film", key: "films/{md5}{.ext}")
+        let stored = try await ground.client().upload(recipe, file: file.path)
+        #expect(stored.key?.hasSuffix(".mp4") == true)
+        #expect(stored.url == nil)
+        #expect(stored.isHashChecked)
+    }
+}
