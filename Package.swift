@@ -134,7 +134,8 @@ let package = Package(
         .testTarget(
             name: "WaybillStoresTests",
             dependencies: [
-                "WaybillStores", "Waybill", "WaybillTesting", "TestSupport", "StoreErrand", crypto, httpTypes, logging,
+                "WaybillStores", "Waybill", "WaybillTesting", "TestSupport", "StoreErrand", "WaybillCLI", crypto,
+                httpTypes, logging,
             ],
             swiftSettings: swift),
         .executableTarget(

@@ -1,4 +1,5 @@
 public import HTTPTypes
+import WaybillCore
 
 /// Everything that says what is to be sent where. A value: make it, change it, send it as often as you like.
 ///
@@ -25,6 +26,10 @@ public struct UploadRequest: Sendable {
     /// Interceptors of this upload, behind those of the session.
     public var interceptors: [any UploadInterceptor] = []
 
+    /// Whether its path stays out of all that is printed, for it holds what is nobody's business: the id of an upload in
+    /// parts, for example.
+    package var hidesPath = false
+
     /// Describes an upload.
     public init(
         _ method: HTTPRequest.Method, _ location: some UploadLocation, headers: HTTPFields = [:],
@@ -40,12 +45,21 @@ public struct UploadRequest: Sendable {
 
 extension UploadRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Method, URL without user, password and query, and the size of the content.
-    public var description: String { "\(method) \(Redaction.url(url)) (\(content))" }
+    public var description: String { "\(method) \(shownURL) (\(content))" }
 
     /// ``description`` and the header fields; only values that are known to be harmless are shown.
     public var debugDescription: String {
         let fields = headers.map { " \($0.name): \(Redaction.value(of: $0))" }
         return ([description] + fields).joined(separator: "\n")
+    }
+
+    private var shownURL: String {
+        let shown = Redaction.url(url)
+        guard hidesPath else { return shown }
+        let origin = shown.utf8.split(
+            separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false
+        ).prefix(3).map { String(Substring($0)) }.joined(separator: "/")
+        return "\(origin)/\(Secret.placeholder)"
     }
 
     /// The redacted text only, for `dump` and debuggers.

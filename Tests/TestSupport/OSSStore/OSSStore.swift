@@ -65,6 +65,12 @@ package final class OSSStore: Sendable {
         }
     }
 
+    /// Calls once, on a thread of its own and before it reads on, when so many bytes of bodies have come in all; at once if
+    /// they have. There is one such call at a time.
+    package func whenTaken(bytes mark: Int, _ action: @escaping @Sendable () -> Void) {
+        core.setAlarm(at: mark, action)
+    }
+
     // MARK: What it knows
 
     /// What it has and has seen until now.

@@ -5,6 +5,13 @@ internal import WaybillCore
 final class OSSStoreCore: Sendable {
     let settings: OSSStoreSettings
     let state = Watched(OSSState())
+    private let alarm = Locked<Alarm?>(nil)
+
+    /// What is done when so many bytes of bodies have come.
+    private struct Alarm {
+        let mark: Int
+        let ring: @Sendable () -> Void
+    }
 
     init(_ settings: OSSStoreSettings) { self.settings = settings }
 
@@ -237,9 +244,26 @@ final class OSSStoreCore: Sendable {
     }
 
     private func count(_ errand: Errand, _ bytes: Int) {
-        state.update { state in
+        let all = state.update { state in
             state.log[errand.number].bodyBytes += bytes
             state.bodyBytes += bytes
+            return state.bodyBytes
         }
+        sound(all)
+    }
+
+    /// Sets what is done when so many bytes of bodies have come; at once if they have.
+    func setAlarm(at mark: Int, _ ring: @escaping @Sendable () -> Void) {
+        alarm.withLock { $0 = Alarm(mark: mark, ring: ring) }
+        sound(state.value.bodyBytes)
+    }
+
+    private func sound(_ bytes: Int) {
+        let due: Alarm? = alarm.withLock { alarm in
+            guard let set = alarm, bytes >= set.mark else { return nil }
+            alarm = nil
+            return set
+        }
+        due?.ring()
     }
 }

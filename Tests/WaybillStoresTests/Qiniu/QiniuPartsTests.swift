@@ -132,6 +132,45 @@ import WaybillCore
         #expect(try recordNames(ground).isEmpty)
     }
 
+    @Test func `what a stopped upload left can be thrown away`() async throws {
+        let ground = try QiniuGround()
+        let (path, _) = try ground.file(Self.size)
+        let records = try ground.records()
+        let client = ground.client { $0.records = records }
+        #expect(try await !client.discardUpload(of: path, to: "k"))
+        for isGone in [false, true] {
+            ground.store.fail(.refuse(403, "no"), on: .part, part: 3)
+            _ = await QiniuGround.failure { () async throws(StoreError) in
+                try await client.upload(.file(path: path), to: "k")
+            }
+            let id = try #require(ground.store.state.uploads.keys.first)
+            if isGone { ground.store.forget(id) }
+            #expect(try await client.discardUpload(of: path, to: "k"))
+            #expect(ground.store.state.uploads.isEmpty)
+            #expect(try recordNames(ground).isEmpty)
+        }
+        #expect(ground.store.state.aborted.count == 1)
+    }
+
+    @Test func `the id of an upload is not printed`() throws {
+        let policy = QiniuPutPolicy(scope: .bucket("b"), deadline: .now + 60)
+        let call = QiniuChannel.Call(
+            base: "https://up.example:8080", token: try QiniuGround.keys.uploadToken(for: policy))
+        let request = QiniuParts.request(.put, call, "/secret-id/7", bucket: "b", key: "k")
+        #expect(request.url.hasSuffix("/buckets/b/objects/aw==/uploads/secret-id/7"))
+        #expect("\(request)" == "PUT https://up.example:8080/<redacted> (empty)")
+        #expect(!String(reflecting: request).contains("secret-id"))
+    }
+
+    @Test func `a redirect is not followed, for a token would go with it`() async throws {
+        let ground = try QiniuGround()
+        let elsewhere = try LoopbackServer()
+        let front = try LoopbackServer(otherwise: .respond(307, headers: [("Location", elsewhere.url("/"))]))
+        let client = ground.client { $0.hosts = .fixed([front.url(""), ground.store.url()]) }
+        #expect(try await client.upload(.data([1]), to: "k").host == ground.store.url())
+        #expect(elsewhere.requests.isEmpty && front.requests.count == 1)
+    }
+
     @Test func `a long list comes in pages`() async throws {
         var settings = QiniuStoreSettings()
         settings.largestPage = 2

@@ -115,6 +115,23 @@ public final class QiniuClient: Sendable {
         }
     }
 
+    /// Throws away what an upload in parts has left when it was stopped: its parts in the store, and its record.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - key: The key that it was to have.
+    /// - Returns: Whether there was anything.
+    /// - Throws: ``StoreError``; ``StoreError/Code/recordInUse`` while the upload is at work.
+    @discardableResult
+    public func discardUpload(of path: String, to key: String?) async throws(StoreError) -> Bool {
+        let put = QiniuPut(
+            client: self, source: .file(path: path), key: key, options: QiniuPutOptions(), run: ObjectRun())
+        let payload = try await QiniuPayload(put.source)
+        let channel = try await QiniuChannel(
+            client: self, run: put.run, key: key, size: payload.size, options: put.options)
+        return try await QiniuPartsUpload(put: put, payload: payload, channel: channel).discard()
+    }
+
     /// The options of a request.
     static func options(_ configuration: Configuration, _ operation: QiniuRetry.Operation) -> UploadOptions {
         var options = UploadOptions(
@@ -123,6 +140,8 @@ public final class QiniuClient: Sendable {
                 maxRetries: max(0, configuration.retriesPerHost), baseDelay: configuration.retryInterval,
                 maxDelay: .seconds(30), statuses: QiniuRetry.again))
         options.omits = [.headers, .commonFields, .interceptors, .cookies]
+        // The token of a form goes with its body: whoever is not to be trusted would get it by a redirect.
+        options.redirects = .returned
         return options
     }
 }

@@ -26,6 +26,7 @@ struct QiniuParts: PartStore {
         let name = key.map { URLSafeBase64.encode(Array($0.utf8)) } ?? "~"
         var request = UploadRequest(
             method, "\(call.base)/buckets/\(bucket)/objects/\(name)/uploads\(rest)", content: content)
+        request.hidesPath = !rest.isEmpty
         request.headers[.authorization] = "UpToken \(call.token.text.value)"
         return request
     }

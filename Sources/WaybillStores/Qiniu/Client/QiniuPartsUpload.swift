@@ -37,6 +37,29 @@ struct QiniuPartsUpload: Sendable {
         }
     }
 
+    /// Aborts the upload that the record is of, and removes the record.
+    ///
+    /// - Returns: Whether there was one.
+    func discard() async throws(StoreError) -> Bool {
+        let configuration = put.client.configuration
+        let plan = try PartPlan(objectSize: payload.size, wished: configuration.partSize, limits: Self.limits)
+        let book = try await QiniuRecordBook(
+            folder: configuration.records, payload: payload, token: channel.token, key: put.key,
+            partSize: plan.partSize, now: configuration.now())
+        guard let record = await book.resumable(hosts: { channel.choose($0) }) else { return false }
+        channel.pin()
+        do throws(StoreError) {
+            _ = try await channel.send(.abort) { call in
+                QiniuParts.request(
+                    .delete, call, "/\(record.uploadID)", bucket: call.token.scope.bucket, key: put.key)
+            }
+        } catch  where error.code == .uploadGone {
+            // What is to go is gone.
+        }
+        await book.forget()
+        return true
+    }
+
     private func attempt(_ plan: PartPlan, _ book: QiniuRecordBook) async throws(StoreError) -> QiniuObject {
         var listed: [PartReceipt] = []
         let parts: QiniuParts
@@ -67,9 +90,10 @@ struct QiniuPartsUpload: Sendable {
     private func leave(_ book: QiniuRecordBook, after error: StoreError) async {
         if error.isStored || error.code == .checksumMismatch { return await book.finish() }
         guard !book.isKept, error.outcome != .unknown, let id = book.id else { return }
-        let request = QiniuParts.request(
+        var request = QiniuParts.request(
             .delete, QiniuChannel.Call(base: channel.base(of: channel.host), token: channel.token),
             "/\(id)", bucket: channel.token.scope.bucket, key: put.key)
+        request.options = QiniuClient.options(put.client.configuration, .abort)
         // Not of this task, which may have been cancelled.
         put.client.session.start(request)
     }

@@ -6,39 +6,48 @@ import TestSupport
     private static let size = 200 << 20
     private static let partSize = 4 << 20
 
-    @Test(arguments: [1, 5]) func `an upload that is killed goes on where the store has it`(_ partsAtOnce: Int)
-        async throws
-    {
+    /// What is killed.
+    enum Program: CaseIterable {
+        /// Our client in a program of its own.
+        case client
+        /// `waybill put`.
+        case command
+    }
+
+    @Test(arguments: Program.allCases, [1, 5]) func `an upload that is killed goes on where the store has it`(
+        _ program: Program, _ partsAtOnce: Int
+    ) async throws {
         var random = SeededGenerator()
         let folder = try TemporaryDirectory.forSparseFiles()
         let path = try Self.file(in: folder, &random)
         let wanted = try Self.parts(of: path)
         let store = try OSSStore()
-        let arguments = [
-            store.endpoint, "films/7.mov", path, folder.path("records"), "\(Self.partSize)", "\(partsAtOnce)",
-        ]
+        let start = {
+            try Self.start(program, path, store, records: folder.path("records"), partsAtOnce: partsAtOnce)
+        }
 
         let kills = Int.random(in: 4...6, using: &random)
-        var done = 0
-        for _ in 0..<kills {
+        for kill in 0..<kills {
             let mark = store.state.bodyBytes + Int.random(in: 0..<Self.size / kills, using: &random)
-            if try await !Self.run(arguments, killedAt: mark, of: store) { break }
-            done += 1
+            let child = try start()
+            store.whenTaken(bytes: mark) { child.signal(9) }
+            let end = try await child.finish()
+            #expect(end.exit == .signal(9), "seed \(random.seed), kill \(kill): \(end.errorText)")
             // What the killed program had on its way is over before another looks at the store.
             try await store.settled()
         }
-        let last = try await ChildProcess.run("\(ProjectRoot.products)/StoreErrand", arguments)
+        let last = try await start().finish()
         #expect(last.exit == .status(0), "seed \(random.seed): \(last.errorText)")
 
         let state = try await store.settled()
-        let comment: Comment = "seed \(random.seed), \(done) kills"
+        let comment: Comment = "seed \(random.seed), \(kills) kills"
         #expect(state.counts.values.allSatisfy { $0.begunThoughStored == 0 }, comment)
         #expect(state.counts.values.allSatisfy { $0.peakInFlight <= 1 }, comment)
         #expect(state.peakInFlight <= partsAtOnce, comment)
         // An upload that was begun, and whose program died before it could write that down, has no parts.
         #expect(Set(state.counts.keys.map(\.uploadID)).count == 1, comment)
         let begun = state.counts.values.map(\.begun).reduce(0, +)
-        #expect(begun <= wanted.count + done * partsAtOnce, comment)
+        #expect(begun <= wanted.count + kills * partsAtOnce, comment)
 
         let object = try #require(store.object("films/7.mov"), comment)
         #expect(object.timesMade == 1, comment)
@@ -50,19 +59,22 @@ import TestSupport
         #expect(store.complaints == [], comment)
     }
 
-    /// Runs the program until so many bytes have come to the store.
-    ///
-    /// - Returns: Whether it was killed; otherwise it was done before.
-    private static func run(_ arguments: [String], killedAt mark: Int, of store: OSSStore) async throws -> Bool {
-        let child = try ChildProcess("\(ProjectRoot.products)/StoreErrand", arguments)
-        await withTaskGroup { group in
-            group.addTask { _ = try? await store.waitUntil { $0.bodyBytes >= mark } }
-            group.addTask { _ = try? await child.finish() }
-            await group.next()
-            group.cancelAll()
+    private static func start(
+        _ program: Program, _ path: String, _ store: OSSStore, records: String, partsAtOnce: Int
+    ) throws -> ChildProcess {
+        switch program {
+        case .client:
+            let words = [store.endpoint, "films/7.mov", path, records, "\(partSize)", "\(partsAtOnce)"]
+            return try ChildProcess("\(ProjectRoot.products)/StoreErrand", words)
+        case .command:
+            let words = [
+                "put", path, "oss://examplebucket/films/7.mov", "--endpoint", store.endpoint, "--region", "cn-hangzhou",
+                "--allow-http", "--records", records, "--part-size", "\(partSize)", "--parts-at-once", "\(partsAtOnce)",
+            ]
+            return try ChildProcess(
+                "\(ProjectRoot.products)/waybill", words,
+                environment: ["OSS_ACCESS_KEY_ID": "ak", "OSS_ACCESS_KEY_SECRET": "sk", "PATH": "/usr/bin:/bin"])
         }
-        child.signal(9)
-        return try await child.finish().exit == .signal(9)
     }
 
     /// A file of zeros with random bytes strewn over it, so that no two parts are alike and no byte is in its place by chance.
