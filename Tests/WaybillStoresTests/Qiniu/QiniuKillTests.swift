@@ -32,9 +32,10 @@ import Testing
                 continue
             }
             child.signal(SIGKILL)
-            #expect(try await child.finish().exit == .signal(Int(SIGKILL)))
+            let exit = try await child.finish().exit
             kills += 1
             let state = try await store.settled()
+            #expect(exit == .signal(Int(SIGKILL)) || state.object("film") != nil)
             caught = state.counts.values.reduce(0) { $0 + $1.begun - $1.stored }
             // It may have been killed after its last word: then the store has made the object all the same.
             isThere = state.object("film") != nil
