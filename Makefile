@@ -5,6 +5,7 @@
 #   make test       strict build, lint, all tests: what CI runs
 #   make test-vendors  hold stores and signatures to the vendors' own packages from PyPI (make test ends with it)
 #   make check      make test, then the image kernels in plain Swift, thread and address sanitizer and a short fuzz
+#   make torture    kill and cut the power of the outbox a thousand times each (as root; about half an hour)
 #   make lint       layout and documentation rules, without changing a file
 #   make format     put the layout right
 #   make bench      measure against curl on this machine
@@ -23,7 +24,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 # Two builds side by side would wait for each other's lock or fight for memory: one thing at a time, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help setup setup-build build demo test samples-test test-vendors check plain thread address lint format bench bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short docs clean
+.PHONY: help setup setup-build build demo test torture samples-test test-vendors check plain thread address lint format bench bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short docs clean
 
 FUZZ_SECONDS ?= 60
 THREAD_ROUNDS ?= 5
@@ -48,7 +49,7 @@ SANITIZED := $(TESTING) WAYBILL_SLOWNESS=10 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZA
 PICTURES := ^WaybillJPEGTests\.
 
 # Suites in which threads meet. One clean run proves little, so they are run THREAD_ROUNDS times.
-THREADING := ^(WaybillCurlTests|WaybillTests|IntegrationTests)\.
+THREADING := ^(WaybillCurlTests|WaybillTests|WaybillOutboxTests|IntegrationTests)\.
 
 say = @printf '\n==> %s\n' "$(1)"
 
@@ -89,6 +90,12 @@ ifneq ($(wildcard Samples/Package.swift),)
 	$(call say,Tests of the samples beside swift-crypto)
 	@$(TESTING) swift test --package-path Samples/Crypto $(KERNELS)
 endif
+
+torture: setup ## the long forms of what is done to the outbox
+	$(call say,Torture: kills and power cuts of the outbox)
+	@swift build --build-tests $(KERNELS)
+	@$(TESTING) WAYBILL_TORTURE=1 swift test --skip-build --disable-xctest \
+		--filter '^WaybillOutboxTests\.(KillTests|PowerCutTests|ItemLifeModelTests)' | grep -E '^(kill|power)|WAYBILL_SEED|✘|Test run'
 
 check: test plain thread address fuzz-short ## everything that can be proven without a second machine
 

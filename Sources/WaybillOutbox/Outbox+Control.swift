@@ -5,7 +5,9 @@ extension Outbox {
     ///
     /// - Returns: How many items are not what they were.
     @discardableResult
-    public func pause(_ selection: ItemSelection) async throws(OutboxError) -> Int { try await control(.pause, selection) }
+    public func pause(_ selection: ItemSelection) async throws(OutboxError) -> Int {
+        try await control(.pause, selection)
+    }
 
     /// Lets paused items go on. One of which nobody knew whether it was delivered is verified once more.
     @discardableResult
@@ -22,7 +24,9 @@ extension Outbox {
     /// Has items that failed, wait or are paused sent from the start, also those that may have been delivered: that is
     /// your decision.
     @discardableResult
-    public func retry(_ selection: ItemSelection) async throws(OutboxError) -> Int { try await control(.retry, selection) }
+    public func retry(_ selection: ItemSelection) async throws(OutboxError) -> Int {
+        try await control(.retry, selection)
+    }
 
     /// Lets a lane go on that was blocked by an expired credential or a certificate.
     public func unblock(lane: String) async throws(OutboxError) { _ = try await perform(.unblock(lane)) }
@@ -42,7 +46,9 @@ extension Outbox {
 
     /// Items in the order of their numbers, read in pages while they are listed: a hundred thousand take no more memory than
     /// a few hundred.
-    public func items(_ selection: ItemSelection = .all) -> OutboxItems { OutboxItems(outbox: self, selection: selection) }
+    public func items(_ selection: ItemSelection = .all) -> OutboxItems {
+        OutboxItems(outbox: self, selection: selection)
+    }
 
     /// How many items are in which state.
     public func tally(batch: String? = nil) async throws(OutboxError) -> OutboxTally {
@@ -54,6 +60,16 @@ extension Outbox {
     public func running() async throws(OutboxError) -> [RunningItem] {
         guard case .running(let items) = try await perform(.running) else { throw Self.nonsense }
         return items
+    }
+
+    /// Looks for damage in the queue file.
+    ///
+    /// - Returns: `ok`, or what is wrong.
+    package func checkIntegrity() async throws(OutboxError) -> String {
+        guard let core = try await takeOver() else {
+            throw OutboxError(.ownedByAnother, "another process has the outbox: end it, and look then")
+        }
+        return try await core.store.checkIntegrity()
     }
 
     /// Some items, after one.

@@ -92,7 +92,8 @@ extension Outbox {
     ) async throws(OutboxError) -> [OutboxReceipt] {
         guard registry.knows(Upload.kind) else {
             throw OutboxError(
-                .unknownKind, "this outbox doesn't know uploads of the kind \"\(Upload.kind)\": add it to Configuration.kinds")
+                .unknownKind,
+                "this outbox doesn't know uploads of the kind \"\(Upload.kind)\": add it to Configuration.kinds")
         }
         let spool = Spool(folder: folder.spool, disk: configuration.spoolDisk)
         let hold = try spool.hold()
@@ -136,7 +137,9 @@ extension Outbox {
     }
 
     static var nonsense: OutboxError {
-        OutboxError(.ownerUnreachable, "the owner of the outbox answered something else: both programs should be of one release")
+        OutboxError(
+            .ownerUnreachable, "the owner of the outbox answered something else: both programs should be of one release"
+        )
     }
 
     private static let together = 500

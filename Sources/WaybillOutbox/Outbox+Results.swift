@@ -13,6 +13,8 @@ extension Outbox {
     /// - Parameters:
     ///   - sequence: The number after which to begin; `nil` for the last one that was acknowledged.
     ///   - limit: The most to give at once, up to 200.
+    /// - Returns: The ends, fewer than the limit if there are no more.
+    /// - Throws: ``OutboxError``.
     public func results(after sequence: Int64? = nil, limit: Int = 200) async throws(OutboxError) -> [OutboxResult] {
         let start: Int64
         if let sequence { start = sequence } else { start = try await number(.mark(OutboxMark.acknowledged)) }

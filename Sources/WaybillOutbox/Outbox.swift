@@ -87,7 +87,7 @@ public final class Outbox: Sendable {
             if let core = try await takeOver() {
                 do throws(OutboxError) {
                     return try await core.perform(request)
-                } catch where error.code == .closed && owner == nil {
+                } catch  where error.code == .closed && owner == nil {
                     // It was given away in between; nothing of this was done.
                     continue
                 }

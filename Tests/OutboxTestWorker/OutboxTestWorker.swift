@@ -7,11 +7,14 @@ import WaybillOutbox
 ///     OutboxTestWorker idle PATH             delivers until nothing is left
 ///     OutboxTestWorker add PATH URL COUNT    hands uploads over, one line each when it is done
 ///     OutboxTestWorker weak PATH URL COUNT   the same, and promises nothing about power
+///     OutboxTestWorker list PATH             tells of all there are, one line each, and whether the file is whole
 @main
 struct OutboxTestWorker {
     static func main() async throws {
         let arguments = CommandLine.arguments
-        guard arguments.count >= 3 else { throw OutboxError(.notFound, "usage: run|idle|add|weak PATH [URL COUNT]") }
+        guard arguments.count >= 3 else {
+            throw OutboxError(.notFound, "usage: run|idle|add|weak|list PATH [URL COUNT]")
+        }
         var configuration = Outbox.Configuration()
         configuration.retry = OutboxRetry(maxAttempts: 1_000, baseDelay: .milliseconds(1), maxDelay: .milliseconds(20))
         configuration.retryBudget = nil
@@ -21,6 +24,9 @@ struct OutboxTestWorker {
         switch arguments[1] {
         case "run": try await outbox.run()
         case "idle": try await outbox.runUntilIdle()
+        case "list":
+            for try await item in outbox.items() { FileOutput.write("\(item.id)\n") }
+            FileOutput.write("\(try await outbox.checkIntegrity())\n")
         default:
             for number in 0..<(Int(arguments[4]) ?? 0) {
                 let receipt = try await outbox.enqueue([.text("ITEM", "item-\(number)-")], to: arguments[3])

@@ -57,7 +57,7 @@ public struct DurableFile: Sendable, Hashable {
         let now: Stamp
         do {
             now = try await Self.look(at: path)
-        } catch where error.code == .fileNotFound {
+        } catch  where error.code == .fileNotFound {
             throw Self.changed(path, "was removed", cause: error)
         }
         guard now != stamp else { return }

@@ -74,7 +74,8 @@ extension DurableForm.Part {
             isText = true
             source = Self.source(bytes)
             let prefix = Array(Self.markPrefix.utf8)
-            guard bytes.starts(with: prefix), let text = String(validating: bytes.dropFirst(prefix.count), as: UTF8.self),
+            guard bytes.starts(with: prefix),
+                let text = String(validating: bytes.dropFirst(prefix.count), as: UTF8.self),
                 let index = Int(text), credentials.indices.contains(index)
             else { return }
             source = .credential(credentials[index])

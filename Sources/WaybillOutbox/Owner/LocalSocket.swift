@@ -9,13 +9,14 @@ struct LocalSocket: Sendable {
     /// - Returns: `nil` when nobody does.
     static func connect(in folder: String) throws(OutboxError) -> LocalSocket? {
         let descriptor = try make()
-        let code = try unsafe withAddress(in: folder) { address, size in unsafe Glibc.connect(descriptor, address, size) }
+        let code = try unsafe withAddress(in: folder) { address, size in unsafe Glibc.connect(descriptor, address, size)
+        }
         guard code == 0 else {
             Glibc.close(descriptor)
             return nil
         }
         let socket = LocalSocket(descriptor: descriptor)
-        socket.limitWaits(seconds: 30)
+        socket.limitWaits(seconds: 120)
         return socket
     }
 

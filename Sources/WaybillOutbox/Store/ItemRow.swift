@@ -89,7 +89,8 @@ struct ItemRow {
 
     /// Names in one text, each between two separators, so that one can be looked for.
     static func join(_ tags: [String]) -> String {
-        tags.isEmpty ? "" : separator + tags.map { $0.replacing(separator, with: " ") }.joined(separator: separator) + separator
+        tags.isEmpty
+            ? "" : separator + tags.map { $0.replacing(separator, with: " ") }.joined(separator: separator) + separator
     }
 
     private static func split(_ text: String) -> [String] {

@@ -12,7 +12,8 @@ package protocol OutboxStore: Sendable {
     /// Has events happen to items and lanes. An event with an old lease number changes nothing.
     func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange]
     /// Has one event happen to all items of a selection.
-    func control(_ event: ItemLife.Event, _ selection: ItemSelection, now: Int64) async throws(OutboxError) -> ControlAnswer
+    func control(_ event: ItemLife.Event, _ selection: ItemSelection, now: Int64) async throws(OutboxError)
+        -> ControlAnswer
     /// Makes items that somebody else had leased ready to be verified.
     func recover(token: String, now: Int64) async throws(OutboxError) -> Int
 

@@ -153,10 +153,12 @@ extension OutboxError {
                 self.init(.diskFull, "there is no room for the queue (\(text)): make room on its disk", cause: error)
             case .SQLITE_CORRUPT, .SQLITE_NOTADB:
                 self.init(
-                    .queueUnusable, "the queue file is damaged (\(text)): keep it, and open an outbox in another folder",
+                    .queueUnusable,
+                    "the queue file is damaged (\(text)): keep it, and open an outbox in another folder",
                     cause: error)
             default:
-                self.init(.storageFailed, "the queue can't be read or written (\(text)): look at its disk", cause: error)
+                self.init(
+                    .storageFailed, "the queue can't be read or written (\(text)): look at its disk", cause: error)
             }
         case is CancellationError: self.init(.cancelled, "the task was cancelled")
         default: self.init(.storageFailed, "the queue can't be read or written: \(error)", cause: error)

@@ -66,7 +66,9 @@ extension Outbox {
     /// - Parameters:
     ///   - batch: The batch, or `nil` for all.
     ///   - interval: The time between two, at least 200 ms.
-    public func progress(batch: String? = nil, every interval: Duration = .milliseconds(500)) -> OutboxProgressSequence {
+    /// - Returns: The snapshots; each loop over them starts with what is there then.
+    public func progress(batch: String? = nil, every interval: Duration = .milliseconds(500)) -> OutboxProgressSequence
+    {
         OutboxProgressSequence(outbox: self, batch: batch, interval: max(interval, .milliseconds(200)))
     }
 }

@@ -32,7 +32,9 @@ final class Worker: Sendable {
         hooks.cancel()
         await hooks.value
         // The program is told of everything before it is told that nothing is left.
-        if untilIdle, !Task.isCancelled { while !(await ResultPump(core, configuration).catchUp()), !Task.isCancelled {} }
+        if untilIdle, !Task.isCancelled {
+            while !(await ResultPump(core, configuration).catchUp()), !Task.isCancelled {}
+        }
         try result.get()
     }
 

@@ -112,7 +112,10 @@ struct KillRun {
             default: books.stuck.append("\(name) \(item.state)")
             }
         }
-        books.strangers = accounts.keys.filter { Int($0.dropFirst(5).dropLast()).map { $0 >= uploads } ?? true }.count
+        // What was cut before its name is nobody's; what came whole is somebody's.
+        books.strangers = accounts.count { name, account in
+            account.complete > 0 && !(0..<uploads).contains(Int(name.dropFirst(5).dropLast()) ?? -1)
+        }
         books.orphans = Spool(folder: outbox.folder.spool).fileNames()
         books.integrity = try await outbox.owner?.store.checkIntegrity() ?? "not looked at"
         await outbox.close()

@@ -14,7 +14,9 @@ import WaybillMultipart
         try JSONDecoder().decode(DurableForm.self, from: JSONEncoder().encode(form))
     }
 
-    private func bytes(_ form: DurableForm, _ credentials: any NamedCredentials = NoCredentials()) async throws -> [UInt8] {
+    private func bytes(_ form: DurableForm, _ credentials: any NamedCredentials = NoCredentials()) async throws
+        -> [UInt8]
+    {
         var bytes: [UInt8] = []
         for try await chunk in try await form.body(credentials).chunks { bytes += chunk }
         return bytes
@@ -84,7 +86,8 @@ import WaybillMultipart
             let error = await #expect(throws: UploadError.self) {
                 _ = try await DurableForm(form, to: url, headers: headers)
             }
-            #expect(error?.code == .notDurable && error?.message.contains(remedy) == true, "\(String(describing: error))")
+            #expect(
+                error?.code == .notDurable && error?.message.contains(remedy) == true, "\(String(describing: error))")
             #expect(error?.description.contains("s3cr3t") == false)
         }
     }
@@ -98,7 +101,9 @@ import WaybillMultipart
 
     @Test func `a verdict follows from the method and from what the server promised`() async throws {
         let session = UploadSession()
-        func verdict(_ method: HTTPRequest.Method, _ idempotency: Idempotency, after seconds: Int) async throws -> String {
+        func verdict(_ method: HTTPRequest.Method, _ idempotency: Idempotency, after seconds: Int) async throws
+            -> String
+        {
             let form = try await DurableForm([.text("A", "b")], to: Self.url, method: method, idempotency: idempotency)
             let delivery = Delivery(session: session, idempotencyKey: "k", sinceFirstAttempt: .seconds(seconds))
             return "\(try await form.verify(delivery))"

@@ -165,7 +165,8 @@ struct ItemChecker {
             if state != after.state { return "ended as something else" }
             if state == .done {
                 delivered += 1
-                let isSo = if case .ended(.delivered, _) = event { true } else { event == .verdict(.delivered, lease: lease) }
+                let isSo =
+                    if case .ended(.delivered, _) = event { true } else { event == .verdict(.delivered, lease: lease) }
                 if !isSo { return "done, and nobody said so" }
             }
         }

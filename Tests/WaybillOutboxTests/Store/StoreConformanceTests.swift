@@ -147,7 +147,10 @@ import Testing
         let paused = try await world.store.control(.pause, ItemSelection(batch: "b"), now: 0)
         #expect(paused.changed == 2 && paused.aborts == [ids[0]])
         #expect(try await world.states() == [.leased, .paused, .ready])
-        #expect(try await world.store.items(ItemSelection(tag: "red"), after: 0, limit: 9).map(\.id.rawValue) == [ids[0], ids[2]])
+        #expect(
+            try await world.store.items(ItemSelection(tag: "red"), after: 0, limit: 9).map(\.id.rawValue) == [
+                ids[0], ids[2],
+            ])
         #expect(try await world.store.items(ItemSelection(tag: "re"), after: 0, limit: 9).isEmpty)
         let found = try await world.store.items(
             ItemSelection(lane: "other:1", states: [.ready, .done]), after: 0, limit: 9)

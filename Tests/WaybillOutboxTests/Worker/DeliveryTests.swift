@@ -22,7 +22,7 @@ import WaybillCore
     }
 
     @Test func `all attempts have the same bytes and the same key`() async throws {
-        let world = try OutboxWorld(.respond(503), .respond(500), .reset(afterBodyBytes: 10))
+        let world = try OutboxWorld(.respond(503), .respond(500), .respond(429))
         let outbox = try await world.open()
         let large = [UInt8](repeating: 65, count: 400_000)
         try await outbox.enqueue([.text("A", "b"), .data("D", large)], to: world.server.url("/u"))
@@ -38,7 +38,8 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `an answer that never came is no reason to send it again, unless the server knows the key`() async throws {
+    @Test func `an answer that never came is no reason to send it again, unless the server knows the key`() async throws
+    {
         let world = try OutboxWorld(.closeWithoutAnswer(), .closeWithoutAnswer())
         let outbox = try await world.open()
         try await outbox.enqueue(try await world.form("plain"))
@@ -135,7 +136,11 @@ import WaybillCore
         var configuration = OutboxWorld.quick
         configuration.onResult = { result in
             // The program's own trouble: it is told again, and nothing is sent again.
-            if refusals.update({ $0 += 1; return $0 }) == 2 { throw CancellationError() }
+            if refusals.update({
+                $0 += 1; return $0
+            }) == 2 {
+                throw CancellationError()
+            }
             told.update { $0.append(result.sequence) }
         }
         let outbox = try await world.open(configuration)

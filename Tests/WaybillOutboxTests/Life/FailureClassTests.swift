@@ -1,0 +1,74 @@
+import HTTPTypes
+import Testing
+import Waybill
+
+@testable import WaybillOutbox
+
+@Suite struct FailureClassTests {
+    private func failure(
+        _ code: UploadError.Code, _ outcome: UploadOutcome, status: Int? = nil, headers: HTTPFields = [:],
+        phase: UploadPhase = .sending
+    ) -> FailureClass {
+        let response = status.map { UploadResponse(status: HTTPResponse.Status(code: $0), headers: headers) }
+        let error = UploadError(code, "why", phase: phase, outcome: outcome, response: response)
+        return FailureClass(
+            error, attempt: 2, policy: OutboxRetry(baseDelay: .seconds(1), maxDelay: .seconds(60)), jitter: 0.5)
+    }
+
+    @Test(arguments: [408, 409, 423, 425, 429, 500, 502, 503, 504, 509, 520, 524, 529])
+    func `not now means later`(status: Int) {
+        let found = failure(.rejected, .rejected, status: status)
+        #expect(found.ending == .passing("status\(status)", delay: 1_000) && found.isRetry && found.lane == nil)
+    }
+
+    @Test(arguments: [400, 404, 405, 410, 411, 413, 414, 415, 416, 422, 431, 501, 505])
+    func `no means no`(status: Int) {
+        let found = failure(.rejected, .rejected, status: status)
+        #expect(found.ending == .refused("status\(status)") && !found.isRetry)
+    }
+
+    @Test(arguments: [401, 403, 407])
+    func `a credential is the lane's matter`(status: Int) {
+        let found = failure(.rejected, .rejected, status: status)
+        #expect(found.ending == .lane("status\(status)") && found.lane == .block("status\(status)"))
+    }
+
+    @Test func `a server that asks for time gets it from the whole lane, up to an hour`() {
+        let found = failure(.rejected, .rejected, status: 503, headers: [.retryAfter: "120"])
+        #expect(found.ending == .passing("status503", delay: 120_000) && found.lane == .rest(120_000))
+        let long = failure(.rejected, .rejected, status: 429, headers: [.retryAfter: "999999"])
+        #expect(long.lane == .rest(3_600_000))
+    }
+
+    @Test func `everything else by what was seen`() {
+        #expect(failure(.responseIncomplete, .unknown).ending == .unknown("responseIncomplete"))
+        // Whatever the status was: an answer that was cut is none.
+        #expect(failure(.responseTimeout, .unknown).ending == .unknown("responseTimeout"))
+        #expect(
+            failure(.connectionLost, .incomplete(acknowledged: 7)).ending == .passing("connectionLost", delay: 1_000))
+        #expect(failure(.connectionLost, .notSent).ending == .passing("connectionLost", delay: 1_000))
+        for code in [UploadError.Code.hostNotFound, .cannotConnect, .connectTimeout] {
+            #expect(failure(code, .notSent).ending == .offline(code.description))
+            #expect(failure(code, .notSent).lane == .offline(jitter: 0.5))
+        }
+        #expect(failure(.certificateNotTrusted, .notSent).lane == .block("certificateNotTrusted"))
+        #expect(
+            failure(.credentialRefreshFailed, .notSent, phase: .preparing).lane == .block("credentialRefreshFailed"))
+        #expect(
+            failure(.sourceChanged, .incomplete(acknowledged: 7)).ending
+                == .sourceChanged("sourceChanged", delay: 1_000))
+        #expect(failure(.fileNotFound, .notSent, phase: .preparing).ending == .refused("fileNotFound"))
+        #expect(failure(.cancelled, .incomplete(acknowledged: 3)).ending == .aborted)
+        #expect(failure(.cancelled, .unknown).ending == .unknown("cancelled"))
+    }
+
+    @Test func `waits double up to their limit and never overflow`() {
+        let policy = OutboxRetry(baseDelay: .seconds(1), maxDelay: .seconds(900))
+        #expect(
+            (1...12).map { policy.wait(attempt: $0, jitter: 1) / 1_000 } == [
+                1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900,
+            ])
+        #expect(policy.wait(attempt: .max, jitter: 1) == 900_000 && policy.wait(attempt: 5, jitter: 0) == 0)
+        #expect(OutboxRetry(maxDelay: .seconds(Int64.max)).wait(attempt: 60, jitter: 1) > 0)
+    }
+}

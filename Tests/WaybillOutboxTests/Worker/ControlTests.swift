@@ -1,0 +1,83 @@
+import TestSupport
+import Testing
+import Waybill
+
+@testable import WaybillOutbox
+
+@Suite(.timeLimit(.minutes(1))) struct ControlTests {
+    private static let large = [UInt8](repeating: 65, count: 8_000_000)
+
+    @Test func `a pause stops what is sent, and it goes on as a whole`() async throws {
+        let world = try OutboxWorld(.stall(afterBodyBytes: 50_000))
+        let outbox = try await world.open()
+        let receipt = try await outbox.enqueue([.data("D", Self.large)], to: world.server.url("/u"))
+        let run = Task { try await outbox.runUntilIdle(session: world.session) }
+        try await world.server.waitUntil { $0.requests.first.map { $0.bodyBytesRead >= 50_000 } ?? false }
+        #expect(try await outbox.pause(.all) == 1)
+        try await run.value
+        let paused = try #require(try await outbox.item(receipt.id))
+        // Stopped by us before the server had it whole: no attempt is spent.
+        #expect(paused.state == .paused && paused.attempts == 0 && !paused.isDoubtful)
+        #expect(try await outbox.resume(.all) == 1)
+        try await world.deliver(outbox)
+        #expect(try await outbox.states() == [.done])
+        await outbox.close()
+    }
+
+    @Test func `a cancel in the middle of the body is a cancel, after it a doubt`() async throws {
+        let world = try OutboxWorld(.stall(afterBodyBytes: 50_000), .neverAnswer)
+        let outbox = try await world.open()
+        let first = try await outbox.enqueue([.data("D", Self.large)], to: world.server.url("/u"))
+        var run = Task { try await outbox.runUntilIdle(session: world.session) }
+        try await world.server.waitUntil { $0.requests.first.map { $0.bodyBytesRead >= 50_000 } ?? false }
+        #expect(try await outbox.cancel(.all) == 1)
+        try await run.value
+        let second = try await outbox.enqueue(try await world.form())
+        run = Task { try await outbox.runUntilIdle(session: world.session) }
+        _ = try await world.server.request(1)
+        #expect(try await outbox.cancel(.item(second.id)) == 1)
+        try await run.value
+        #expect(try await outbox.item(first.id)?.state == .cancelled)
+        #expect(try await outbox.item(first.id)?.isDoubtful == false)
+        let doubtful = try #require(try await outbox.item(second.id))
+        #expect(doubtful.state == .cancelled && doubtful.isDoubtful && doubtful.reason == "outcomeUnknown")
+        #expect(Spool(folder: outbox.folder.spool).fileNames().isEmpty)
+        await outbox.close()
+    }
+
+    @Test func `a worker that is told to end leaves nothing undone that it can do`() async throws {
+        let world = try OutboxWorld(.stall(afterBodyBytes: 50_000))
+        let outbox = try await world.open()
+        try await outbox.enqueue([.data("D", Self.large)], to: world.server.url("/u"))
+        let run = Task { try await outbox.run(session: world.session) }
+        try await world.server.waitUntil { $0.requests.first.map { $0.bodyBytesRead >= 50_000 } ?? false }
+        run.cancel()
+        _ = await run.result
+        #expect(try await outbox.states() == [.ready])
+        #expect(try await outbox.running().isEmpty)
+        await outbox.close()
+    }
+
+    @Test func `a result that can't be written is kept until it can, and nothing is sent again for it`() async throws {
+        let gate = Gate()
+        let world = try OutboxWorld(.respond(200, body: String(repeating: "r", count: 60_000)).held(at: gate))
+        let outbox = try await world.open()
+        try await outbox.enqueue(try await world.form())
+        let store = try #require(outbox.owner?.store as? SQLiteStore)
+        let run = Task { try await outbox.runUntilIdle(session: world.session) }
+        _ = try await world.server.request(0)
+        // No page more than there are: the answer has no place.
+        try await store.limit(pages: 1)
+        let refused = await #expect(throws: OutboxError.self) {
+            try await outbox.enqueue([.text("A", String(repeating: "x", count: 16_000))], to: world.server.url("/u"))
+        }
+        #expect(refused?.code == .diskFull)
+        gate.open()
+        try await world.server.waitUntil { $0.requests.first?.answered == 200 }
+        try await store.limit(pages: 1_000_000)
+        try await run.value
+        #expect(try await outbox.results().map(\.body.count) == [60_000])
+        #expect(world.server.requests.count == 1)
+        await outbox.close()
+    }
+}
