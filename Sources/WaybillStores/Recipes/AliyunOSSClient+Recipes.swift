@@ -16,6 +16,7 @@ extension AliyunOSSClient {
     ///   - bucket: The bucket; `nil` for the client's.
     ///   - options: What else is said of the object; its type and its metadata go before the recipe's.
     ///   - date: The moment that dates in the key are of; `nil` for now.
+    /// - Returns: The object, with its URL.
     /// - Throws: ``StoreError``; a picture that can't be made has the picture's own code, and nothing was sent.
     @discardableResult
     public func upload(

@@ -40,6 +40,7 @@ extension UploadRecipe {
     ///   - fileName: What the file is called in the key; the last component of the path unless told otherwise.
     ///   - date: The moment that dates in the key are of.
     ///   - uuid: The UUID in the key.
+    /// - Returns: Key and bytes, ready to be sent.
     /// - Throws: ``StoreError``: of the key, or with the code of the file's or the picture's own error.
     public func prepare(
         file path: String, parameters: [String: String] = [:], fileName: String? = nil,

@@ -13,6 +13,7 @@ extension QiniuClient {
     ///   - parameters: The values of the key's parameters.
     ///   - options: What else goes with the object; its metadata go before the recipe's.
     ///   - date: The moment that dates in the key are of; `nil` for now.
+    /// - Returns: What the store has made of it.
     /// - Throws: ``StoreError``; a picture that can't be made has the picture's own code, and nothing was sent.
     @discardableResult
     public func upload(
