@@ -74,11 +74,30 @@ extension AliyunOSSClient {
         call.size = body.length ?? 0
         run.setTotal(body.length)
         run.enter(.sending)
-        let answer = try await caller.make(
-            call, run,
-            checks: { response throws(StoreError) in try self.compare(body.whole?.checksum, with: response) },
-            lookUp: { await self.look(for: key, in: bucket, size: body.whole?.count, body.whole?.checksum, run) })
+        let find: @Sendable () async -> OSSCaller.Finding = {
+            await self.look(for: key, in: bucket, size: body.whole?.count, body.whole?.checksum, run)
+        }
+        let answer = try await findingOwn(find) { () async throws(StoreError) in
+            try await self.caller.make(
+                call, run,
+                checks: { response throws(StoreError) in try self.compare(body.whole?.checksum, with: response) },
+                lookUp: find)
+        }
         return stored(answer, key, bucket, hasCallback: options.callback != nil)
+    }
+
+    /// Makes a request that must not replace an object. Where one of its own attempts was done though its answer was an error,
+    /// the next one meets what that has stored: it is looked for then.
+    func findingOwn(
+        _ find: @Sendable () async -> OSSCaller.Finding,
+        _ make: () async throws(StoreError) -> OSSCaller.Answer
+    ) async throws(StoreError) -> OSSCaller.Answer {
+        do throws(StoreError) {
+            return try await make()
+        } catch  where error.storeCode == "FileAlreadyExists" && error.wasTriedBefore {
+            guard case .done(let response) = await find() else { throw error }
+            return OSSCaller.Answer(response: response, wasFound: true)
+        }
     }
 
     private func append(
@@ -163,6 +182,11 @@ extension AliyunOSSClient {
         object.wasFoundStored = answer.wasFound
         return object
     }
+}
+
+extension StoreError {
+    /// Whether the request that ended with this was made more than once.
+    fileprivate var wasTriedBefore: Bool { (cause as? UploadError).map { $0.attempts.count > 1 } ?? false }
 }
 
 extension HTTPFields {

@@ -186,8 +186,11 @@ final class OSSMultipart: PartStore {
         call.body = DataBody(OSSReplies.completion(of: receipts))
         let checksum = wholeChecksum(receipts)
         do throws(StoreError) {
-            let answer = try await caller.make(
-                call, run, lookUp: { await self.lookForObject(checksum, run) })
+            let done = call
+            let answer = try await client.findingOwn({ await self.lookForWhole(checksum, run) }) {
+                () async throws(StoreError) in
+                try await self.caller.make(done, run, lookUp: { await self.lookForObject(checksum, run) })
+            }
             try client.compare(checksum, with: answer.response)
             return answer
         } catch  where error.code == .uploadGone {

@@ -44,6 +44,25 @@ import WaybillMultipart
         #expect(world.store.state.log.map(\.operation) == [.putObject, .headObject])
     }
 
+    @Test func `What was stored under an error is known as ours by the retry, and by no one else's`() async throws {
+        let world = try OSSWorld()
+        var options = OSSObjectOptions()
+        options.forbidsOverwrite = true
+        world.store.fail(.xml(status: 503, .cut), on: .putObject)
+        let stored = try await world.client.put(.data(bytes), to: "k", options: options)
+        #expect(stored.wasFoundStored)
+        #expect(world.store.object("k")?.timesMade == 1)
+        world.store.put("other", [1, 2, 3])
+        world.store.fail(.busy(), on: .putObject)
+        let error = try await storeError { try await world.client.put(.data(bytes), to: "other", options: options) }
+        #expect(error.storeCode == "FileAlreadyExists")
+        let file = try world.file(300_000)
+        world.store.fail(.xml(status: 503, .cut), on: .complete)
+        let whole = try await world.client.upload(file: file.path, to: "film")
+        #expect(whole.wasFoundStored)
+        #expect(world.store.object("film")?.timesMade == 1)
+    }
+
     @Test func `An object that is not there after a lost answer is sent again, once`() async throws {
         let world = try OSSWorld()
         // Somebody else's object of that key is not ours.
