@@ -132,7 +132,8 @@ let package = Package(
         .testTarget(
             name: "WaybillOutboxTests",
             dependencies: [
-                "WaybillOutbox", "OutboxTestWorker", "Waybill", "WaybillTesting", "TestSupport", grdb, httpTypes, logging,
+                "WaybillOutbox", "OutboxTestWorker", "Waybill", "WaybillTesting", "TestSupport", grdb, httpTypes,
+                logging,
             ],
             swiftSettings: swift),
         .testTarget(
