@@ -120,6 +120,16 @@ import WaybillCore
         #expect(summary["succeeded"] as? Int == 1 && summary["failed"] as? Int == 1 && summary["exit"] as? Int == 1)
     }
 
+    @Test func `with --fail-early the first failure keeps the others from being sent`() async throws {
+        let (a, b) = (try folder.write("a.txt", "a"), try folder.write("b.txt", "b"))
+        store.put("in/a.txt", [1])
+        let run = try await put(a, b, "oss://examplebucket/in/", "--forbid-overwrite", "--fail-early", "-j", "1")
+        #expect(run.exit == .status(1), "\(run.errorText)")
+        #expect(run.errorText.contains("0 of 2 files stored"))
+        #expect(run.errorText.contains("1 failed, 1 not started"))
+        #expect(store.object("in/b.txt") == nil)
+    }
+
     @Test func `a wrong secret is 1, and no secret is printed, not even with -v`() async throws {
         let file = try folder.write("a.txt", "a")
         let run = try await put(

@@ -20,7 +20,8 @@ public struct OSSSigningRules: Sendable, Hashable {
         /// In the field `Authorization`.
         case header
         /// In the query, so that whoever has the URL can send this one request until the time is over. Whole seconds: at
-        /// least 1; with version 4 at most 604,800 (a week), with a security token 43,200 (twelve hours).
+        /// least 1, at most 604,800 (a week), with a security token 43,200 (twelve hours). These are version 4's limits, which
+        /// here hold for version 1 too.
         case query(validFor: Duration)
     }
 
