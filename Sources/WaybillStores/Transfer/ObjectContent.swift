@@ -1,3 +1,4 @@
+import Crypto
 public import WaybillCore
 public import WaybillMultipart
 
@@ -92,5 +93,17 @@ extension FileBody {
         } catch {
             throw StoreError(error)
         }
+    }
+
+    /// The MD5 of a range in capital hexadecimal digits, read off the disk and sent nowhere.
+    static func digest(of range: Range<Int64>, in source: SourceFile) async throws(StoreError) -> String {
+        let body = try self.range(range, of: source)
+        var digest = Insecure.MD5()
+        do throws(BodyError) {
+            try await body.read { digest.update(data: $0) }
+        } catch {
+            throw StoreError(error)
+        }
+        return MessageAuthentication.hexadecimal(Array(digest.finalize())).uppercased()
     }
 }

@@ -48,9 +48,9 @@ final class ObjectRun: Sendable {
     /// Takes back what was counted: the store has lost it. What was shown is not taken back.
     func forget() { change { $0.ledger.forget() } }
 
-    /// Runs a request, standing still while the upload is paused.
+    /// Runs a request, standing still while the upload is paused. `size` are the bytes of the object that it carries, for the
+    /// progress; `nil` for a request that carries none.
     ///
-    /// - Parameter size: The bytes of the object that it carries, for the progress; `nil` for a request that carries none.
     /// - Throws: ``UploadError``; `cancelled` when the task was cancelled.
     func send(
         _ request: UploadRequest, in session: UploadSession, size: Int64? = nil

@@ -32,9 +32,9 @@ enum RecordDisk {
         guard raw >= 0 else { throw unusable(path, "can't be opened: \(SystemError.last)") }
         let folder = FileDescriptor(owning: raw)
         let status = try look(at: folder, path)
-        guard status.st_uid == geteuid() else { throw unusable(path, "belongs to somebody else: choose another one") }
+        guard status.st_uid == geteuid() else { throw unusable(path, "belongs to somebody else") }
         guard status.st_mode & 0o077 == 0 else {
-            throw unusable(path, "is open to others: give it mode 0700, or choose another one")
+            throw unusable(path, "is open to others: give it mode 0700")
         }
         return folder
     }
@@ -151,7 +151,9 @@ enum RecordDisk {
     private static func shown(_ path: String) -> String { StoreError.shown(path) }
 
     private static func unusable(_ path: String, _ why: String) -> StoreError {
-        StoreError(.recordFolderUnusable, "\(shown(path)) \(why)")
+        StoreError(
+            .recordFolderUnusable,
+            "the folder of records can't be used: \(shown(path)) \(why). Another one will do, or none")
     }
 
     private static func refused(_ path: String, _ why: String) -> StoreError {

@@ -30,6 +30,7 @@ extension AliyunOSSClient {
     ///   - bucket: The bucket; `nil` for the client's.
     ///   - options: Type, metadata, who may read, callback.
     ///   - multipart: Size and number of the parts.
+    /// - Returns: The handle.
     @discardableResult
     public func startUpload(
         file path: String, to key: String, in bucket: String? = nil, options: OSSObjectOptions = OSSObjectOptions(),

@@ -19,6 +19,7 @@ extension AliyunOSSClient {
     ///   - form: A form that was signed elsewhere. It names its own place; `bucket` then only says what the result is called.
     ///   - bucket: The bucket; `nil` for the client's.
     ///   - options: Type, metadata, who may read, callback. No tags, which OSS does not take with a form.
+    /// - Returns: The object.
     /// - Throws: ``StoreError``.
     @discardableResult
     public func post(

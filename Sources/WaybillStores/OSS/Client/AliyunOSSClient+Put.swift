@@ -14,6 +14,7 @@ extension AliyunOSSClient {
     ///   - key: The key.
     ///   - bucket: The bucket; `nil` for the client's.
     ///   - options: Type, metadata, who may read, callback.
+    /// - Returns: The object.
     /// - Throws: ``StoreError``.
     @discardableResult
     public func put(
@@ -46,6 +47,7 @@ extension AliyunOSSClient {
     ///     answer stays unknown.
     ///   - bucket: The bucket; `nil` for the client's.
     ///   - options: Type, metadata and the like, which only the beginning takes.
+    /// - Returns: The object as it is now.
     /// - Throws: ``StoreError``; its store code is `PositionNotEqualToLength` when somebody else has appended.
     @discardableResult
     public func append(
@@ -130,9 +132,8 @@ extension AliyunOSSClient {
         throw error
     }
 
-    /// Looks whether an object is there that has this size and this checksum.
-    ///
-    /// - Parameter before: The size that says for sure that an append was not done.
+    /// Looks whether an object is there that has this size and this checksum. `before` is the size that says for sure that an
+    /// append was not done.
     func look(
         for key: String, in bucket: String, size: Int64?, _ checksum: UInt64?, _ run: ObjectRun, before: Int64? = nil
     ) async -> OSSCaller.Finding {

@@ -31,12 +31,10 @@ struct OSSCaller: Sendable {
         case cannotTell(StoreError)
     }
 
-    /// Makes a call.
+    /// Makes a call: at `url`, if that is not where the endpoint has bucket and key. `checks` say what the answer must be beside
+    /// OSS's own: the checksum, mostly. `lookUp` looks whether a request that got no answer was done; without it the caller
+    /// does that by itself.
     ///
-    /// - Parameters:
-    ///   - url: Where to, if that is not where the endpoint has bucket and key.
-    ///   - checks: What the answer must be, beside OSS's: the checksum, mostly.
-    ///   - lookUp: Looks whether a request that got no answer was done; `nil` if the caller does that by itself.
     /// - Throws: ``StoreError``; its outcome is `unknown` only where nobody could find out.
     func make(
         _ call: OSSCall, _ run: ObjectRun, at url: String? = nil,

@@ -105,7 +105,12 @@ struct OSSFileUpload: Sendable {
             await record?.claim.remove()
             return result(answer, beginning)
         } catch {
-            if error.isStored { await record?.claim.remove() } else { await leave(upload, hasRecord: record != nil) }
+            if error.isStored {
+                await record?.claim.remove()
+            } else {
+                // Bytes that are not ours are of no use to a later run either.
+                await leave(upload, canGoOn: record != nil && error.code != .checksumMismatch)
+            }
             throw error
         }
     }
@@ -186,8 +191,8 @@ struct OSSFileUpload: Sendable {
 
     /// What is done about an upload that ended in an error: it can be resumed if it has a record, else nobody will ever use
     /// its parts.
-    private func leave(_ upload: OSSMultipart, hasRecord: Bool) async {
-        guard !hasRecord else { return await upload.flush() }
+    private func leave(_ upload: OSSMultipart, canGoOn: Bool) async {
+        guard !canGoOn else { return await upload.flush() }
         // In a task of its own: this one may be cancelled, and nothing would be sent in it.
         await Task { try? await upload.abort(ObjectRun()) }.value
     }

@@ -95,7 +95,8 @@ final class OSSMultipart: PartStore {
             state.unsaved = 0
             return state.record
         }
-        if let due { try await claim?.save(due) }
+        // What the record does not know is read and compared by the run that resumes, so a full disk need not end this one.
+        if let due { try? await claim?.save(due) }
     }
 
     /// Writes down what was not written yet. An upload that ends in an error is resumed from more then.
@@ -114,28 +115,42 @@ final class OSSMultipart: PartStore {
 
     // MARK: What the store has
 
-    /// The parts that the store has and that are ours, as far as this run has seen their bytes.
+    /// The parts that the store has and that are ours, as far as this run or its record knows their bytes.
     func listParts(_ run: ObjectRun) async throws(StoreError) -> [PartReceipt] {
-        try await list(run).filter { receipt in
-            state.withLock { $0.checksums[receipt.number] }.map(String.init) == receipt.checksum
-        }
+        let known = state.withLock { Set($0.checksums.keys) }
+        return try await ours(among: try await list(run).filter { known.contains($0.number) })
     }
 
     /// The parts that the store has and that are ours. What an earlier run sent and did not live to write down is read from
     /// the file and compared, which is cheaper than to send it.
     func partsToKeep(_ run: ObjectRun) async throws(StoreError) -> [PartReceipt] {
-        var kept: [PartReceipt] = []
-        for receipt in try await list(run) where plan.numbers.contains(receipt.number) {
-            guard receipt.size == plan.size(of: receipt.number), let theirs = receipt.checksum else { continue }
-            var ours = state.withLock { $0.checksums[receipt.number] }
-            if ours == nil {
-                ours = try await FileBody.checksum(of: plan.range(of: receipt.number), in: source)
-                note(ours, of: receipt.number)
-            }
-            if ours.map(String.init) == theirs { kept.append(receipt) }
-        }
+        let kept = try await ours(among: try await list(run))
         state.withLock { $0.record?.parts = kept }
         return kept
+    }
+
+    private func ours(among receipts: [PartReceipt]) async throws(StoreError) -> [PartReceipt] {
+        var ours: [PartReceipt] = []
+        for var receipt in receipts
+        where plan.numbers.contains(receipt.number) && receipt.size == plan.size(of: receipt.number) {
+            let range = plan.range(of: receipt.number)
+            var checksum = state.withLock { $0.checksums[receipt.number] }
+            if checksum == nil {
+                checksum = try await FileBody.checksum(of: range, in: source)
+                note(checksum, of: receipt.number)
+            }
+            if let theirs = receipt.checksum {
+                guard UInt64(theirs) == checksum else { continue }
+            } else {
+                // A store that lists no checksum names a part by its MD5.
+                guard
+                    try await FileBody.digest(of: range, in: source) == receipt.tag.filter({ $0 != "\"" }).uppercased()
+                else { continue }
+                receipt.checksum = checksum.map(String.init)
+            }
+            ours.append(receipt)
+        }
+        return ours
     }
 
     private func list(_ run: ObjectRun) async throws(StoreError) -> [PartReceipt] {
