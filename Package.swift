@@ -22,9 +22,13 @@ let c: [CSetting] = isStrict ? [.treatAllWarnings(as: .error)] : []
 
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
-let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
-let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+
+// What only some products need. A package that depends on this one with `traits: []` fetches none of it.
+let crypto: Target.Dependency = .product(
+    name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Stores"]))
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Outbox"]))
+let argumentParser: Target.Dependency = .product(
+    name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Command"]))
 
 let package = Package(
     name: "waybill",
@@ -37,6 +41,14 @@ let package = Package(
         .library(name: "WaybillOutbox", targets: ["WaybillOutbox"]),
         .library(name: "WaybillTesting", targets: ["WaybillTesting"]),
         .executable(name: "waybill", targets: ["WaybillCLI"]),
+    ],
+    traits: [
+        .default(enabledTraits: ["Stores", "Outbox", "Command"]),
+        .trait(name: "Stores", description: "What WaybillStores needs: swift-crypto."),
+        .trait(name: "Outbox", description: "What WaybillOutbox needs: GRDB."),
+        .trait(
+            name: "Command", description: "What the command needs: swift-argument-parser; and both others.",
+            enabledTraits: ["Stores", "Outbox"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-http-types", from: "1.3.0"),

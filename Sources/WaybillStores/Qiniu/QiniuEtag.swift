@@ -9,8 +9,8 @@ import FoundationEssentials
 /// print(etag.value)                      // Fto5o-5ea0sNMlW_75VgGJCv2AcJ for no bytes
 /// ```
 ///
-/// One block: `0x16` and its SHA-1. More: `0x96` and the SHA-1 of all blocks' SHA-1. Objects made of parts that are no
-/// multiple of 4 MiB have another hash, which can't be told from their bytes alone.
+/// One block: `0x16` and its SHA-1. More: `0x96` and the SHA-1 of all blocks' SHA-1. Objects made of parts of another size
+/// than 4 MiB have another hash, which can't be told from their bytes alone.
 ///
 /// - Complexity: linear; 20 bytes of memory for each block of 4 MiB.
 public struct QiniuEtag: Sendable {

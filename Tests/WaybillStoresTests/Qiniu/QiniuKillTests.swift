@@ -18,7 +18,8 @@ import Testing
         let intake = try fill(folder, &random)
         var kills = 0
         var caught = 0
-        for _ in 0..<6 {
+        var isThere = false
+        while kills < 6, !isThere {
             let child = try errand(store, path, folder, atOnce)
             let before = store.state.log.reduce(0) { $0 + $1.bodyBytes }
             let more = Int.random(in: 1...(24 << 20), using: &random)
@@ -27,27 +28,34 @@ import Testing
             }
             guard store.object("film") == nil else {
                 #expect(try await child.finish().exit == .status(0))
-                break
+                isThere = true
+                continue
             }
             child.signal(SIGKILL)
-            #expect(try await child.finish().exit == .signal(Int(SIGKILL)))
+            let exit = try await child.finish().exit
             kills += 1
             let state = try await store.settled()
+            #expect(exit == .signal(Int(SIGKILL)) || state.object("film") != nil)
             caught = state.counts.values.reduce(0) { $0 + $1.begun - $1.stored }
+            // It may have been killed after its last word: then the store has made the object all the same.
+            isThere = state.object("film") != nil
         }
-        let last = try await errand(store, path, folder, atOnce).finish()
-        #expect(last.exit == .status(0), "\(last.errorText)")
+        if !isThere {
+            let last = try await errand(store, path, folder, atOnce).finish()
+            #expect(last.exit == .status(0) && last.text.hasPrefix("\(intake) "), "\(last.errorText)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("records")).isEmpty)
+        }
         let state = try await store.settled()
         let object = try #require(state.object("film"))
-        #expect(object.content.size == Self.size && object.hash == intake && last.text.hasPrefix("\(intake) "))
+        #expect(object.content.size == Self.size && object.hash == intake)
         // No part that the store had was sent again, each was in flight once at a time, and what was sent twice had been
         // in flight when the program was killed.
         #expect(state.counts.values.allSatisfy { $0.begunThoughStored == 0 && $0.peakInFlight == 1 })
         #expect(state.counts.count == Self.size / Self.part)
         #expect(state.counts.values.allSatisfy { $0.stored == 1 && $0.begun <= 1 + kills })
         #expect(caught <= kills * atOnce)
-        #expect(state.log(.begin).count { $0.status == 200 } == 1 || kills == 0)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("records")).isEmpty)
+        // One that was killed before it had written down that it began is begun anew.
+        #expect((1...(1 + kills)).contains(state.log(.begin).count))
         let sent = state.counts.values.reduce(0) { $0 + $1.begun }
         print(
             "Qiniu, \(atOnce) at once: \(kills) kills, \(sent) parts begun for \(state.counts.count), \(caught) in flight"

@@ -27,6 +27,5 @@ import WaybillStores
         let stored = try await ground.client().upload(recipe, file: file.path)
         #expect(stored.key?.hasSuffix(".mp4") == true)
         #expect(stored.url == nil)
-        #expect(stored.isHashChecked)
     }
 }

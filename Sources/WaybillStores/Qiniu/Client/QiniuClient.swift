@@ -34,7 +34,8 @@ public final class QiniuClient: Sendable {
 
         /// Files and bytes above this size go in parts. 4 MiB, as `putThreshold` of Qiniu's own packages.
         public var formThreshold: ByteCount = .mebibytes(4)
-        /// The size of a part, 1 MiB to 1 GiB; it grows where there would be more than 10,000. 4 MiB.
+        /// The size of a part, 1 MiB to 1 GiB; it grows where there would be more than 10,000. 4 MiB, with which the hash of
+        /// the object can be compared.
         public var partSize: ByteCount = .mebibytes(4)
         /// How many parts of an object go at once, 1 or more. 3.
         public var partsAtOnce = 3

@@ -125,11 +125,11 @@ struct QiniuParts: PartStore {
 
     // MARK: The end
 
-    /// The hash that the object will have, where its parts are whole blocks. Parts of an earlier run of which nobody wrote
-    /// down the hashes are read once more.
+    /// The hash that the object will have, where each part is a block of it: with other parts the store has a hash of its own.
+    /// Parts of an earlier run of which nobody wrote down the hashes are read once more.
     func wholeHash(_ receipts: [PartReceipt]) async throws(StoreError) -> String? {
         guard put.client.configuration.checksHash, channel.token.hasStandardAnswer,
-            plan.partSize % QiniuEtag.blockSize == 0
+            plan.partSize == QiniuEtag.blockSize
         else { return nil }
         var blocks: [UInt8] = []
         for receipt in receipts {
