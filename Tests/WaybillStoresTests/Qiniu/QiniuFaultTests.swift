@@ -107,8 +107,10 @@ import WaybillCore
         let ground = try QiniuGround(hosts: 2)
         ground.store.fail(row.fault, on: row.operation, times: row.times)
         let client = ground.client {
-            $0.transfer.limits.stall = .milliseconds(300)
-            $0.transfer.limits.response = .milliseconds(900)
+            // Only where nothing comes: a machine that is busy may let any answer wait.
+            guard row.lingers else { return }
+            $0.transfer.limits.stall = .milliseconds(500)
+            $0.transfer.limits.response = .seconds(1)
         }
         let bytes = QiniuGround.bytes(size)
         let error = await QiniuGround.failure { () async throws(StoreError) in
