@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `waybill put` into Qiniu.
-@Suite(.timeLimit(.minutes(2))) struct PutQiniuTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct PutQiniuTests {
     private let store: QiniuStore
     private let folder: TemporaryDirectory
 

@@ -6,7 +6,7 @@ import WaybillCore
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(2))) struct QiniuBatchTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct QiniuBatchTests {
     private struct Refused: Error {}
 
     @Test func `200 photos through 3 slots with 20 random cancels end once each`() async throws {

@@ -7,7 +7,7 @@ import WaybillCore
 @testable import WaybillStores
 
 /// Every way in which the store can go wrong, and what comes of it.
-@Suite(.timeLimit(.minutes(2))) struct QiniuFaultTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct QiniuFaultTests {
     enum End: Sendable, Equatable {
         case stored
         case error(StoreError.Code)
@@ -109,8 +109,8 @@ import WaybillCore
         let client = ground.client {
             // Only where nothing comes: a machine that is busy may let any answer wait.
             guard row.lingers else { return }
-            $0.transfer.limits.stall = .milliseconds(500)
-            $0.transfer.limits.response = .seconds(1)
+            $0.transfer.limits.stall = .milliseconds(500 * Slowness.factor)
+            $0.transfer.limits.response = .seconds(Slowness.factor)
         }
         let bytes = QiniuGround.bytes(size)
         let error = await QiniuGround.failure { () async throws(StoreError) in

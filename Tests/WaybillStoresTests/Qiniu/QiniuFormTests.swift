@@ -6,7 +6,7 @@ import WaybillCore
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(1))) struct QiniuFormTests {
+@Suite(.timeLimit(.minutes(1 * Slowness.factor))) struct QiniuFormTests {
     @Test func `a form has the token first, the checksum, what was added, and the file last`() async throws {
         let ground = try QiniuGround()
         let bytes = QiniuGround.bytes(100_000)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// An upload whose program is killed at random, again and again, until one is let alone.
-@Suite(.timeLimit(.minutes(5)), .serialized) struct QiniuKillTests {
+@Suite(.timeLimit(.minutes(5 * Slowness.factor)), .serialized) struct QiniuKillTests {
     private static let part = 4 << 20
     private static let size = 100 << 20
 

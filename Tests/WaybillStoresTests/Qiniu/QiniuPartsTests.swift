@@ -7,7 +7,7 @@ import WaybillCore
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(2))) struct QiniuPartsTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct QiniuPartsTests {
     private static let size = 3 * 1_048_576 + 500_000
 
     @Test func `a file goes in parts, with what belongs to it`() async throws {

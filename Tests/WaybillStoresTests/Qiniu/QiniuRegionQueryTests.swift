@@ -6,7 +6,7 @@ import WaybillCore
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(1))) struct QiniuRegionQueryTests {
+@Suite(.timeLimit(.minutes(1 * Slowness.factor))) struct QiniuRegionQueryTests {
     private func query(_ ground: QiniuGround, _ cache: String? = nil) -> QiniuRegionQuery {
         var query = QiniuRegionQuery()
         query.services = [ground.store.url()]
