@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import TestSupport
 
 /// The store goes wrong as it is told, no more often, and only there.
-@Suite(.timeLimit(.minutes(1))) struct OSSFaultTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct OSSFaultTests {
     @Test func `a busy store says so as often as told`() throws {
         let store = try OSSStore()
         let client = StoreClient(store: store)

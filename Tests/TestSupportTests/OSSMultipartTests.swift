@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import TestSupport
 
 /// Multipart uploads, and the counts by which tests judge them.
-@Suite(.timeLimit(.minutes(1))) struct OSSMultipartTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct OSSMultipartTests {
     @Test func `an object is put together of its parts`() throws {
         var settings = OSSStoreSettings()
         settings.largestPage = 2

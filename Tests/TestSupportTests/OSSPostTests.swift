@@ -1,3 +1,4 @@
+import TestSupport
 import FoundationEssentials
 import Glibc
 import Testing
@@ -5,7 +6,7 @@ import Testing
 @testable import TestSupport
 
 /// Forms (PostObject): who signed them, until when, and what their policy allows.
-@Suite(.timeLimit(.minutes(1))) struct OSSPostTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct OSSPostTests {
     enum Version: CaseIterable { case v1, v4 }
 
     struct Post {

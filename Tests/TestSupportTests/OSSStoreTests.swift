@@ -1,9 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import TestSupport
 
 /// The store lets in whom the service would let in, and keeps books that tests can believe.
-@Suite(.timeLimit(.minutes(1))) struct OSSStoreTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct OSSStoreTests {
     static let versions: [StoreClient.Version] = [.v1, .v4, .v1URL, .v4URL]
 
     @Test(arguments: versions) func `an object is put, looked at, read and deleted`(

@@ -5,7 +5,7 @@ import Testing
 import WaybillCore
 
 /// `waybill put`, the real program, against a store that checks every signature.
-@Suite(.timeLimit(.minutes(2))) struct PutTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct PutTests {
     private let store: OSSStore
     private let folder: TemporaryDirectory
 

@@ -1,3 +1,4 @@
+import TestSupport
 import Glibc
 import Testing
 import WaybillCore
@@ -5,7 +6,7 @@ import WaybillCore
 @testable import WaybillMultipart
 
 /// Ranges of one file as bodies of their own.
-@Suite(.timeLimit(.minutes(1))) struct FileRangeTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct FileRangeTests {
     private let directory: TemporaryDirectory
     private let path: String
     private let bytes = pattern(300_000)

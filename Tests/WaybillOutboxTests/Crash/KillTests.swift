@@ -6,7 +6,7 @@ import Waybill
 @testable import WaybillOutbox
 
 /// `kill -9` at random moments. `WAYBILL_TORTURE=1` makes it ten times as long.
-@Suite(.serialized, .timeLimit(.minutes(30))) struct KillTests {
+@Suite(.serialized, .timeLimit(.minutes(30 * Slowness.factor))) struct KillTests {
     private static let factor = unsafe getenv("WAYBILL_TORTURE") == nil ? 1 : 10
 
     @Test func `killed again and again, a server that honours keys gets everything once`() async throws {

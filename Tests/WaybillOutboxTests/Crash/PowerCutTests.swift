@@ -6,7 +6,7 @@ import Testing
 @testable import WaybillOutbox
 
 /// Power that goes while uploads are handed over. `WAYBILL_TORTURE=1` makes it twenty times as long.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct PowerCutTests {
+@Suite(.serialized, .timeLimit(.minutes(60 * Slowness.factor))) struct PowerCutTests {
     private struct Report: Decodable {
         var skipped: String?
         var cuts: Int?

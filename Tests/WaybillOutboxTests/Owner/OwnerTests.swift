@@ -5,7 +5,7 @@ import Waybill
 
 @testable import WaybillOutbox
 
-@Suite(.timeLimit(.minutes(1))) struct OwnerTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct OwnerTests {
     @Test func `one has the queue, and the other reaches it through the socket`() async throws {
         let world = try OutboxWorld()
         let first = try await world.open()

@@ -5,7 +5,7 @@ import Waybill
 
 @testable import WaybillOutbox
 
-@Suite(.timeLimit(.minutes(1))) struct SpoolTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct SpoolTests {
     private static let large = [UInt8](repeating: 9, count: 40_000)
 
     @Test(arguments: SpoolDisk.Step.allCases)

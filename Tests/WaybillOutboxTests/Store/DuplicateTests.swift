@@ -3,7 +3,7 @@ import Testing
 
 @testable import WaybillOutbox
 
-@Suite(.timeLimit(.minutes(1))) struct DuplicateTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct DuplicateTests {
     @Test(arguments: StoreKind.allCases)
     func `keep leaves the one that is there, until it has ended`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)

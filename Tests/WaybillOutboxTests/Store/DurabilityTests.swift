@@ -3,7 +3,7 @@ import Testing
 
 @testable import WaybillOutbox
 
-@Suite(.timeLimit(.minutes(1))) struct DurabilityTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct DurabilityTests {
     @Test func `SQLite promises that what is committed survives a power cut`() async throws {
         let folder = try TemporaryDirectory()
         let store = try SQLiteStore(path: folder.path("queue.db"))

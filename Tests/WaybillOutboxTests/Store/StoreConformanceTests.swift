@@ -3,7 +3,7 @@ import Testing
 
 @testable import WaybillOutbox
 
-@Suite(.timeLimit(.minutes(1))) struct StoreConformanceTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct StoreConformanceTests {
     @Test(arguments: StoreKind.allCases)
     func `what is added is there, in order, with all that was said of it`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)

@@ -4,7 +4,7 @@ import Testing
 @testable import WaybillOutbox
 
 /// The store on disk against the one in memory, which is too simple to be wrong in the same way.
-@Suite(.timeLimit(.minutes(2))) struct StoreModelTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct StoreModelTests {
     @Test(arguments: 0..<4)
     func `both stores say the same after any sequence of calls`(share: Int) async throws {
         var random = SeededGenerator()

@@ -4,7 +4,7 @@ import Waybill
 
 @testable import WaybillOutbox
 
-@Suite(.timeLimit(.minutes(1))) struct ProgressTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct ProgressTests {
     private func tally(ready: Int64, done: Int64) -> OutboxTally {
         var tally = OutboxTally()
         tally.counts = [.ready: ready > 0 ? 1 : 0, .done: 1]

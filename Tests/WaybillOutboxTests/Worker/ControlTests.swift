@@ -4,7 +4,7 @@ import Waybill
 
 @testable import WaybillOutbox
 
-@Suite(.timeLimit(.minutes(1))) struct ControlTests {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct ControlTests {
     private static let large = [UInt8](repeating: 65, count: 8_000_000)
 
     @Test func `a pause stops what is sent, and it goes on as a whole`() async throws {

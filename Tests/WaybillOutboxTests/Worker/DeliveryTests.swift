@@ -5,7 +5,7 @@ import WaybillCore
 
 @testable import WaybillOutbox
 
-@Suite(.timeLimit(.minutes(2))) struct DeliveryTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct DeliveryTests {
     @Test func `what was handed over is delivered once, and the answer is kept`() async throws {
         let world = try OutboxWorld(otherwise: .respond(201, headers: [("ETag", "\"7\"")], body: "stored"))
         let outbox = try await world.open()

@@ -4,7 +4,7 @@ import Waybill
 
 @testable import WaybillOutbox
 
-@Suite(.timeLimit(.minutes(2))) struct SourceTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct SourceTests {
     @Test(arguments: [SourceChangePolicy.fail, .restart, .skip])
     func `a file that changed before its turn is treated as was chosen`(policy: SourceChangePolicy) async throws {
         let world = try OutboxWorld()

@@ -5,7 +5,7 @@ import WaybillCore
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(1))) struct `Where credentials come from` {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct `Where credentials come from` {
     private static let now = Date(timeIntervalSince1970: 1_700_000_000)
     private static let end = 1_703_836_702.0
 

@@ -6,7 +6,7 @@ import WaybillTesting
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(1))) struct `Federated credentials` {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct `Federated credentials` {
     private static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
     /// A getter that answers when it is told to.

@@ -7,7 +7,7 @@ import WaybillTesting
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(1))) struct `What can be signed` {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct `What can be signed` {
     private static let now = Date(timeIntervalSince1970: 1_700_000_000)
     private static let identity = OSSSigningIdentity(accessKeyID: "ak")
 

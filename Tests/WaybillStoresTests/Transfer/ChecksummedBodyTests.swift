@@ -5,7 +5,7 @@ import WaybillMultipart
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(1))) struct `Bodies with a checksum` {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct `Bodies with a checksum` {
     private let bytes: [UInt8] = {
         var random = SeededGenerator(seed: 5)
         return random.bytes(200_000)

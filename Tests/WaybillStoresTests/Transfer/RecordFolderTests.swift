@@ -5,7 +5,7 @@ import WaybillMultipart
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(1))) struct `Records of uploads` {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct `Records of uploads` {
     private let directory: TemporaryDirectory
     private let folder: RecordFolder
     private let path: String

@@ -6,7 +6,7 @@ import WaybillCore
 import WaybillStores
 
 /// Each thing that the store can do wrong ends as it is documented.
-@Suite(.timeLimit(.minutes(2))) struct FaultTests {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct FaultTests {
     @Test(arguments: FaultRow.all) func `a fault ends as its row says`(_ row: FaultRow) async throws {
         var settings = OSSStoreSettings()
         settings.accounts = row.tokens.enumerated().map { number, token in

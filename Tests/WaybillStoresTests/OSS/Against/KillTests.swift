@@ -2,7 +2,7 @@ import Testing
 import TestSupport
 
 /// A large file, its program killed again and again: nothing that the store has is sent twice, and the object is the file.
-@Suite(.timeLimit(.minutes(5))) struct KillTests {
+@Suite(.timeLimit(.minutes(5 * Slowness.factor))) struct KillTests {
     private static let size = 200 << 20
     private static let partSize = 4 << 20
 

@@ -9,7 +9,7 @@ import WaybillMultipart
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(2))) struct `What goes wrong with OSS` {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `What goes wrong with OSS` {
     private let bytes = Array("hello oss".utf8)
 
     @Test func `What passes is retried by the session`() async throws {

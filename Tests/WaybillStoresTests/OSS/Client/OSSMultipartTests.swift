@@ -7,7 +7,7 @@ import WaybillCore
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(2))) struct `Files put into OSS in parts` {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `Files put into OSS in parts` {
     @Test(arguments: [1, 5])
     func `All parts arrive once, no more at a time than allowed, and the whole is right`(_ atOnce: Int) async throws {
         let world = try OSSWorld { configuration, _ in configuration.partsAtOnce = atOnce }

@@ -6,7 +6,7 @@ import WaybillMultipart
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(1))) struct `Forms posted to OSS` {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct `Forms posted to OSS` {
     @Test(arguments: OSSSignatureVersion.allCases)
     func `A file goes last in a form that the client signs`(_ version: OSSSignatureVersion) async throws {
         let world = try OSSWorld { configuration, _ in configuration.signatureVersion = version }

@@ -8,7 +8,7 @@ import WaybillMultipart
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(2))) struct `Objects put into OSS in one request` {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `Objects put into OSS in one request` {
     private let bytes = Array("hello oss".utf8)
 
     @Test(arguments: OSSSignatureVersion.allCases)

@@ -8,7 +8,7 @@ import WaybillMultipart
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(3))) struct `Uploads to OSS that are interrupted` {
+@Suite(.timeLimit(.minutes(3 * Slowness.factor))) struct `Uploads to OSS that are interrupted` {
     @Test(arguments: [1, 5])
     func `Cancelled at random and begun again, no part is sent that the store lists`(_ atOnce: Int) async throws {
         var random = SeededGenerator()
