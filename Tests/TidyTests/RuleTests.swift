@@ -60,7 +60,8 @@ struct RuleTests {
     // MARK: Manifest
 
     private let manifest = """
-        let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+        let logging: Target.Dependency = .product(
+            name: "Logging", package: "swift-log")
         // .target(name: "Ghost", dependencies: [])
         .target(name: "CThing", cSettings: c, linkerSettings: [.linkedLibrary("thing")]),
         .target(

@@ -65,7 +65,7 @@ enum ManifestRule {
     /// `let logging: Target.Dependency = .product(name: "Logging", …)` gives `logging: "Logging"`.
     private static func productNames(in text: String) -> [String: String] {
         var names: [String: String] = [:]
-        for match in text.matches(of: /let (\w+): Target\.Dependency\s*=\s*\.product\(name:\s*"([^"]+)"/) {
+        for match in text.matches(of: /let (\w+): Target\.Dependency\s*=\s*\.product\(\s*name:\s*"([^"]+)"/) {
             names[String(match.1)] = String(match.2)
         }
         return names
