@@ -7,8 +7,8 @@ final class OwnerDoor: Sendable {
     private let listener: LocalSocket
     private let guests = Locked<Set<Int32>>([])
     private let answer: @Sendable (OutboxRequest) async -> OutboxReply
-    private let threads = DispatchQueue(label: "waybill-outbox-door", attributes: .concurrent)
-    private let finished = DispatchGroup()
+    /// Threads that are here.
+    private let threads = Observed(1)
 
     /// Opens the door.
     init(
@@ -16,10 +16,9 @@ final class OwnerDoor: Sendable {
     ) throws(OutboxError) {
         listener = try LocalSocket.listen(in: folder.path)
         self.answer = answer
-        finished.enter()
-        threads.async { [self] in
+        BlockingThread.start { [self] in
             while let guest = listener.accept() { take(guest) }
-            finished.leave()
+            threads.update { $0 -= 1 }
         }
     }
 
@@ -27,9 +26,7 @@ final class OwnerDoor: Sendable {
     func close() async {
         listener.shutDown()
         for guest in guests.withLock({ $0 }) { LocalSocket(descriptor: guest).shutDown() }
-        await withCheckedContinuation { continuation in
-            finished.notify(queue: threads) { continuation.resume() }
-        }
+        await threads.wait(isDeaf: true) { $0 == 0 }
         listener.close()
     }
 
@@ -40,15 +37,15 @@ final class OwnerDoor: Sendable {
             return true
         }
         guard hasRoom else { return guest.close() }
-        finished.enter()
-        threads.async { [self] in
+        threads.update { $0 += 1 }
+        BlockingThread.start { [self] in
             while let frame = guest.receiveFrame(), guest.send(reply(to: frame)) {}
             guests.withLock { guests in
                 guests.remove(guest.descriptor)
                 // Closed under the lock, so that nobody shuts down who has got the number next.
                 guest.close()
             }
-            finished.leave()
+            threads.update { $0 -= 1 }
         }
     }
 
@@ -105,12 +102,3 @@ enum OwnerGuest {
         }
     }
 }
-
-/// Runs what blocks on a thread that may.
-func onThread<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
-    await withCheckedContinuation { continuation in
-        blockingThreads.async { continuation.resume(returning: work()) }
-    }
-}
-
-private let blockingThreads = DispatchQueue(label: "waybill-outbox-blocking", attributes: .concurrent)
