@@ -30,7 +30,7 @@ public struct UploadContent: Sendable {
     /// The bytes of a regular file, streamed. Sendable again as often as needed.
     ///
     /// The file must stay as it is until the upload ends; a change is noticed and is an error. Without a content type,
-    /// none is sent.
+    /// the one that goes with the ending of the file's name is sent.
     public static func file(path: String, contentType: String? = nil) -> UploadContent {
         UploadContent(kind: .file(path: path, contentType: contentType))
     }
