@@ -133,21 +133,6 @@ struct RequestOptions: ParsableArguments {
 
     @Flag(name: [.customShort("k"), .customLong("insecure")], help: "Accept any certificate. For a laboratory only.")
     var insecure = false
-
-    @Option(
-        name: .customLong("cacert"),
-        help: ArgumentHelp("Trust the authorities in this PEM file only.", valueName: "file"))
-    var certificateAuthorities: String?
-
-    @Option(
-        name: [.customShort("x", allowingJoined: true), .customLong("proxy")],
-        help: ArgumentHelp("A proxy. Those of the environment are not used.", valueName: "url"))
-    var proxy: String?
-
-    @Option(
-        name: .customLong("resolve"),
-        help: ArgumentHelp("Use this address in place of a name look-up.", valueName: "host:port:address"))
-    var resolve: [String] = []
 }
 
 /// Limits and retries.

@@ -34,7 +34,7 @@ struct PostPlan {
             try Self.method(command.request.method), command.url, headers: fields.headers,
             content: .form(MultipartForm(form.parts)), options: options)
         userAgent = fields.isAnonymous ? nil : "waybill/\(WaybillCommand.version)"
-        secrets = form.secrets + fields.secrets + waySecrets + (command.request.proxy.map(Self.userInformation) ?? [])
+        secrets = form.secrets + fields.secrets + waySecrets + (command.way.proxy.map(Self.userInformation) ?? [])
         partCount = form.parts.count
     }
 
@@ -56,14 +56,14 @@ struct PostPlan {
             options.transfer.rateLimit = try SizeArgument.size(rate, for: "--limit-rate")
         }
         options.transfer.tls.insecureSkipVerification = command.request.insecure
-        if let path = command.request.certificateAuthorities {
+        if let path = command.way.certificateAuthorities {
             // Read here, so that a wrong path is not told as a server that can't be trusted.
             _ = try InputFile.read(path, for: "--cacert")
             options.transfer.tls.certificateAuthorities = path
         }
-        options.transfer.proxy = command.request.proxy
-        for entry in command.request.resolve { try checkResolve(entry) }
-        options.transfer.resolve = command.request.resolve
+        options.transfer.proxy = command.way.proxy
+        for entry in command.way.resolve { try checkResolve(entry) }
+        options.transfer.resolve = command.way.resolve
         return options
     }
 

@@ -5,6 +5,21 @@ import Waybill
 /// The way to the server: proxies, TLS, addresses. With curl's letters where it has them.
 struct WayOptions: ParsableArguments {
     @Option(
+        name: .customLong("cacert"),
+        help: ArgumentHelp("Trust the authorities in this PEM file only.", valueName: "file"))
+    var certificateAuthorities: String?
+
+    @Option(
+        name: [.customShort("x", allowingJoined: true), .customLong("proxy")],
+        help: ArgumentHelp("A proxy. Those of the environment are not used.", valueName: "url"))
+    var proxy: String?
+
+    @Option(
+        name: .customLong("resolve"),
+        help: ArgumentHelp("Use this address in place of a name look-up.", valueName: "host:port:address"))
+    var resolve: [String] = []
+
+    @Option(
         name: [.customShort("U", allowingJoined: true), .customLong("proxy-user")], parsing: .unconditional,
         help: ArgumentHelp(
             "Credentials for the proxy, or env:NAME to read them from there.", valueName: "user:password"))

@@ -11,15 +11,15 @@ extension PutCommand {
         options.transfer.limits = try PostPlan.limits(limits)
         if let rate = limits.rate { options.transfer.rateLimit = try SizeArgument.size(rate, for: "--limit-rate") }
         options.transfer.tls.insecureSkipVerification = request.insecure
-        if let path = request.certificateAuthorities {
+        if let path = way.certificateAuthorities {
             _ = try InputFile.read(path, for: "--cacert")
             options.transfer.tls.certificateAuthorities = path
         }
-        options.transfer.proxy = request.proxy
-        for entry in request.resolve { try PostPlan.checkResolve(entry) }
-        options.transfer.resolve = request.resolve
+        options.transfer.proxy = way.proxy
+        for entry in way.resolve { try PostPlan.checkResolve(entry) }
+        options.transfer.resolve = way.resolve
         let secrets = try way.apply(to: &options.transfer)
-        return (options, secrets + (request.proxy.map(PostPlan.userInformation) ?? []))
+        return (options, secrets + (way.proxy.map(PostPlan.userInformation) ?? []))
     }
 
     /// The session of the command. The rate is that of all files together.

@@ -116,23 +116,10 @@ private enum PolicyText {
         return "[\(values.map(quoted).joined(separator: ","))]"
     }
 
-    /// A text of JSON (RFC 8259 section 7), and `\$` for a dollar sign, which begins a variable to OSS.
+    /// A text of JSON, and `\$` for a dollar sign, which begins a variable to OSS.
     private static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case "$": result += "\\$"
-            case "\n": result += "\\n"
-            case "\r": result += "\\r"
-            case "\t": result += "\\t"
-            case "\u{0}"..<" ", "\u{7F}":
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
+        // Byte by byte: a mark behind the sign would make it another Character.
+        String(
+            decoding: JSONText.quoted(text).utf8.flatMap { $0 == UInt8(ascii: "$") ? [0x5C, $0] : [$0] }, as: UTF8.self)
     }
 }

@@ -179,7 +179,7 @@ struct QiniuParts: PartStore {
     private func completion(_ receipts: [PartReceipt]) throws(StoreError) -> String {
         var object = JSONObject()
         let parts = receipts.map { receipt in
-            "{\"etag\":\(JSONObject.quoted(receipt.tag)),\"partNumber\":\(receipt.number)}"
+            "{\"etag\":\(JSONText.quoted(receipt.tag)),\"partNumber\":\(receipt.number)}"
         }
         object.add("parts", json: "[\(parts.joined(separator: ","))]")
         object.add("fname", payload.fileName)

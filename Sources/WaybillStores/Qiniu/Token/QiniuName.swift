@@ -12,7 +12,7 @@ package enum QiniuName {
             }
         }
         return (1...63).contains(bytes.count) && isPlain
-            ? nil : "a bucket's name has 1 to 63 letters, digits, - and _: not \(JSONObject.quoted(name))"
+            ? nil : "a bucket's name has 1 to 63 letters, digits, - and _: not \(JSONText.quoted(name))"
     }
 
     /// Why an object can't have this key, or `nil`: 750 bytes and more are too many, and a NUL is the end of it to some.

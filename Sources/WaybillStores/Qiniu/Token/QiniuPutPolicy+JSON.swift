@@ -46,34 +46,15 @@ struct JSONObject {
     var text: String { "{\(members.joined(separator: ","))}" }
 
     mutating func add(_ name: String, _ value: String?) {
-        if let value { members.append("\(Self.quoted(name)):\(Self.quoted(value))") }
+        if let value { members.append("\(JSONText.quoted(name)):\(JSONText.quoted(value))") }
     }
 
     mutating func add(_ name: String, _ value: Int64?) {
-        if let value { members.append("\(Self.quoted(name)):\(value)") }
+        if let value { members.append("\(JSONText.quoted(name)):\(value)") }
     }
 
-    mutating func add(_ name: String, _ value: Bool) { members.append("\(Self.quoted(name)):\(value)") }
+    mutating func add(_ name: String, _ value: Bool) { members.append("\(JSONText.quoted(name)):\(value)") }
 
     /// A member whose value is JSON already.
-    mutating func add(_ name: String, json: String) { members.append("\(Self.quoted(name)):\(json)") }
-
-    /// A string as JSON (RFC 8259 section 7).
-    static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            case "\r": result += "\\r"
-            case "\t": result += "\\t"
-            case _ where scalar.value < 0x20:
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
-    }
+    mutating func add(_ name: String, json: String) { members.append("\(JSONText.quoted(name)):\(json)") }
 }
