@@ -38,6 +38,8 @@ struct PresignedTarget: PutTarget {
             end: {
                 do throws(UploadError) {
                     let response = try await task.response
+                    // OSS says so when the object is there and the callback that was signed into the URL failed.
+                    guard response.status.code != 203 else { return .failure(Self.callbackFailed(response)) }
                     return .success(
                         PutStored(
                             url: place, answer: response.body,
@@ -49,6 +51,19 @@ struct PresignedTarget: PutTarget {
                     return .failure(StoreError(error))
                 }
             })
+    }
+
+    private static func callbackFailed(_ response: UploadResponse) -> StoreError {
+        let isOSS = response.headers[HTTPField.Name("x-oss-request-id")!] != nil
+        var error =
+            isOSS
+            ? StoreError(.storedButCallbackFailed, "the object is stored, and the callback failed. Don't send it again")
+            : StoreError(
+                .unexpectedAnswer, "something answered 203 that is no store: look what is between here and there",
+                outcome: .unknown)
+        error.isStored = isOSS
+        error.status = 203
+        return error
     }
 
     private static func withoutQuery(_ url: String) -> String {

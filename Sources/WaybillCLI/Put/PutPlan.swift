@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Logging
 import Waybill
@@ -105,18 +106,28 @@ enum PutTargets {
                     session: command.session(console, rate: options.transfer.rateLimit),
                     options: command.objectOptions(fields.headers), multipart: command.multipart())
             case .qiniu(let bucket, _):
+                console.hide(["QINIU_SECRET_KEY", "QINIU_UPLOAD_TOKEN"].compactMap { Environment.value(of: $0) })
                 return try QiniuTarget(
                     bucket: bucket, command, options,
                     session: command.session(console, rate: options.transfer.rateLimit), headers: fields.headers)
             case .presigned(let url):
-                console.hide(
-                    url.utf8.split(separator: UInt8(ascii: "?"), maxSplits: 1).dropFirst().map { String(Substring($0)) }
-                )
+                console.hide(Self.secrets(ofQueryIn: url))
                 return try PresignedTarget(
                     url, headers: fields.headers, session: command.session(console, rate: nil), options: options)
             }
         } catch {
             throw .usage("\(error.message).")
         }
+    }
+
+    /// A presigned query, and each of its longer values, as it stands and decoded: a refusal may quote what was signed.
+    private static func secrets(ofQueryIn url: String) -> [String] {
+        guard let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return [] }
+        let query = String(url[url.utf8.index(after: mark)...])
+        let values = query.utf8.split(separator: UInt8(ascii: "&")).compactMap { pair in
+            pair.firstIndex(of: UInt8(ascii: "=")).map { String(Substring(pair[pair.index(after: $0)...])) }
+        }
+        // Short ones are numbers and names of versions, which are everywhere and hide nothing.
+        return [query] + values.flatMap { [$0, $0.removingPercentEncoding ?? $0] }.filter { $0.utf8.count >= 16 }
     }
 }

@@ -44,8 +44,7 @@ extension ObjectKeyTemplate {
             switch step {
             case .text(let text): key += text
             case .field(let field, let mark, let length):
-                var value = try self.value(of: field, mark: mark, values, calendar)
-                if let length { value = String(value.prefix(length)) }
+                let value = try self.value(of: field, mark: mark, length, values, calendar)
                 key += mark == .withDot && !value.isEmpty ? ".\(value)" : value
             }
         }
@@ -53,7 +52,18 @@ extension ObjectKeyTemplate {
     }
 
     private func value(
-        of field: Field, mark: Mark, _ values: ObjectKeyValues, _ time: CivilTime
+        of field: Field, mark: Mark, _ length: Int?, _ values: ObjectKeyValues, _ time: CivilTime
+    ) throws(StoreError) -> String {
+        // A parameter is looked at as it will stand: cut first.
+        if case .parameter(let name) = field {
+            return try parameter(name, values, length, mayHaveSlashes: mark == .withSlashes)
+        }
+        let value = try ownValue(of: field, values, time)
+        return length.map { String(value.prefix($0)) } ?? value
+    }
+
+    private func ownValue(
+        of field: Field, _ values: ObjectKeyValues, _ time: CivilTime
     ) throws(StoreError) -> String {
         switch field {
         case .year: time.text(time.year, digits: 4)
@@ -64,13 +74,13 @@ extension ObjectKeyTemplate {
         case .second: time.text(time.second, digits: 2)
         case .date:
             time.text(time.year, digits: 4) + time.text(time.month, digits: 2) + time.text(time.day, digits: 2)
-        case .timestamp: "\(Int64(values.date.timeIntervalSince1970.rounded(.down)))"
+        case .timestamp: "\(CivilTime.seconds(values.date))"
         case .uuid: values.uuid.uuidString.lowercased()
         case .sha256: try digest(values.sha256, "sha256")
         case .md5: try digest(values.md5, "md5")
         case .stem: FileNameText(values.fileName).stem
         case .ext: FileNameText(values.fileName).ending
-        case .parameter(let name): try parameter(name, values, mayHaveSlashes: mark == .withSlashes)
+        case .parameter: ""
         }
     }
 
@@ -83,9 +93,9 @@ extension ObjectKeyTemplate {
     }
 
     private func parameter(
-        _ name: String, _ values: ObjectKeyValues, mayHaveSlashes: Bool
+        _ name: String, _ values: ObjectKeyValues, _ length: Int?, mayHaveSlashes: Bool
     ) throws(StoreError) -> String {
-        guard let value = values.parameters[name] else {
+        guard let value = values.parameters[name].map({ String($0.prefix(length ?? .max)) }) else {
             throw StoreError(
                 .missingParameter, "the key template \"\(pattern)\" wants the parameter \"\(name)\": give it a value")
         }
@@ -115,7 +125,7 @@ struct CivilTime {
     let year, month, day, hour, minute, second: Int
 
     init(_ date: FoundationEssentials.Date, utcOffset: Duration) {
-        let total = Int64(date.timeIntervalSince1970.rounded(.down)) + utcOffset.components.seconds
+        let total = Self.seconds(date) + max(-86_400, min(86_400, utcOffset.components.seconds))
         var (days, seconds) = total.quotientAndRemainder(dividingBy: 86_400)
         if seconds < 0 { (days, seconds) = (days - 1, seconds + 86_400) }
         (hour, minute, second) = (Int(seconds / 3_600), Int(seconds / 60 % 60), Int(seconds % 60))
@@ -129,6 +139,11 @@ struct CivilTime {
         day = Int(dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
         month = Int(shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9)
         year = Int(yearOfEra + era * 400) + (month <= 2 ? 1 : 0)
+    }
+
+    /// Seconds since 1970, in the years that a calendar has four digits for: no date can trap.
+    static func seconds(_ date: FoundationEssentials.Date) -> Int64 {
+        Int64(max(-62_135_596_800, min(253_402_300_799, date.timeIntervalSince1970)).rounded(.down))
     }
 
     func text(_ number: Int, digits: Int) -> String {

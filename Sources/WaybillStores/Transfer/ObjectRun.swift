@@ -120,8 +120,14 @@ final class ObjectRun: Sendable {
             state.isPaused = isPaused
             tasks = state.live.values.map(\.task)
         }
-        gate.update { $0 = isPaused && !snapshot.phase.isTerminal }
-        for task in tasks { if isPaused { task.pause() } else { task.resume() } }
+        // Two callers may be at it at once: what counts is what the state says, and the last to act looks again.
+        var applied: Bool
+        repeat {
+            let now = snapshot
+            applied = now.isPaused && !now.phase.isTerminal
+            gate.update { $0 = applied }
+            for task in tasks { if applied { task.pause() } else { task.resume() } }
+        } while snapshot.isPaused != applied && !snapshot.phase.isTerminal
     }
 
     /// Nothing follows.

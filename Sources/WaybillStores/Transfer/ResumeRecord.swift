@@ -14,6 +14,9 @@ struct ResumeSubject: Sendable, Hashable, Codable {
     /// The time of the file's last change: seconds and nanoseconds since 1970.
     var modifiedSeconds: Int64
     var modifiedNanoseconds: Int64
+    /// The time of the last change of what is known of it. Nobody can set that back, as they can the other.
+    var changedSeconds: Int64
+    var changedNanoseconds: Int64
     var device: UInt64
     var inode: UInt64
     var partSize: Int64
@@ -26,6 +29,8 @@ struct ResumeSubject: Sendable, Hashable, Codable {
         size = source.stamp.size
         modifiedSeconds = Int64(source.stamp.modified.seconds)
         modifiedNanoseconds = Int64(source.stamp.modified.nanoseconds)
+        changedSeconds = Int64(source.stamp.changed.seconds)
+        changedNanoseconds = Int64(source.stamp.changed.nanoseconds)
         device = source.stamp.device
         inode = source.stamp.inode
         self.partSize = partSize
@@ -37,7 +42,8 @@ struct ResumeSubject: Sendable, Hashable, Codable {
         self.bucket = bucket
         self.key = key
         self.path = path
-        (size, modifiedSeconds, modifiedNanoseconds, device, inode, partSize) = (-1, 0, 0, 0, 0, 0)
+        (size, modifiedSeconds, modifiedNanoseconds, changedSeconds, changedNanoseconds) = (-1, 0, 0, 0, 0)
+        (device, inode, partSize) = (0, 0, 0)
     }
 
     /// What does not change when the file does, so that a new file at the old place finds, and drops, the old record.
@@ -53,6 +59,9 @@ struct ResumeSubject: Sendable, Hashable, Codable {
         if inode != now.inode || device != now.device { return "another file lies at the path" }
         if (modifiedSeconds, modifiedNanoseconds) != (now.modifiedSeconds, now.modifiedNanoseconds) {
             return "the file was written to since"
+        }
+        if (changedSeconds, changedNanoseconds) != (now.changedSeconds, now.changedNanoseconds) {
+            return "the file was written to or renamed since, or its times were set"
         }
         if partSize != now.partSize { return "it has parts of \(partSize) bytes, and \(now.partSize) are wanted" }
         return nil

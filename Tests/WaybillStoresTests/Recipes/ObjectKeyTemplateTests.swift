@@ -66,6 +66,22 @@ import WaybillStores
         }
     }
 
+    @Test(arguments: [("{no:2}", "..x"), ("{no:1}", ".x"), ("{+no:3}", "ab/cd")])
+    func `A parameter is looked at as it will stand`(_ pattern: String, _ value: String) throws {
+        let template = try ObjectKeyTemplate("cards/\(pattern)/x.jpg")
+        #expect { try template.key(for: values(["no": value])) } throws: {
+            ($0 as? StoreError)?.code == .invalidParameter
+        }
+    }
+
+    @Test(arguments: [Double.infinity, -.infinity, .nan, 1e300, -1e300, .greatestFiniteMagnitude])
+    func `No date is too absurd for a key`(_ seconds: Double) throws {
+        let template: ObjectKeyTemplate = "{year}{month}{day}-{timestamp}"
+        var values = ObjectKeyValues(date: Date(timeIntervalSince1970: seconds))
+        values.utcOffset = .seconds(Int64.max)
+        #expect(try !template.key(for: values).isEmpty)
+    }
+
     @Test func `A missing parameter is named`() {
         let template: ObjectKeyTemplate = "cards/{businessNo}/{businessNo}-{side}.jpg"
         #expect(template.parameters == ["businessNo", "side"])

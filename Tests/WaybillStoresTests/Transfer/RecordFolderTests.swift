@@ -56,6 +56,23 @@ import WaybillMultipart
         #expect(left.isEmpty, "\(left)")
     }
 
+    @Test func `A file that was changed and given its old time back is another file`() async throws {
+        let subject = try await subject()
+        let claim = try await folder.claim(subject)
+        try await claim.save(record(subject))
+        var status = stat()
+        #expect(unsafe stat(path, &status) == 0)
+        try directory.overwrite("film", at: 100, [9, 9, 9])
+        let times = [status.st_atim, status.st_mtim]
+        #expect(unsafe utimensat(AT_FDCWD, path, times, 0) == 0)
+        let now = try await self.subject()
+        #expect(now.modifiedNanoseconds == subject.modifiedNanoseconds && now.size == subject.size)
+        guard case .useless = try await claim.load(now, at: 0) else {
+            Issue.record("the record is taken for the changed file's")
+            return
+        }
+    }
+
     @Test func `The second task on one record is told that the first is at work`() async throws {
         let subject = try await subject()
         let first = try await folder.claim(subject)

@@ -104,7 +104,7 @@ extension AliyunOSSClient {
         _ body: any UploadBody, to key: String, at position: Int64, continuing checksum: UInt64?, in bucket: String,
         _ options: OSSObjectOptions, _ run: ObjectRun
     ) async throws(StoreError) -> OSSStoredObject {
-        guard position >= 0, options.callback == nil, !options.forbidsOverwrite else {
+        guard (0...(1 << 60)).contains(position), options.callback == nil, !options.forbidsOverwrite else {
             throw StoreError(
                 .invalidArgument,
                 "an append takes no callback, forbids no overwriting, and goes to a position from 0 on")

@@ -50,11 +50,12 @@ struct OSSCaller: Sendable {
             var error: StoreError
             var failure: OSSRetryDecision.Failure
             if let form = call.form { call.body = try await form(clock.date, isFresh) }
+            isFresh = false
             let request = try request(for: call, at: url, attemptSigner)
             do throws(UploadError) {
                 let response = try await run.send(request, in: session, size: call.size)
                 do throws(StoreError) {
-                    try accept(response)
+                    try accept(response, of: call)
                     try checks(response)
                     return Answer(response: response)
                 } catch let objection {
@@ -130,8 +131,10 @@ struct OSSCaller: Sendable {
     }
 
     /// Whether an answer that says yes is OSS's.
-    private func accept(_ response: UploadResponse) throws(StoreError) {
-        if response.status.code == 203 {
+    private func accept(_ response: UploadResponse, of call: OSSCall) throws(StoreError) {
+        // A proxy that changes what passes through it says 203 too (RFC 9110 section 15.3.4).
+        let asksForCallback = call.form != nil || call.headers[.ossCallback] != nil
+        if response.status.code == 203, response.headers[.ossRequestID] != nil, asksForCallback {
             let reply = OSSErrorReply(response)
             var error = StoreError(reply, response, outcome: .rejected, cause: nil)
             error.code = .storedButCallbackFailed
@@ -141,7 +144,7 @@ struct OSSCaller: Sendable {
                 + "your server in another way"
             throw error
         }
-        guard response.headers[.ossRequestID] != nil else {
+        guard response.status.code != 203, response.headers[.ossRequestID] != nil else {
             let reply = OSSErrorReply(response)
             var error = StoreError(
                 .unexpectedAnswer,

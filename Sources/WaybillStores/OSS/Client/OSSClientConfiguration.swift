@@ -66,6 +66,8 @@ extension AliyunOSSClient {
         var options: UploadOptions {
             var options = UploadOptions(transfer: transfer, retry: retry)
             options.omits = [.headers, .commonFields, .interceptors, .cookies]
+            // A form's policy and token would go along to wherever an answer points.
+            options.redirects = .returned
             return options
         }
 

@@ -88,7 +88,8 @@ public struct OSSPostForm: Sendable, Hashable {
             file.fileName = key.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { String($0) }
         }
         var form = MultipartForm()
-        form.append(.text("key", key))
+        // Bytes as they are: a text's line breaks would be made CRLF, and a key is no text.
+        form.append(.rawText("key", Array(key.utf8), isSecret: false))
         for field in fields + additional where field.name.lowercased() != "key" {
             form.append(.text(field.name, field.value))
         }
@@ -103,6 +104,8 @@ public struct OSSPostForm: Sendable, Hashable {
     ) throws(StoreError) -> UploadRequest {
         var options = UploadOptions()
         options.omits = [.commonFields, .interceptors, .headers, .cookies]
+        // The policy and its signature would go along to wherever an answer points.
+        options.redirects = .returned
         return UploadRequest(
             .post, url, content: .form(try form(key: key, file: file, additional: additional, at: now)),
             options: options)

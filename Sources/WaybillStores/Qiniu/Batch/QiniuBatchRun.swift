@@ -6,6 +6,8 @@ final class QiniuBatchRun<Item: Sendable>: Sendable {
     struct State: Sendable {
         var ledger: BatchLedger
         var uploads: [Int: ObjectUpload<QiniuObject>] = [:]
+        /// What is asked of the caller for an item whose turn it is.
+        var asking: [Int: Task<QiniuBatchWork, any Error>] = [:]
         var rates: [Int: Double] = [:]
         var results: [QiniuBatchResult<Item>] = []
         var failures: [QiniuBatchSummary.Failure] = []
@@ -44,7 +46,7 @@ final class QiniuBatchRun<Item: Sendable>: Sendable {
     }
 
     /// Takes an item when there is room for it.
-    func take(_ item: Item, _ work: @Sendable (Item) async throws -> QiniuBatchWork) async {
+    func take(_ item: Item, _ work: @escaping @Sendable (Item) async throws -> QiniuBatchWork) async {
         await books.wait { $0.ledger.mayTake(isRead: $0.readers > 0) }
         let (index, isUnwanted) = change { state in
             let (index, isCancelled) = state.ledger.take()
@@ -52,10 +54,21 @@ final class QiniuBatchRun<Item: Sendable>: Sendable {
         }
         guard !isUnwanted else { return end(index, item, .failure(Self.cancelled)) }
         var wanted: QiniuBatchWork
+        let asking = Task { try await work(item) }
+        let isUnwantedMeanwhile = change { state in
+            state.asking[index] = asking
+            return state.isCancelled || state.ledger.isCancelled(index)
+        }
+        if isUnwantedMeanwhile { asking.cancel() }
         do {
-            wanted = try await work(item)
+            wanted = try await asking.value
+            _ = change { $0.asking.removeValue(forKey: index) }
         } catch {
-            return end(index, item, .failure(Self.failure(error)))
+            let isCancelled = change { state in
+                state.asking[index] = nil
+                return state.isCancelled || state.ledger.isCancelled(index)
+            }
+            return end(index, item, .failure(isCancelled ? Self.cancelled : Self.failure(error)))
         }
         // The requests of the batch are bounded together; an item's own group can't be had beside that.
         wanted.options.group = group
@@ -67,6 +80,8 @@ final class QiniuBatchRun<Item: Sendable>: Sendable {
         }
         if isUnwantedNow { upload.cancel() }
         if isPaused { upload.pause() }
+        // Somebody may have let all go on between the look and the pause.
+        if isPaused, !books.value.ledger.isPaused { upload.resume() }
         Task { [self] in
             // Its end comes after its last snapshot.
             if let onProgress {
@@ -150,17 +165,21 @@ final class QiniuBatchRun<Item: Sendable>: Sendable {
     }
 
     func cancel(at index: Int) {
-        let upload = change { state in state.ledger.cancel(index) ? state.uploads[index] : nil }
+        let (upload, asking) = change { state in
+            state.ledger.cancel(index) ? (state.uploads[index], state.asking[index]) : (nil, nil)
+        }
+        asking?.cancel()
         upload?.cancel()
     }
 
     func cancel() {
-        let uploads = change { state in
+        let (uploads, asking) = change { state in
             state.isCancelled = true
             // Who stands still would not come to its end.
             state.ledger.setPaused(false)
-            return Array(state.uploads.values)
+            return (Array(state.uploads.values), Array(state.asking.values))
         }
+        for task in asking { task.cancel() }
         for upload in uploads { upload.cancel() }
     }
 

@@ -61,6 +61,12 @@ public final class QiniuClient: Sendable {
 
         /// The defaults.
         public init() {}
+
+        func checkTrust() throws(StoreError) {
+            guard transfer.tls.insecureSkipVerification else { return }
+            throw StoreError(
+                .encryptionRequired, "stores are not spoken to without verification of certificates: give an authority")
+        }
     }
 
     /// How this client goes about its uploads.
@@ -125,6 +131,7 @@ public final class QiniuClient: Sendable {
     /// - Throws: ``StoreError``; ``StoreError/Code/recordInUse`` while the upload is at work.
     @discardableResult
     public func discardUpload(of path: String, to key: String?) async throws(StoreError) -> Bool {
+        try configuration.checkTrust()
         let put = QiniuPut(
             client: self, source: .file(path: path), key: key, options: QiniuPutOptions(), run: ObjectRun())
         let payload = try await QiniuPayload(put.source)

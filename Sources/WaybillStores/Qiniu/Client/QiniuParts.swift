@@ -168,10 +168,26 @@ struct QiniuParts: PartStore {
 
     private func complete(_ json: String, _ ownHash: String?) async throws(StoreError) -> QiniuObject {
         let bucket = bucket
-        let (response, host) = try await channel.send(.complete, isRepeatable: false) { call in
-            Self.request(
-                .post, call, "/\(id)", bucket: bucket, key: put.key,
-                content: .data(json.utf8, contentType: "application/json"))
+        var requests = 0
+        let response: UploadResponse
+        let host: String
+        do throws(StoreError) {
+            (response, host) = try await channel.send(.complete, isRepeatable: false) { call in
+                requests += 1
+                return Self.request(
+                    .post, call, "/\(id)", bucket: bucket, key: put.key,
+                    content: .data(json.utf8, contentType: "application/json"))
+            }
+        } catch  where error.code == .uploadGone {
+            // Unknown at the first asking, it was never whole. After another, that one may have made the object.
+            let attempts = (error.cause as? UploadError)?.attempts.count ?? 1
+            guard requests > 1 || attempts > 1 else { throw error }
+            var gone = error
+            gone.outcome = .unknown
+            gone.message =
+                "the store has most likely made the object, for it no longer knows the parts, and an earlier answer was an "
+                + "error. Look whether the object is there"
+            throw gone
         }
         return try put.object(of: response, host, ownHash: ownHash, token: channel.token)
     }

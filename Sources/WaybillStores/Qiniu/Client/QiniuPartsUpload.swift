@@ -75,7 +75,9 @@ struct QiniuPartsUpload: Sendable {
             parts = QiniuParts(put: put, payload: payload, channel: channel, plan: plan, book: book, id: begun.id)
         }
         put.run.enter(.sending)
-        let resumed = listed.reduce(0) { $0 + $1.size }
+        // Sizes are the store's word: those that don't fit count for nothing, and can't overflow.
+        let resumed = listed.filter { plan.numbers.contains($0.number) && $0.size == plan.size(of: $0.number) }
+            .reduce(0) { $0 + $1.size }
         let receipts = try await PartPump(store: parts, run: put.run).send(
             plan, listed: listed, atOnce: put.client.configuration.partsAtOnce)
         put.run.enter(.completing)

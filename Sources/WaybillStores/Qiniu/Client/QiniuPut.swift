@@ -13,10 +13,7 @@ struct QiniuPut: Sendable {
 
     func perform() async throws(StoreError) -> QiniuObject {
         try QiniuName.check(key: key)
-        guard !client.configuration.transfer.tls.insecureSkipVerification else {
-            throw StoreError(
-                .encryptionRequired, "stores are not spoken to without verification of certificates: give an authority")
-        }
+        try client.configuration.checkTrust()
         let payload = try await QiniuPayload(source)
         guard !Task.isCancelled else { throw StoreError(.cancelled, "the upload was cancelled") }
         run.setTotal(payload.size)

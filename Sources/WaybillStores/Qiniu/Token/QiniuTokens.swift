@@ -74,6 +74,9 @@ public struct QiniuTokens: Sendable {
         QiniuTokens(source: .provider(body))
     }
 
+    /// How long a provider may take. A cancel does not wait for it.
+    private static let providerLimit = Duration.seconds(60)
+
     /// Whether asking again may bring another one.
     var isRenewable: Bool { if case .given = source { false } else { true } }
 
@@ -86,14 +89,10 @@ public struct QiniuTokens: Sendable {
         case .given(let given): token = given
         case .keys(let keys, let policy): token = try keys.uploadToken(for: try policy(request, now), at: now)
         case .provider(let body):
-            do {
-                token = try await body(request)
-            } catch let error as StoreError {
-                throw error
-            } catch {
-                throw StoreError(
-                    .uploadTokenUnavailable, "no upload token could be had: see the cause.", cause: error)
-            }
+            token = try await StoreTimeLimit.run(
+                Self.providerLimit, clock: ContinuousClock(), failing: .uploadTokenUnavailable,
+                "the provider of upload tokens"
+            ) { try await body(request) }
         }
         try token.check(key: request.key, size: request.size, at: now)
         return token

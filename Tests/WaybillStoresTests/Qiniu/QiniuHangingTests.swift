@@ -1,0 +1,55 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+import WaybillCore
+
+@testable import WaybillStores
+
+/// Code of the caller that does not come back, and answers that don't say what happened.
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct QiniuHangingTests {
+    @Test func `a cancel does not wait for a provider of tokens that is deaf to it`() async throws {
+        let ground = try QiniuGround()
+        let waiters = Locked<[CheckedContinuation<Void, Never>]>([])
+        let asked = Watched(0)
+        let tokens = QiniuTokens.provider { _ in
+            await withCheckedContinuation { waiter in
+                waiters.withLock { $0.append(waiter) }
+                asked.update { $0 += 1 }
+            }
+            throw CancellationError()
+        }
+        let upload = ground.client(tokens: tokens).startUpload(.data([1]), to: "k")
+        try await asked.waitUntil { $0 == 1 }
+        upload.cancel()
+        let error = try await #require(throws: StoreError.self) { try await upload.value }
+        #expect(error.isCancelled, "\(error)")
+        for waiter in waiters.withLock({ $0 }) { waiter.resume() }
+    }
+
+    @Test func `a cancel of a batch reaches what is asked for the next item`() async throws {
+        let ground = try QiniuGround()
+        let asked = Watched(0)
+        let batch = ground.client().startBatch(of: 0..<10, atOnce: 2) { number in
+            asked.update { $0 += 1 }
+            if number == 1 { try await Task.sleep(for: .seconds(3_600)) }
+            return QiniuBatchWork(.data([1]), to: "\(number)")
+        }
+        try await asked.waitUntil { $0 == 2 }
+        batch.cancel()
+        let summary = await batch.summary
+        #expect(summary.cancelled >= 1 && summary.failed == 0, "\(summary)")
+    }
+
+    @Test func `an object that may have been made is not sent again when its parts are gone`() async throws {
+        let ground = try QiniuGround()
+        let file = try ground.file(2 << 20)
+        ground.store.fail(.refuse(504, ""), on: .complete)
+        ground.store.fail(.forget, on: .complete)
+        let error = try #require(
+            await QiniuGround.failure { () async throws(StoreError) in
+                try await ground.client { $0.formThreshold = .bytes(0) }.upload(.file(path: file.path), to: "k")
+            })
+        #expect(error.code == .uploadGone && error.outcome == .unknown, "\(error)")
+        #expect(try await ground.store.settled().log(.begin).count == 1)
+    }
+}
