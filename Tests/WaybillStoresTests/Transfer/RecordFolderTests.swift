@@ -35,6 +35,7 @@ import WaybillMultipart
             let claim = try await folder.claim(subject)
             #expect(try await claim.load(subject, at: 0) == .none)
             try await claim.save(record(subject))
+            claim.close()
         }
         let claim = try await folder.claim(subject)
         #expect(try await claim.load(subject, at: 0) == .usable(record(subject)))
@@ -51,6 +52,7 @@ import WaybillMultipart
             try await claim.save(record(subject))
             try await claim.save(record(subject))
             await claim.remove()
+            claim.close()
         }
         let left = try directory.names(in: "state/uploads")
         #expect(left.isEmpty, "\(left)")
@@ -80,7 +82,7 @@ import WaybillMultipart
         #expect(error.code == .recordInUse)
         // Another object of the same file is another upload.
         _ = try await folder.claim(self.subject("other"))
-        _ = consume first
+        first.close()
         _ = try await folder.claim(subject)
     }
 
@@ -92,7 +94,7 @@ import WaybillMultipart
         let first = try await folder.claim(subject)
         try await first.save(record(subject))
         let second = Task { try await folder.claim(subject).load(subject, at: 0) }
-        _ = consume first
+        first.close()
         #expect(try await second.value == .usable(record(subject)))
     }
 

@@ -21,6 +21,7 @@ struct QiniuPartsUpload: Sendable {
         let book = try await QiniuRecordBook(
             folder: configuration.records, payload: payload, token: channel.token, key: put.key,
             partSize: plan.partSize, now: configuration.now())
+        defer { book.close() }
         var restarts = 0
         while true {
             do throws(StoreError) {
@@ -46,6 +47,7 @@ struct QiniuPartsUpload: Sendable {
         let book = try await QiniuRecordBook(
             folder: configuration.records, payload: payload, token: channel.token, key: put.key,
             partSize: plan.partSize, now: configuration.now())
+        defer { book.close() }
         guard let record = await book.resumable(hosts: { channel.choose($0) }) else { return false }
         channel.pin()
         do throws(StoreError) {
