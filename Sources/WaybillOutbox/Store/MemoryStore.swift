@@ -168,7 +168,8 @@ extension MemoryStore.State {
             }
         }
         lastID += 1
-        lanes[item.lane, default: LaneLife()].handle(.rest(0), at: 0)
+        // A lane that rests goes on resting.
+        if lanes[item.lane] == nil { lanes[item.lane] = LaneLife() }
         entries[lastID] = MemoryStore.Entry(
             new: item, life: item.life, after: after, spec: item.spec, staged: item.staged, createdAt: now)
         return EnqueuedItem(id: lastID, isNew: true, aborts: aborts)

@@ -31,20 +31,21 @@ extension SQLiteStore {
 
     /// The most urgent items of all lanes that have room; doubts before anything new.
     private static func candidates(_ wish: LeaseWish, _ db: Database) throws -> [Int64] {
-        var found: [(urgency: Int, id: Int64)] = []
+        var found: [(urgency: Int, runAt: Int64, id: Int64)] = []
         let lanes = try Row.fetchAll(
             try db.cachedStatement(sql: "SELECT name, rests_until FROM lane WHERE blocked IS NULL"))
         for lane in lanes {
             let name: String = lane[0]
             let room = min(wish.slots, wish.slotsPerLane - (wish.running[name] ?? 0))
             guard room > 0, ItemLife.isDue(lane[1], wish.now) else { continue }
-            let doubts = try Int64.fetchAll(
+            let doubts = try Row.fetchAll(
                 try db.cachedStatement(
                     sql: """
-                        SELECT id FROM item WHERE lane = ? AND state = 3 AND verifying = 0 AND (run_at <= ? OR run_at > ?)
-                        ORDER BY run_at LIMIT ?
+                        SELECT id, run_at FROM item
+                        WHERE lane = ? AND state = 3 AND verifying = 0 AND (run_at <= ? OR run_at > ?)
+                        ORDER BY run_at, id LIMIT ?
                         """), arguments: [name, wish.now, wish.now + ItemLife.longestWait, room])
-            found += doubts.map { (Int.min, $0) }
+            found += doubts.map { (Int.min, $0[1], $0[0]) }
             guard doubts.count < room else { continue }
             let ready = try Row.fetchAll(
                 try db.cachedStatement(
@@ -52,7 +53,7 @@ extension SQLiteStore {
                         SELECT priority, id FROM item WHERE lane = ? AND state = 0 AND after IS NULL
                         ORDER BY priority, id LIMIT ?
                         """), arguments: [name, room - doubts.count])
-            found += ready.map { ($0[0], $0[1]) }
+            found += ready.map { ($0[0], 0, $0[1]) }
         }
         return found.sorted { $0 < $1 }.prefix(wish.slots).map(\.id)
     }
