@@ -6,12 +6,13 @@ package final class SocketFront: Sendable {
     /// Starts it.
     package init(to server: LoopbackServer) async throws {
         let target = server.port
+        // They are opened in this order, and the last is the one that is waited for.
         process = try await HelperProcess.start("nginx") { port, folder in
             let settings = Nginx.settings(
                 server: """
-                    listen 127.0.0.1:\(port);
-                    listen [::1]:\(port) ipv6only=on;
                     listen unix:\(folder.path("socket"));
+                    listen [::1]:\(port) ipv6only=on;
+                    listen 127.0.0.1:\(port);
                     location / {
                         proxy_set_header Host $http_host;
                         proxy_set_header X-Way $server_addr;
