@@ -2,7 +2,8 @@ public import Waybill
 
 /// How an upload is queued.
 public struct EnqueueOptions: Sendable, Hashable {
-    /// Smaller numbers go first, of all lanes; 0 to 9. Among equals who came first.
+    /// Smaller numbers go first, of all lanes; 0 to 9. Among equals who came first. Five minutes of waiting count as much as
+    /// one number, so nothing waits for ever.
     public var priority = 5
     /// The batch it belongs to.
     public var batch: String?

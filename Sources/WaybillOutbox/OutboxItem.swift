@@ -48,7 +48,7 @@ public struct OutboxItem: Sendable, Codable, Identifiable {
     public var batch: String?
     /// The names that it was given.
     public var tags: [String]
-    /// Smaller numbers go first.
+    /// Smaller numbers go first; five minutes of waiting count as much as one number.
     public var priority: Int
     /// The key that makes it the same as another.
     public var dedupeKey: String?

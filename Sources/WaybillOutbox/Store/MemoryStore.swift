@@ -33,6 +33,12 @@ package final class MemoryStore: OutboxStore {
 
         var order: [Int64] { entries.keys.sorted() }
 
+        /// The unfinished item of a key that no other one waits for.
+        func lastInLine(_ key: String?) -> Int64? {
+            let all = unfinished(key)
+            return all.last { one in !all.contains { entries[$0]?.after == one } }
+        }
+
         func unfinished(_ key: String?) -> [Int64] {
             guard let key else { return [] }
             return order.filter { entries[$0]?.new.dedupeKey == key && entries[$0]?.life.state.isTerminal == false }
@@ -156,7 +162,7 @@ extension MemoryStore.State {
         }
         var after: Int64?
         var aborts: [Int64] = []
-        if let there = unfinished(item.dedupeKey).last {
+        if let there = lastInLine(item.dedupeKey) {
             switch item.duplicates {
             case .keep: return EnqueuedItem(id: there, isNew: false)
             case .append: after = there
@@ -164,7 +170,7 @@ extension MemoryStore.State {
                 for id in unfinished(item.dedupeKey) where happen(.cancel, id, now).effects.contains(.abort) {
                     aborts.append(id)
                 }
-                after = unfinished(item.dedupeKey).last
+                after = lastInLine(item.dedupeKey)
             }
         }
         lastID += 1
@@ -194,7 +200,7 @@ extension MemoryStore.State {
         } else if before.state.isTerminal, !entry.life.state.isTerminal {
             entry.endedAt = nil
             entry.sequence = nil
-            entry.after = unfinished(entry.new.dedupeKey).last
+            entry.after = lastInLine(entry.new.dedupeKey)
         }
         if entry.life.state != .leased, !entry.life.isVerifying { entry.token = nil }
         entries[id] = entry
@@ -252,12 +258,12 @@ extension MemoryStore.State {
     private func candidates(_ wish: LeaseWish) -> [Int64] {
         var room = lanes.mapValues { _ in wish.slotsPerLane }
         for (lane, count) in wish.running { room[lane, default: wish.slotsPerLane] -= count }
-        var found: [(urgency: Int, runAt: Int64, id: Int64)] = []
+        var found: [(rank: Int64, runAt: Int64, id: Int64)] = []
         for (id, entry) in entries where lanes[entry.new.lane]?.isOpen(wish.now) == true {
             switch entry.life.state {
             case .verify where !entry.life.isVerifying && ItemLife.isDue(entry.life.runAt, wish.now):
                 found.append((.min, entry.life.runAt, id))
-            case .ready where entry.after == nil: found.append((entry.new.priority, 0, id))
+            case .ready where entry.after == nil: found.append((entry.new.rank(entry.createdAt), 0, id))
             default: break
             }
         }

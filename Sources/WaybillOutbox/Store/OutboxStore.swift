@@ -89,6 +89,15 @@ package struct NewItem: Sendable, Codable {
         self.size = size
         self.staged = staged
     }
+
+    /// Its place among others that are ready. Smaller goes first: five minutes of waiting count as much as a priority that is
+    /// one smaller, so that nothing waits for ever behind what is more urgent. It never changes, and so an index knows it.
+    package func rank(_ now: Int64) -> Int64 {
+        let (rank, overflow) = now.addingReportingOverflow(Int64(min(max(priority, 0), 9)) * Self.agingStep)
+        return overflow ? now : rank
+    }
+
+    private static let agingStep: Int64 = 300_000
 }
 
 /// What became of an item that was to be added.

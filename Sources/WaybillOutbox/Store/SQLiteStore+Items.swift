@@ -35,15 +35,17 @@ extension SQLiteStore {
             let from = last
             let (page, ids) = try await group.perform { db in
                 var page = ControlAnswer()
-                let rows = try Self.rows(selection, after: from, limit: Self.pageSize, db)
-                for var row in rows {
+                let ids = try Self.rows(selection, after: from, limit: Self.pageSize, db).map(\.id)
+                for id in ids {
+                    // Read again: what became of one item may have moved another up in its line.
+                    guard var row = try ItemRow.fetch(db, id: id) else { continue }
                     let before = row.life
                     let (effects, freed) = try Self.happen(event, to: &row, now, db)
                     if row.life != before { page.changed += 1 }
                     if effects.contains(.abort) { page.aborts.append(row.id) }
                     page.freed += freed
                 }
-                return (page, rows.map(\.id))
+                return (page, ids)
             }
             answer.changed += page.changed
             answer.aborts += page.aborts
@@ -84,7 +86,7 @@ extension SQLiteStore {
         } else if !row.life.state.isTerminal, before.state.isTerminal {
             row.endedAt = nil
             row.sequence = nil
-            row.after = try unfinished(row.dedupeKey, db).last
+            row.after = try lastInLine(row.dedupeKey, db)
         }
         let holds = row.life.state == .leased || row.life.isVerifying
         try row.save(db, token: holds ? try token ?? currentToken(row.id, db) : nil)
@@ -144,6 +146,18 @@ extension SQLiteStore {
             arguments: [key])
     }
 
+    /// The unfinished item of a key that no other one waits for. Not the one with the largest number: an old one that is
+    /// retried goes to the end.
+    private static func lastInLine(_ key: String?, _ db: Database) throws -> Int64? {
+        guard let key else { return nil }
+        return try Int64.fetchOne(
+            try db.cachedStatement(
+                sql: """
+                    SELECT id FROM item AS one WHERE dedupe_key = ? AND state < 5
+                    AND NOT EXISTS(SELECT 1 FROM item WHERE after = one.id AND state < 5) ORDER BY id DESC
+                    """), arguments: [key])
+    }
+
     private static func insert(_ item: NewItem, _ now: Int64, _ db: Database) throws -> EnqueuedItem {
         let known = try Int64.fetchOne(
             try db.cachedStatement(sql: "SELECT id FROM item WHERE idem_key = ?"), arguments: [item.idempotencyKey])
@@ -151,7 +165,7 @@ extension SQLiteStore {
         if let known { return EnqueuedItem(id: known, isNew: true) }
         var after: Int64?
         var aborts: [Int64] = []
-        if let there = try unfinished(item.dedupeKey, db).last {
+        if let there = try lastInLine(item.dedupeKey, db) {
             switch item.duplicates {
             case .keep: return EnqueuedItem(id: there, isNew: false)
             case .append: after = there
@@ -161,20 +175,20 @@ extension SQLiteStore {
                     let (effects, _) = try happen(.cancel, to: &row, now, db)
                     if effects.contains(.abort) { aborts.append(id) }
                 }
-                after = try unfinished(item.dedupeKey, db).last
+                after = try lastInLine(item.dedupeKey, db)
             }
         }
         try db.cachedStatement(sql: "INSERT OR IGNORE INTO lane(name) VALUES(?)").execute(arguments: [item.lane])
         try db.cachedStatement(
             sql: """
                 INSERT INTO item(kind, lane, spec, idem_key, state, attempts, lease_no, verifying, asked, run_at, doubtful,
-                vain, max_attempts, deadline, on_unknown, on_change, priority, batch, tags, dedupe_key, after, size,
-                created_at) VALUES(?, ?, ?, ?, ?, 0, 0, 0, 0, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                vain, max_attempts, deadline, on_unknown, on_change, priority, rank, batch, tags, dedupe_key, after,
+                size, created_at) VALUES(?, ?, ?, ?, ?, 0, 0, 0, 0, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         ).execute(arguments: [
             item.kind, item.lane, item.spec, item.idempotencyKey, item.life.state.number, item.life.runAt,
             item.life.maxAttempts, item.life.deadline, item.life.onUnknown.rawValue, item.life.onChange.rawValue,
-            item.priority, item.batch, ItemRow.join(item.tags), item.dedupeKey, after, item.size, now,
+            item.priority, item.rank(now), item.batch, ItemRow.join(item.tags), item.dedupeKey, after, item.size, now,
         ])
         let id = db.lastInsertedRowID
         for name in item.staged {

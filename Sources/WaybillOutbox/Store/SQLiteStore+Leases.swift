@@ -31,7 +31,7 @@ extension SQLiteStore {
 
     /// The most urgent items of all lanes that have room; doubts before anything new.
     private static func candidates(_ wish: LeaseWish, _ db: Database) throws -> [Int64] {
-        var found: [(urgency: Int, runAt: Int64, id: Int64)] = []
+        var found: [(rank: Int64, runAt: Int64, id: Int64)] = []
         let lanes = try Row.fetchAll(
             try db.cachedStatement(sql: "SELECT name, rests_until FROM lane WHERE blocked IS NULL"))
         for lane in lanes {
@@ -45,13 +45,13 @@ extension SQLiteStore {
                         WHERE lane = ? AND state = 3 AND verifying = 0 AND (run_at <= ? OR run_at > ?)
                         ORDER BY run_at, id LIMIT ?
                         """), arguments: [name, wish.now, wish.now + ItemLife.longestWait, room])
-            found += doubts.map { (Int.min, $0[1], $0[0]) }
+            found += doubts.map { (Int64.min, $0[1], $0[0]) }
             guard doubts.count < room else { continue }
             let ready = try Row.fetchAll(
                 try db.cachedStatement(
                     sql: """
-                        SELECT priority, id FROM item WHERE lane = ? AND state = 0 AND after IS NULL
-                        ORDER BY priority, id LIMIT ?
+                        SELECT rank, id FROM item WHERE lane = ? AND state = 0 AND after IS NULL
+                        ORDER BY rank, id LIMIT ?
                         """), arguments: [name, room - doubts.count])
             found += ready.map { ($0[0], 0, $0[1]) }
         }

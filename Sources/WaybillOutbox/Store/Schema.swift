@@ -12,10 +12,10 @@ enum Schema {
           asked INTEGER NOT NULL, run_at INTEGER NOT NULL, first_at INTEGER, doubtful INTEGER NOT NULL,
           vain INTEGER NOT NULL, reason TEXT, max_attempts INTEGER NOT NULL, deadline INTEGER,
           on_unknown TEXT NOT NULL, on_change TEXT NOT NULL,
-          priority INTEGER NOT NULL, batch TEXT, tags TEXT NOT NULL, dedupe_key TEXT, after INTEGER, size INTEGER,
+          priority INTEGER NOT NULL, rank INTEGER NOT NULL, batch TEXT, tags TEXT NOT NULL, dedupe_key TEXT, after INTEGER, size INTEGER,
           token TEXT, resume BLOB, created_at INTEGER NOT NULL, ended_at INTEGER, seq INTEGER,
           status INTEGER, headers TEXT, body BLOB, message TEXT, changed_after INTEGER NOT NULL DEFAULT 0);
-        CREATE INDEX item_ready ON item(lane, priority, id) WHERE state = 0 AND after IS NULL;
+        CREATE INDEX item_ready ON item(lane, rank, id) WHERE state = 0 AND after IS NULL;
         CREATE INDEX item_leased ON item(id) WHERE state = 1;
         CREATE INDEX item_waiting ON item(run_at) WHERE state = 2;
         CREATE INDEX item_verify ON item(lane, run_at) WHERE state = 3 AND verifying = 0;

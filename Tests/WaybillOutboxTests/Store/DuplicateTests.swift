@@ -60,6 +60,31 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `who comes after a retried one goes behind it, though its number is smaller`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        _ = try await world.add(StoreWorld.item("a", key: "k"))
+        try await world.end(try await world.lease()[0], .refused("status400"))
+        _ = try await world.add(StoreWorld.item("b", key: "k"))
+        _ = try await world.store.control(.retry, .failed, now: 0)
+        _ = try await world.add(StoreWorld.item("c", key: "k", duplicates: .append))
+        for name in ["b", "a", "c"] {
+            let leased = try await world.lease()
+            try #require(leased.map(\.spec) == [name])
+            try await world.end(leased[0], .delivered)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `when several of a line are called off at once, the next goes`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        _ = try await world.add(StoreWorld.item("a", key: "k"))
+        _ = try await world.add(StoreWorld.item("b", key: "k", duplicates: .append))
+        _ = try await world.add(StoreWorld.item("c", lane: "other:80", key: "k", duplicates: .append))
+        #expect(try await world.store.control(.cancel, ItemSelection(lane: "h:80"), now: 0).changed == 2)
+        #expect(try await world.lease().map(\.spec) == ["c"])
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `the same request asked twice adds one item`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         let item = StoreWorld.item("a")

@@ -87,6 +87,15 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `five minutes of waiting count as much as one priority`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        _ = try await world.add(StoreWorld.item("patient", priority: 7), now: 0)
+        _ = try await world.add(StoreWorld.item("urgent", priority: 5), now: 599_999)
+        _ = try await world.add(StoreWorld.item("too late", priority: 5), now: 600_001)
+        #expect(try await world.lease(now: 600_002).map(\.spec) == ["urgent", "patient", "too late"])
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a lane that rests or is blocked gives nothing, and others do`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a", lane: "a:80"), StoreWorld.item("b", lane: "b:80"))
