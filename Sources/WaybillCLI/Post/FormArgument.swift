@@ -3,8 +3,9 @@ import Waybill
 /// One `-F` or `--form-string`, understood but not yet acted on.
 ///
 /// The grammar is curl's (`curl(1)`, `-F`): `name=value`, `name=@file`, `name=@one,two`, `name=<file`, each followed by
-/// `;type=…` and `;filename=…`, values in double quotes where they hold a `;` or `,`. One thing is added:
-/// `name=env:VAR`, and `name=credential:NAME` for the outbox. Where curl warns and drops a piece of the argument, this refuses: what was dropped was meant.
+/// `;type=…` and `;filename=…`, values in double quotes where they hold a `;` or `,`. Two things are added: `name=env:VAR`,
+/// and `name=credential:NAME` for the outbox. Where curl warns and drops a piece of the argument, this refuses: what was
+/// dropped was meant.
 struct FormArgument: Sendable, Hashable {
     /// Where the content comes from.
     enum Source: Sendable, Hashable {
