@@ -26,7 +26,7 @@ struct WaybillCommand: AsyncParsableCommand {
         version: "waybill \(version)",
         subcommands: [
             PostCommand.self, PutCommand.self, OutboxCommand.self, FormCommand.self, ShrinkCommand.self,
-            DoctorCommand.self,
+            DoctorCommand.self, ManualCommand.self,
         ])
 
     /// ArgumentParser's own `main` ends with 64 for a wrong call; people who write scripts around curl expect 2.
@@ -34,7 +34,12 @@ struct WaybillCommand: AsyncParsableCommand {
         // Writing to a pipe that nobody reads is an error to report, not a reason to vanish.
         _ = signal(SIGPIPE, SIG_IGN)
         do {
-            var command = try await asyncParseAsRoot()
+            let settings = Settings(
+                tree: try CommandTree.of(Self.self), environment: Environment.value,
+                file: try SettingsFile.find(Environment.value))
+            let words = try settings.merged(Array(CommandLine.arguments.dropFirst()))
+            CommandWords.set(words)
+            var command = try await asyncParseAsRoot(words)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {

@@ -43,7 +43,7 @@ struct FormBuildCommand: AsyncParsableCommand {
     var isPreview = false
 
     func run() async throws {
-        let assembly = try FormAssembly(form, arguments: Array(CommandLine.arguments.dropFirst()))
+        let assembly = try FormAssembly(form, arguments: CommandWords.all)
         Console.standard.hide(assembly.secrets)
         guard isPreview || output != "-" || isatty(STDOUT_FILENO) == 0 else {
             throw CommandFailure.usage(

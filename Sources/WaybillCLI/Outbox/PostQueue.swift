@@ -88,7 +88,7 @@ struct PostQueue: Sendable {
 extension PostCommand {
     /// Puts what the command describes into the outbox.
     func enqueue(_ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit {
-        let plan = try PostQueue(self, arguments: Array(CommandLine.arguments.dropFirst()))
+        let plan = try PostQueue(self, arguments: CommandWords.all)
         console.hide(plan.secrets)
         let outbox = try await queue.place.place().open()
         var report = QueueReport(console: console, json: json, isSilent: output.silent)

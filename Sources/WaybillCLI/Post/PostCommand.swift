@@ -85,7 +85,7 @@ struct PostCommand: AsyncParsableCommand {
     private func post(_ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit {
         if queue.isWanted { return try await enqueue(console, json) }
         try queue.checkUnused()
-        let words = Array(CommandLine.arguments.dropFirst())
+        let words = CommandWords.all
         if each.isWanted {
             let plan = try EachPlan(self, arguments: words)
             console.hide(plan.post.secrets)

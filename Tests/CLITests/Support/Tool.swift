@@ -14,6 +14,13 @@ enum Tool {
     /// Whether the program was built with the thread sanitizer: `make thread` sets its options, and nobody else does.
     static let isThreadSanitized = ProcessInfo.processInfo.environment["TSAN_OPTIONS"] != nil
 
+    /// Whether a program is in `PATH`.
+    static func has(_ program: String) -> Bool {
+        (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").contains {
+            FileManager.default.isExecutableFile(atPath: "\($0)/\(program)")
+        }
+    }
+
     static func start(
         _ arguments: [String], environment extra: [String: String] = [:], input: [UInt8] = []
     ) throws -> ChildProcess {

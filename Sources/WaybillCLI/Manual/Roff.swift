@@ -1,0 +1,44 @@
+/// Text for man(7).
+enum Roff {
+    /// Signs that roff reads as its own, as what they look like.
+    static func escaped(_ text: String) -> String {
+        text.replacing("\\", with: "\\e").replacing("-", with: "\\-")
+    }
+
+    /// A line of text. One that begins with a dot or an apostrophe would be a request.
+    static func text(_ line: String) -> String {
+        let escaped = escaped(line)
+        return escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped
+    }
+
+    /// One argument of a request.
+    static func quoted(_ text: String) -> String { "\"\(escaped(text).replacing("\"", with: "\"\""))\"" }
+
+    /// Paragraphs as a help text has them: what is indented stays as it stands, headings in capitals become bold.
+    static func paragraphs(_ text: String) -> [String] {
+        var lines: [String] = []
+        var isAsItStands = false
+        for raw in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            let line = String(raw)
+            if line.allSatisfy({ $0 == " " }) {
+                if isAsItStands { lines.append(".fi") }
+                isAsItStands = false
+                if let last = lines.last, last != ".PP" { lines.append(".PP") }
+                continue
+            }
+            if line.hasPrefix("  ") != isAsItStands {
+                isAsItStands.toggle()
+                lines.append(isAsItStands ? ".nf" : ".fi")
+            }
+            lines.append(isHeading(line) ? ".B \(Roff.text(line))" : Roff.text(line))
+            if isHeading(line) { lines.append(".br") }
+        }
+        if isAsItStands { lines.append(".fi") }
+        while let last = lines.last, last == ".PP" { lines.removeLast() }
+        return lines
+    }
+
+    private static func isHeading(_ line: String) -> Bool {
+        line.hasSuffix(":") && line.dropLast().allSatisfy { $0 == " " || $0.isUppercase }
+    }
+}

@@ -1,0 +1,71 @@
+import ArgumentParser
+import FoundationEssentials
+
+/// What ArgumentParser knows of a command: its subcommands and its options. Settings and the manual page are made of it,
+/// so neither can name what is not there.
+struct CommandTree: Decodable, Sendable {
+    var commandName: String
+    var abstract: String?
+    var discussion: String?
+    var shouldDisplay: Bool?
+    var subcommands: [CommandTree]?
+    var arguments: [Argument]?
+
+    /// An option, a flag or a bare argument.
+    struct Argument: Decodable, Sendable {
+        enum Kind: String, Decodable, Sendable { case positional, option, flag }
+
+        struct Name: Decodable, Sendable {
+            enum Kind: String, Decodable, Sendable { case long, short, longWithSingleDash }
+            var kind: Kind
+            var name: String
+        }
+
+        var kind: Kind
+        var shouldDisplay: Bool
+        var sectionTitle: String?
+        var isOptional: Bool
+        var isRepeating: Bool
+        var names: [Name]?
+        var valueName: String?
+        var defaultValue: String?
+        var allValues: [String]?
+        var abstract: String?
+        var discussion: String?
+
+        /// Its names with two dashes, without these.
+        var longNames: [String] { (names ?? []).filter { $0.kind == .long }.map(\.name) }
+        /// Its letters.
+        var letters: [Character] { (names ?? []).filter { $0.kind == .short }.compactMap(\.name.first) }
+    }
+
+    /// The tree of a command.
+    static func of(_ command: any ParsableCommand.Type) throws(CommandFailure) -> CommandTree {
+        struct Document: Decodable { var command: CommandTree }
+        do {
+            return try JSONDecoder().decode(Document.self, from: Data(command._dumpHelp().utf8)).command
+        } catch {
+            throw CommandFailure(code: .usage, exit: .fatal, message: "the command doesn't know itself: \(error)")
+        }
+    }
+
+    /// Options and flags that can be given by a name.
+    var settings: [Argument] {
+        (arguments ?? []).filter { $0.kind != .positional && $0.shouldDisplay && !$0.longNames.isEmpty }
+            .filter { !["help", "version"].contains($0.longNames[0]) }
+    }
+
+    /// The subcommand that words begin with, as deep as they go, and how many of them name it.
+    func find(_ words: some Collection<String>) -> (command: CommandTree, depth: Int) {
+        guard let first = words.first, let next = subcommands?.first(where: { $0.commandName == first }) else {
+            return (self, 0)
+        }
+        let (command, depth) = next.find(words.dropFirst())
+        return (command, depth + 1)
+    }
+
+    /// Whether this command or one below it has an option of a name.
+    func knows(_ name: String) -> Bool {
+        settings.contains { $0.longNames.contains(name) } || (subcommands ?? []).contains { $0.knows(name) }
+    }
+}

@@ -1,0 +1,86 @@
+/// The file of settings: options by their long names, for all commands or for one.
+///
+/// ```text
+/// # for every command that knows it
+/// cacert = /etc/ssl/bank.pem
+///
+/// [post]
+/// retry = 3
+/// header = "X-Branch: 0042"
+///
+/// [outbox run]
+/// slots = 4
+/// ```
+struct SettingsFile: Sendable, Hashable {
+    struct Line: Sendable, Hashable {
+        /// The command it is for, empty for all.
+        var section: String
+        var name: String
+        var value: String
+        var number: Int
+    }
+
+    /// Where it lies, for messages.
+    var path: String
+    var lines: [Line] = []
+
+    /// Reads the text of a file. A message names the line and the option, never a value: it may be a secret.
+    init(_ text: String, path: String) throws(CommandFailure) {
+        self.path = path
+        var section = ""
+        for (index, raw) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let line = Self.trimmed(raw)
+            if line.isEmpty || line.hasPrefix("#") { continue }
+            if line.hasPrefix("[") {
+                guard line.hasSuffix("]") else { throw problem(index + 1, "[ without ]") }
+                section = line.dropFirst().dropLast().split(separator: " ").joined(separator: " ")
+                continue
+            }
+            guard let equals = line.firstIndex(of: "=") else {
+                throw problem(index + 1, "there is no =: write \"name = value\", and \"name = true\" for a flag")
+            }
+            let name = Self.trimmed(line[..<equals])
+            lines.append(
+                Line(
+                    section: section, name: name.hasPrefix("--") ? String(name.dropFirst(2)) : name,
+                    value: Self.unquoted(Self.trimmed(line[line.index(after: equals)...])), number: index + 1))
+        }
+    }
+
+    /// What is wrong with a line.
+    func problem(_ number: Int, _ message: String) -> CommandFailure { .usage("\(path), line \(number): \(message)") }
+
+    /// The file that is meant: the one that `WAYBILL_CONFIG` names, none if that is empty, else `waybill/config` in the folder
+    /// of configurations, if it is there.
+    static func find(_ environment: (String) -> String?) throws(CommandFailure) -> SettingsFile? {
+        if let named = environment("WAYBILL_CONFIG") {
+            guard !named.isEmpty else { return nil }
+            return try SettingsFile(
+                String(decoding: try InputFile.read(named, for: "WAYBILL_CONFIG"), as: UTF8.self), path: named)
+        }
+        let base =
+            environment("XDG_CONFIG_HOME").flatMap { $0.hasPrefix("/") ? $0 : nil }
+            ?? environment("HOME").flatMap { $0.isEmpty ? nil : "\($0)/.config" }
+        guard let base else { return nil }
+        let path = "\(base)/waybill/config"
+        do {
+            return try SettingsFile(
+                String(decoding: try InputFile.read(path, for: "settings"), as: UTF8.self), path: path)
+        } catch  where error.code == .fileNotFound {
+            return nil
+        }
+    }
+
+    private static func trimmed(_ text: some StringProtocol) -> String {
+        let blanks: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\r" || $0 == "\r\n" }
+        let rest = text.drop(while: blanks)
+        guard let last = rest.lastIndex(where: { !blanks($0) }) else { return "" }
+        return String(rest[...last])
+    }
+
+    /// Blanks at the ends of a value stay between double quotes.
+    private static func unquoted(_ value: String) -> String {
+        value.count >= 2 && value.hasPrefix("\"") && value.hasSuffix("\"")
+            ? String(value.dropFirst().dropLast()) : value
+    }
+}

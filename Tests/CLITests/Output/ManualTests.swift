@@ -1,0 +1,55 @@
+import ArgumentParser
+import TestSupport
+import Testing
+
+@testable import WaybillCLI
+
+/// The manual page and the completions.
+struct ManualTests {
+    @Test func `the page names each command and each option with its help`() async throws {
+        let page = try await Tool.run(["manual"])
+        #expect(page.exit == .status(0) && page.errorText.isEmpty)
+        #expect(page.text.hasPrefix(".TH \"WAYBILL\" 1"))
+        var seen = 0
+        func look(_ node: CommandTree, _ path: String) {
+            let children = (node.subcommands ?? []).filter { $0.commandName != "help" }
+            if children.isEmpty {
+                #expect(page.text.contains(".SS \(Roff.quoted(path))\n"), "\(path)")
+                for argument in node.settings {
+                    #expect(page.text.contains("\\fB\(Roff.escaped("--\(argument.longNames[0])"))\\fR"))
+                    #expect(argument.abstract?.isEmpty == false, "\(path) --\(argument.longNames[0]) has no help")
+                    seen += 1
+                }
+            }
+            for child in children { look(child, "\(path) \(child.commandName)") }
+        }
+        look(try CommandTree.of(WaybillCommand.self), "waybill")
+        #expect(seen > 60)
+        for exit in Exit.allCases { #expect(page.text.contains(Roff.escaped(exit.meaning))) }
+    }
+
+    @Test func `no line of text is taken for a request`() {
+        #expect(Roff.text(".hidden -x \\n") == "\\&.hidden \\-x \\en")
+        #expect(Roff.text("'quoted'") == "\\&'quoted'")
+        #expect(Roff.paragraphs("one\n  two\n\nthree") == ["one", ".nf", "  two", ".fi", ".PP", "three"])
+    }
+
+    /// groff comes with few systems; where it is, it has the last word.
+    @Test(.enabled(if: Tool.has("groff"), "groff is not here, so nobody reads the page"))
+    func `groff reads the page without a warning`() async throws {
+        let page = try await Tool.run(["manual"])
+        let read = try await ChildProcess("groff", ["-man", "-ww", "-z", "-Tutf8"], input: Array(page.text.utf8))
+            .finish()
+        #expect(read.exit == .status(0) && read.errorText.isEmpty, "\(read.errorText)")
+    }
+
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func `a completion script names the commands`(shell: String) async throws {
+        let script = try await Tool.run(["--generate-completion-script", shell])
+        #expect(script.exit == .status(0), "\(script.errorText)")
+        for word in ["post", "put", "outbox", "max-bytes"] { #expect(script.text.contains(word)) }
+        guard shell == "bash" else { return }
+        let check = try await ChildProcess("bash", ["-n"], input: Array(script.text.utf8)).finish()
+        #expect(check.exit == .status(0) && check.errorText.isEmpty, "\(check.errorText)")
+    }
+}

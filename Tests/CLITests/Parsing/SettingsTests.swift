@@ -1,0 +1,93 @@
+import ArgumentParser
+import TestSupport
+import Testing
+
+@testable import WaybillCLI
+
+/// Options from a file and from the environment.
+struct SettingsTests {
+    private func merged(
+        _ words: String..., file: String? = nil, environment: [String: String] = [:]
+    ) throws -> [String] {
+        let settings = Settings(
+            tree: try CommandTree.of(WaybillCommand.self), environment: { environment[$0] },
+            file: try file.map { try SettingsFile($0, path: "config") })
+        return try settings.merged(words)
+    }
+
+    @Test func `what is said for all reaches each command that knows it, and no other`() throws {
+        let file = "# ours\n\nretry = 3\n"
+        #expect(try merged("post", "http://a/", file: file) == ["post", "--retry=3", "http://a/"])
+        #expect(try merged("doctor", file: file) == ["doctor"])
+        #expect(try merged("--version", file: file) == ["--version"])
+        #expect(try merged("outbox", "ls", "--json", file: file) == ["outbox", "ls", "--json"])
+    }
+
+    @Test func `the command line goes before the environment, that before a section, and that before what is for all`()
+        throws
+    {
+        let file = "retry = 1\n[post]\nretry = 2\n"
+        #expect(try merged("post", "u", file: file) == ["post", "--retry=2", "u"])
+        #expect(try merged("put", "f", file: file) == ["put", "--retry=1", "f"])
+        #expect(try merged("post", "u", file: file, environment: ["WAYBILL_RETRY": "3"]) == ["post", "--retry=3", "u"])
+        for own in [["--retry", "4"], ["--retry=4"]] {
+            let words = ["post"] + own + ["u"]
+            let settings = Settings(
+                tree: try CommandTree.of(WaybillCommand.self), environment: { _ in "3" },
+                file: try SettingsFile(file, path: "c"))
+            let merged = try settings.merged(words)
+            #expect(merged == words)
+        }
+    }
+
+    @Test func `a letter on the command line counts as its long name, joined or not`() throws {
+        for letter in [["-X", "PUT"], ["-XPUT"]] {
+            let words = ["post"] + letter + ["u"]
+            let settings = Settings(
+                tree: try CommandTree.of(WaybillCommand.self), environment: { _ in nil },
+                file: try SettingsFile("request = PATCH", path: "c"))
+            #expect(try settings.merged(words) == words)
+        }
+    }
+
+    @Test func `flags are true or false, and options that may be repeated add up`() throws {
+        #expect(try merged("post", "u", file: "insecure = true\n") == ["post", "--insecure", "u"])
+        #expect(try merged("post", "u", file: "insecure = off\n") == ["post", "u"])
+        #expect(
+            try merged("post", "-H", "C: 3", "u", file: "header = A: 1\n[post]\nheader = \"B: 2 \"\n")
+                == ["post", "--header=A: 1", "--header=B: 2 ", "-H", "C: 3", "u"])
+    }
+
+    @Test(arguments: [
+        ("retry 3", "config, line 1: there is no =: write \"name = value\", and \"name = true\" for a flag"),
+        ("\n[post\n", "config, line 2: [ without ]"),
+        ("[pst]\nretry = 1", "config, line 2: there is no command \"pst\""),
+        ("retries = 3", "config, line 1: no command has an option --retries"),
+        ("[doctor]\nretry = 3", "config, line 2: waybill doctor has no option --retry"),
+        ("insecure = perhaps", "config, line 1: insecure is a flag: say true or false"),
+    ])
+    func `a mistake is told with its line`(file: String, message: String) {
+        let error = #expect(throws: CommandFailure.self) { try merged("post", "u", file: file) }
+        #expect(error?.message == message && error?.exit == .usage)
+    }
+
+    @Test func `the real command reads the file that is named, and none when the name is empty`() async throws {
+        let folder = try TemporaryDirectory()
+        let server = try LoopbackServer(otherwise: .respond(200, body: "ok"))
+        let home = folder.path("home")
+        let own = try folder.write("settings", "[post]\nrequest = PUT\nheader = X-Branch: 0042\nform = LATE=2\n")
+        let call = ["post", server.url("/u"), "-F", "A=1"]
+        let first = try await Tool.run(call, environment: ["WAYBILL_CONFIG": own, "HOME": home])
+        #expect(first.exit == .status(0), "\(first.errorText)")
+        let second = try await Tool.run(call, environment: ["WAYBILL_CONFIG": "", "HOME": home])
+        #expect(second.exit == .status(0), "\(second.errorText)")
+        let missing = try await Tool.run(call, environment: ["WAYBILL_CONFIG": folder.path("none")])
+        #expect(missing.exit == .status(3))
+        let requests = server.requests
+        try #require(requests.count == 2)
+        #expect(requests[0].method == "PUT" && requests[0].value(of: "X-Branch") == "0042")
+        #expect(
+            requests[0].bodyWithoutBoundary.contains("LATE") && requests[0].bodyWithoutBoundary.contains("name=\"A\""))
+        #expect(requests[1].method == "POST" && requests[1].value(of: "X-Branch") == nil)
+    }
+}
