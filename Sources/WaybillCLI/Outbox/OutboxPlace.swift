@@ -46,7 +46,8 @@ struct OutboxPlace: Sendable, Hashable {
     }
 
     /// Opens it, and makes it if it isn't there.
-    func open(_ configuration: Outbox.Configuration = configuration) async throws(CommandFailure) -> Outbox {
+    func open(_ configuration: Outbox.Configuration = OutboxPlace.configuration) async throws(CommandFailure) -> Outbox
+    {
         do throws(OutboxError) {
             return try await Outbox(at: path, configuration: configuration)
         } catch {
@@ -56,7 +57,7 @@ struct OutboxPlace: Sendable, Hashable {
 
     /// Opens one that is there: whoever only looks makes none.
     func openExisting(
-        _ configuration: Outbox.Configuration = configuration
+        _ configuration: Outbox.Configuration = OutboxPlace.configuration
     ) async throws(CommandFailure) -> Outbox {
         var status = stat()
         if unsafe stat(path, &status) != 0, errno == ENOENT {

@@ -86,8 +86,9 @@ struct OutboxRunCommand: AsyncParsableCommand {
         }
         var configuration = OutboxPlace.configuration
         let named = try OutboxCredentials(credentials, console: console)
-        configuration.credentials = StoreAccounts(
-            oss: named.names(StoreAccountName.oss) ? [:] : [StoreAccountName.oss: .environment()], others: named)
+        let accounts: [String: any CredentialProvider] =
+            named.names(StoreAccountName.oss) ? [:] : [StoreAccountName.oss: .environment()]
+        configuration.credentials = StoreAccounts(oss: accounts, others: named)
         console.hide(["OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN"].compactMap { Environment.value(of: $0) })
         (configuration.slots, configuration.slotsPerLane) = (parallel, perLane)
         if output.verbose { configuration.logger = Self.logger(console) }

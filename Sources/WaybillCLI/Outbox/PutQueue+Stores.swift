@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPTypes
 import Waybill
 import WaybillOutbox
@@ -80,7 +81,7 @@ extension PutCommand {
         var entries: [QueueRun<Upload>.Entry] = []
         for file in files {
             entries.append(
-                QueueRun.Entry(file: file.path, options: try queue.options(for: file.path)) {
+                QueueRun<Upload>.Entry(file: file.path, options: try queue.options(for: file.path)) {
                     do throws(StoreError) { return .success(try await make(file)) } catch {
                         return .failure(
                             CommandFailure(

@@ -45,6 +45,18 @@ import Waybill
         #expect(table.head == "    ID  STATE       TRIES        SIZE      AGE  TO\n")
     }
 
+    @Test func `an item is a JSON object whose members keep their order`() {
+        let item = Self.item(.waiting, reason: "status503", due: 1_312_000)
+        #expect(
+            JSONLine(event: "item", members: OutboxJSON.members(of: item)).text(time: "T") == """
+                {"v":1,"t":"T","event":"item","id":17,"state":"waiting","reason":"status503","doubtful":false,"attempts":3,\
+                "kind":"form","lane":"backend.example:443","batch":"today","tags":["a"],"priority":5,"dedupeKey":null,\
+                "idempotencyKey":"key","size":319898,"createdAt":"1970-01-01T00:16:40Z","endedAt":null,\
+                "dueAt":"1970-01-01T00:21:52Z"}
+
+                """)
+    }
+
     @Test func `a bar counts from where the looking began`() {
         var base = OutboxTally()
         base.counts = [.done: 10]
