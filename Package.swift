@@ -115,8 +115,8 @@ let package = Package(
         .executableTarget(
             name: "TestStore", dependencies: ["TestSupport"], path: "Tests/TestStore", swiftSettings: swift),
         .executableTarget(
-            name: "StoreErrand", dependencies: ["WaybillStores", "WaybillCore"], path: "Tests/StoreErrand",
-            swiftSettings: swift),
+            name: "StoreErrand", dependencies: ["WaybillStores", "WaybillOutbox", "Waybill", "WaybillCore"],
+            path: "Tests/StoreErrand", swiftSettings: swift),
         .executableTarget(
             name: "VendorRequests", dependencies: ["WaybillStores", "WaybillCore", "TestSupport", httpTypes],
             path: "Tests/Vendors/Requests", swiftSettings: swift),
@@ -136,8 +136,8 @@ let package = Package(
         .testTarget(
             name: "WaybillStoresTests",
             dependencies: [
-                "WaybillStores", "Waybill", "WaybillTesting", "TestSupport", "StoreErrand", "WaybillCLI", crypto,
-                httpTypes, logging,
+                "WaybillStores", "WaybillOutbox", "Waybill", "WaybillTesting", "TestSupport", "StoreErrand",
+                "WaybillCLI", crypto, httpTypes, logging,
             ],
             swiftSettings: swift),
         .executableTarget(
@@ -168,8 +168,8 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "Waybill", "WaybillFoundation", "WaybillStores", "WaybillTesting", "WaybillCLI", argumentParser,
-                logging,
+                "Waybill", "WaybillFoundation", "WaybillStores", "WaybillOutbox", "WaybillTesting", "WaybillCLI",
+                argumentParser, logging,
             ],
             swiftSettings: swift),
         .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: swift),

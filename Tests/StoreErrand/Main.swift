@@ -6,12 +6,14 @@ import WaybillStores
 ///
 ///     StoreErrand ENDPOINT KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE
 ///     StoreErrand qiniu HOST KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE
+///     StoreErrand outbox PATH
 ///
 /// It goes on from a record if there is one in the folder. Its line of output is the ETag and how it began.
 @main struct StoreErrand {
     static func main() async {
         let words = Array(CommandLine.arguments.dropFirst())
         guard words.first != "qiniu" else { return await toQiniu(Array(words.dropFirst())) }
+        if words.count == 2, words[0] == "outbox" { return await fromOutbox(words[1]) }
         guard words.count == 6, let partSize = Int64(words[4]), let partsAtOnce = Int(words[5]) else {
             fail("usage: StoreErrand ENDPOINT KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE")
         }
@@ -37,6 +39,14 @@ import WaybillStores
     private static func toQiniu(_ words: [String]) async {
         do throws(StoreError) {
             try await QiniuErrand.run(words)
+        } catch {
+            fail("\(error)")
+        }
+    }
+
+    private static func fromOutbox(_ path: String) async {
+        do {
+            try await OutboxErrand.run(path)
         } catch {
             fail("\(error)")
         }

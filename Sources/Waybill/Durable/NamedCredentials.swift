@@ -45,7 +45,7 @@ extension NamedCredentials {
     /// The credential, which must be there.
     ///
     /// - Throws: ``UploadError/Code/credentialRefreshFailed``.
-    func required(_ name: String) async throws(UploadError) -> Secret {
+    package func required(_ name: String) async throws(UploadError) -> Secret {
         let found: Secret?
         do {
             found = try await credential(named: name)

@@ -36,11 +36,29 @@ struct OutboxCredentials: NamedCredentials {
         self.console = console
     }
 
+    /// Whether it was said where a credential is.
+    func names(_ name: String) -> Bool {
+        sources[name] != nil || Environment.value(of: CredentialName.variable(of: name)) != nil
+    }
+
+    /// The account of the environment, as `waybill put` reads it: a token, or the JSON of the two keys.
+    private func qiniuAccount() -> String? {
+        if let token = Environment.value(of: "QINIU_UPLOAD_TOKEN"), !token.isEmpty { return token }
+        guard let accessKey = Environment.value(of: "QINIU_ACCESS_KEY"), !accessKey.isEmpty,
+            let secretKey = Environment.value(of: "QINIU_SECRET_KEY"), !secretKey.isEmpty
+        else { return nil }
+        console.hide([secretKey])
+        return JSONValue.object([
+            JSONMember("accessKey", .string(accessKey)), JSONMember("secretKey", .string(secretKey)),
+        ]).text
+    }
+
     /// Looks a credential up, anew each time: a file may hold a fresh one by now. The line break at its end is no part of it.
     func credential(named name: String) async throws -> Secret? {
         let value: String?
         switch sources[name] ?? .environment(CredentialName.variable(of: name)) {
-        case .environment(let variable): value = Environment.value(of: variable)
+        case .environment(let variable):
+            value = Environment.value(of: variable) ?? (name == StoreAccountName.qiniu ? qiniuAccount() : nil)
         case .file(let path):
             let bytes = try InputFile.read(path, limit: 1 << 20, for: "--credential \(name)")
             value = String(decoding: bytes, as: UTF8.self)

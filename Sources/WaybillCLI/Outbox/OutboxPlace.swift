@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import Waybill
 import WaybillOutbox
+import WaybillStores
 
 /// Which outbox.
 struct OutboxPlaceOptions: ParsableArguments {
@@ -37,8 +38,16 @@ struct OutboxPlace: Sendable, Hashable {
         return "\(home)/.local/state/waybill/outbox"
     }
 
+    /// What any of our commands says to an outbox: it may hold all kinds of uploads that there are.
+    static var configuration: Outbox.Configuration {
+        var configuration = Outbox.Configuration()
+        configuration.kinds = [DurableOSSUpload.self, DurableQiniuUpload.self]
+        return configuration
+    }
+
     /// Opens it, and makes it if it isn't there.
-    func open(_ configuration: Outbox.Configuration = Outbox.Configuration()) async throws(CommandFailure) -> Outbox {
+    func open(_ configuration: Outbox.Configuration = OutboxPlace.configuration) async throws(CommandFailure) -> Outbox
+    {
         do throws(OutboxError) {
             return try await Outbox(at: path, configuration: configuration)
         } catch {
@@ -48,7 +57,7 @@ struct OutboxPlace: Sendable, Hashable {
 
     /// Opens one that is there: whoever only looks makes none.
     func openExisting(
-        _ configuration: Outbox.Configuration = Outbox.Configuration()
+        _ configuration: Outbox.Configuration = OutboxPlace.configuration
     ) async throws(CommandFailure) -> Outbox {
         var status = stat()
         if unsafe stat(path, &status) != 0, errno == ENOENT {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Logging
 import Waybill
 import WaybillOutbox
+import WaybillStores
 
 /// `waybill outbox run`: delivers.
 struct OutboxRunCommand: AsyncParsableCommand {
@@ -20,6 +21,10 @@ struct OutboxRunCommand: AsyncParsableCommand {
             WAYBILL_CREDENTIAL_NAME, in capitals and with _ for - and ., or as --credential says; it is read anew for \
             each upload, so a file may be replaced while it runs. One that is missing or refused blocks its lane, \
             that is the server as that account, until the next run or "waybill outbox resume --lane".
+
+            Objects of a bucket go out as the account of the environment, OSS_ACCESS_KEY_ID and so on as with "waybill \
+            put", unless they were queued with --credential; a credential is then the JSON of an OSS token server, or a \
+            Qiniu upload token or the JSON of a Qiniu access key and secret key.
 
             EXAMPLES:
               waybill outbox run
@@ -79,8 +84,12 @@ struct OutboxRunCommand: AsyncParsableCommand {
         for (number, name) in [(parallel, "-j"), (perLane, "--per-lane")] where !(1...256).contains(number) {
             throw .usage("\(name): \(number) is no number of uploads at once. Write 1 to 256.")
         }
-        var configuration = Outbox.Configuration()
-        configuration.credentials = try OutboxCredentials(credentials, console: console)
+        var configuration = OutboxPlace.configuration
+        let named = try OutboxCredentials(credentials, console: console)
+        let accounts: [String: any CredentialProvider] =
+            named.names(StoreAccountName.oss) ? [:] : [StoreAccountName.oss: .environment()]
+        configuration.credentials = StoreAccounts(oss: accounts, others: named)
+        console.hide(["OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN"].compactMap { Environment.value(of: $0) })
         (configuration.slots, configuration.slotsPerLane) = (parallel, perLane)
         if output.verbose { configuration.logger = Self.logger(console) }
         return configuration

@@ -4,8 +4,8 @@ import WaybillOutbox
 /// Items as the lines of a table. Pure.
 ///
 /// ```
-///     ID  STATE      TRIES        SIZE      AGE  TO
-///     17  waiting      3    312.4 KiB     5 min  backend.example:443  status503, again in 12 s  [today]
+///     ID  STATE       TRIES        SIZE      AGE  TO
+///     17  waiting         3   312.4 KiB    5 min  backend.example:443  status503, again in 12 s  [today]
 /// ```
 ///
 /// The columns have fixed widths, since the list may be longer than anybody wants to keep in memory; what comes from
@@ -16,7 +16,7 @@ struct OutboxTable {
     /// Milliseconds since 1970.
     let now: Int64
 
-    var head: String { cut("    ID  STATE      TRIES        SIZE      AGE  TO") }
+    var head: String { cut("    ID  STATE       TRIES        SIZE      AGE  TO") }
 
     func line(_ item: OutboxItem) -> String {
         let state = item.isDoubtful && item.state != .verify ? "\(item.state.rawValue)?" : item.state.rawValue

@@ -11,6 +11,8 @@ final class OutboxTeller: Sendable {
         /// Given up when nobody reads: deliveries go on, and what ended is told on standard error.
         var listener: JSONOutput?
         var blocked: [String: String] = [:]
+        /// What was told last: hours in which nothing happens have no lines.
+        var told: OutboxTally?
     }
 
     /// What was there at the beginning.
@@ -48,9 +50,10 @@ final class OutboxTeller: Sendable {
                 tick()
             }
         }
-        defer { ticker.cancel() }
+        // Looked at no more often than it is shown; a line a minute needs no haste.
+        let interval: Duration = isJSON ? .seconds(1) : console.canRedraw ? .milliseconds(500) : .seconds(2)
         do {
-            for try await progress in outbox.progress(batch: batch) {
+            for try await progress in outbox.progress(batch: batch, every: interval) {
                 take(progress)
                 try await catchUp()
                 if untilFinished, progress.isFinished { break }
@@ -58,6 +61,8 @@ final class OutboxTeller: Sendable {
         } catch {
             // Whoever ends next says what is wrong with the outbox.
         }
+        ticker.cancel()
+        _ = await ticker.result
     }
 
     private func take(_ progress: OutboxProgress) {
@@ -72,9 +77,12 @@ final class OutboxTeller: Sendable {
 
     private func tick() {
         let (due, listener) = state.withLock { state -> (OutboxProgress?, JSONOutput?) in
-            guard let progress = state.latest, state.pace.isDue(at: ContinuousClock.now - start) else {
-                return (nil, nil)
-            }
+            let isBar = console.canRedraw && !isJSON
+            guard let progress = state.latest,
+                isBar || !progress.running.isEmpty || progress.tally != state.told,
+                state.pace.isDue(at: ContinuousClock.now - start)
+            else { return (nil, nil) }
+            state.told = progress.tally
             return (progress, state.listener)
         }
         guard let due else { return }

@@ -20,10 +20,10 @@ extension PutCommand {
         switch destination {
         case .presigned(let url):
             return try await add(try presigned(url, scan.files, console), console, json)
-        case .oss, .qiniu:
-            throw .usage(
-                "--queue: objects of a bucket can't be queued by this release; a presigned URL can. Leave --queue out: a "
-                    + "put that was stopped goes on where it was.")
+        case .oss(let bucket, _):
+            return try await add(try objects(ofOSS: bucket, scan.files), console, json)
+        case .qiniu(let bucket, _):
+            return try await add(try objects(ofQiniu: bucket, scan.files), console, json)
         }
     }
 

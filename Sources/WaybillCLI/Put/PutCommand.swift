@@ -32,7 +32,7 @@ struct PutCommand: AsyncParsableCommand {
 
             LATER:
             With --queue nothing is sent: each file becomes an item of the outbox, whose number is printed, and "waybill \
-            outbox run" delivers it. A presigned URL is kept with it in the outbox's folder, and it ends there when its time \
+            outbox run" delivers it, as the account of its own environment or the one of --credential. A presigned URL is kept with it in the outbox's folder, and it ends there when its time \
             is over.
 
             EXAMPLES:
@@ -40,7 +40,7 @@ struct PutCommand: AsyncParsableCommand {
               waybill put -r -j 8 --exclude '*.tmp' photos oss://cards/2026/
               waybill put -r -j 3 photos/ qiniu://photos/2026/
               waybill put front.jpg @url.txt -H 'Content-Type: image/jpeg'
-              waybill put front.jpg @url.txt --queue --snapshot
+              waybill put -r photos oss://cards/2026/ --region cn-hangzhou --queue --batch today
 
             EXIT STATUS:
             \(Exit.table)

@@ -15,13 +15,7 @@ struct QiniuTarget: PutTarget {
     ) throws(StoreError) {
         self.bucket = bucket
         try QiniuName.check(bucket: bucket)
-        for (isGiven, name) in [
-            (!headers.isEmpty, "-H"), (command.object.access != nil, "--acl"),
-            (command.object.storageClass != nil, "--storage-class"), (command.store.endpoint != nil, "--endpoint"),
-            (command.store.region != nil, "--region"), (command.store.signVersion != nil, "--sign-version"),
-        ] where isGiven {
-            throw StoreError(.invalidArgument, "\(name) says nothing to Qiniu: leave it out")
-        }
+        try Self.refuse(command, headers)
         guard !options.transfer.tls.insecureSkipVerification else {
             throw StoreError(
                 .encryptionRequired, "-k: tokens are not sent to somebody whose certificate is not verified")
@@ -58,6 +52,17 @@ struct QiniuTarget: PutTarget {
 
     // MARK: From the command line
 
+    /// Says what has no meaning to Qiniu.
+    static func refuse(_ command: PutCommand, _ headers: HTTPFields) throws(StoreError) {
+        for (isGiven, name) in [
+            (!headers.isEmpty, "-H"), (command.object.access != nil, "--acl"),
+            (command.object.storageClass != nil, "--storage-class"), (command.store.endpoint != nil, "--endpoint"),
+            (command.store.region != nil, "--region"), (command.store.signVersion != nil, "--sign-version"),
+        ] where isGiven {
+            throw StoreError(.invalidArgument, "\(name) says nothing to Qiniu: leave it out")
+        }
+    }
+
     /// A token from the environment, or keys to make one for each file.
     private static func tokens(_ bucket: String, _ command: PutCommand) throws(StoreError) -> QiniuTokens {
         let isInsertOnly = command.object.forbidsOverwrite
@@ -87,7 +92,7 @@ struct QiniuTarget: PutTarget {
         }
     }
 
-    private static func configuration(
+    static func configuration(
         _ command: PutCommand, _ options: UploadOptions
     ) throws(StoreError) -> QiniuClient.Configuration {
         var configuration = QiniuClient.Configuration()
@@ -121,7 +126,7 @@ struct QiniuTarget: PutTarget {
         return configuration
     }
 
-    private static func objectOptions(_ command: PutCommand) throws(StoreError) -> QiniuPutOptions {
+    static func objectOptions(_ command: PutCommand) throws(StoreError) -> QiniuPutOptions {
         var options = QiniuPutOptions()
         for text in command.object.metadata {
             guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")), equals > text.startIndex else {

@@ -46,6 +46,10 @@ struct ResumeSubject: Sendable, Hashable, Codable {
         (device, inode, partSize) = (0, 0, 0)
     }
 
+    /// Leaves out the number of the device, which may be another one after the machine was started anew, for records that
+    /// outlive that. The file's own number and its times stay.
+    mutating func forgetDevice() { device = 0 }
+
     /// What does not change when the file does, so that a new file at the old place finds, and drops, the old record.
     var place: String {
         // Lengths keep two places apart whose texts run together.

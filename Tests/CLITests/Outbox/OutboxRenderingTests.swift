@@ -34,15 +34,27 @@ import Waybill
         let table = OutboxTable(columns: nil, now: 1_300_000)
         #expect(
             table.line(Self.item(.waiting, reason: "status503", due: 1_312_000))
-                == "    17  waiting         3   312.3 KiB    5 min  backend.example:443  status503, again in 12 s  [today]  #a\n"
+                == "    17  waiting         3   312.4 KiB    5 min  backend.example:443  status503, again in 12 s  [today]  #a\n"
         )
         #expect(
             table.line(Self.item(.failed, reason: "outcomeUnknown", isDoubtful: true))
-                == "    17  failed?         3   312.3 KiB    5 min  backend.example:443  outcomeUnknown  [today]  #a\n")
+                == "    17  failed?         3   312.4 KiB    5 min  backend.example:443  outcomeUnknown  [today]  #a\n")
         #expect(
             OutboxTable(columns: 40, now: 1_300_000).line(Self.item(.ready))
-                == "    17  ready           3   312.3 KiB  …\n")
+                == "    17  ready           3   312.4 KiB  …\n")
         #expect(table.head == "    ID  STATE       TRIES        SIZE      AGE  TO\n")
+    }
+
+    @Test func `an item is a JSON object whose members keep their order`() {
+        let item = Self.item(.waiting, reason: "status503", due: 1_312_000)
+        #expect(
+            JSONLine(event: "item", members: OutboxJSON.members(of: item)).text(time: "T") == """
+                {"v":1,"t":"T","event":"item","id":17,"state":"waiting","reason":"status503","doubtful":false,"attempts":3,\
+                "kind":"form","lane":"backend.example:443","batch":"today","tags":["a"],"priority":5,"dedupeKey":null,\
+                "idempotencyKey":"key","size":319898,"createdAt":"1970-01-01T00:16:40Z","endedAt":null,\
+                "dueAt":"1970-01-01T00:21:52Z"}
+
+                """)
     }
 
     @Test func `a bar counts from where the looking began`() {

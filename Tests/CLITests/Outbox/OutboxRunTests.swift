@@ -203,7 +203,8 @@ import WaybillCore
         let doubtful = items.count { $0["doubtful"] as? Bool == true && $0["state"] as? String == "failed" }
         #expect(done + doubtful == 24)
         let accounts = server.accounts
-        #expect(accounts.count == 24 && accounts.values.allSatisfy { $0.effects <= 1 }, "\(accounts)")
+        // One that was killed before its first byte is in doubt, and unknown to the server.
+        #expect(accounts.values.allSatisfy { $0.effects <= 1 }, "\(accounts)")
         if honoursKeys {
             #expect(done == 24 && last.exit == .status(0), "\(last.errorText)")
             #expect(accounts.values.allSatisfy { $0.effects == 1 && $0.digests.count == 1 })

@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import Logging
 import Waybill
+import WaybillOutbox
 import WaybillStores
 
 private struct Bar: Sendable {
@@ -89,7 +90,6 @@ private func configurations(
     for await event in session.events { log("\(event)") }
     // end
     // none: isAllowResetRetryCount
-    // none: enableBackgroundTransmitService, backgroundSesseionIdentifier
 }
 
 private func credentials(
@@ -423,4 +423,33 @@ private func errors(
     let isThere = error.code == .storedButCallbackFailed && error.isStored
     // end
     _ = isThere
+}
+
+private func background(
+    _ configuration: AliyunOSSClient.Configuration, _ settings: inout Outbox.Configuration, _ session: UploadSession,
+    _ path: String, _ key: String
+) async throws {
+    // row: enableBackgroundTransmitService, backgroundSesseionIdentifier
+    settings.kinds = [DurableOSSUpload.self]
+    settings.credentials = StoreAccounts(oss: ["scans": .environment()])
+    let outbox = try await Outbox(at: "/var/lib/kiosk/outbox", configuration: settings)
+    // end
+    // row: putObject: in a background session
+    let upload = try await DurableOSSUpload(
+        file: path, to: key, configuration: configuration, credential: "scans")
+    try await outbox.enqueue(upload)
+    // end
+    // row: handleEventsForBackgroundURLSession:
+    try await outbox.run(session: session)
+    // end
+    // row: resumableMultipartUpload: after the app was killed
+    for try await item in outbox.items() { log("\(item.id) \(item.state)") }
+    // end
+    // row: OSSPutObjectResult of a task that ended meanwhile
+    let missed = try await outbox.results()
+    // end
+    _ = missed
+    // row: OSSFederationToken that runs out while nobody is there
+    try await outbox.unblock(lane: upload.lane.description)
+    // end
 }

@@ -2,6 +2,7 @@
 import FoundationEssentials
 import Waybill
 import WaybillCore
+import WaybillOutbox
 import WaybillStores
 
 private func log(_ text: String) {}
@@ -316,4 +317,30 @@ private func rows11(
     let mayBeThere = error.outcome == .unknown
     // end
     _ = mayBeThere
+}
+
+private func background(
+    _ settings: inout Outbox.Configuration, _ outbox: Outbox, _ tokens: QiniuTokens, _ session: UploadSession,
+    _ policy: QiniuPutPolicy, _ path: String, _ key: String
+) async throws {
+    // row: a background session around putFile:
+    settings.kinds = [DurableQiniuUpload.self]
+    settings.credentials = StoreAccounts(qiniu: ["photos": tokens])
+    // end
+    // row: putFile: that must not be lost
+    let durable = try await DurableQiniuUpload(file: path, to: key, in: "photos", credential: "photos")
+    try await outbox.enqueue(durable)
+    // end
+    // row: recorder after a restart
+    try await outbox.run(session: session)
+    // end
+    // row: a policy of its own for one file
+    let strict = try await DurableQiniuUpload(
+        file: path, to: key, in: "photos", credential: "photos", policy: policy)
+    // end
+    _ = strict
+    // row: the end of an upload that nobody waited for
+    let missed = try await outbox.results()
+    // end
+    _ = missed
 }

@@ -19,6 +19,8 @@ package enum OSSFault: Sendable {
     case noSuchUpload
     /// `403` as if the security token had run out.
     case tokenExpired
+    /// `403` as if the policy of the account left this out.
+    case denied
     /// `417` to `Expect: 100-continue`, without a byte of the body read. Other requests are served.
     case refuseContinue
     /// A page instead of an answer, as a proxy has them.

@@ -89,6 +89,7 @@ final class OSSStoreCore: Sendable {
         switch errand.fault {
         case .busy?: OSSRefusal(503, "ServiceUnavailable", "Please reduce your request rate.", ec: "0048-00000101")
         case .tokenExpired?: OSSGate.tokenExpired
+        case .denied?: OSSRefusal.denied("You have no right to access this object because of bucket acl.")
         case .noSuchUpload?: OSSRefusal.noSuchUpload(errand.call.uploadID ?? "")
         case .html(let status)?: OSSRefusal(status, "", "", ec: "")
         default: nil

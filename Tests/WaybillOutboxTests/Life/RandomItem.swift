@@ -86,7 +86,7 @@ struct ItemChecker {
         if before.state.isTerminal, event != .retry, event != .verify, after != before {
             return "changed after its end"
         }
-        if event == .verify, !isInDoubt, after != before { return "asked about what nobody doubts" }
+        if event == .verify, !before.isDoubtful, after != before { return "asked about what nobody doubts" }
         if before.state == .done || before.state == .cancelled, after != before { return "came back" }
         if after.state == .leased, !isHeld { return "leased by nobody" }
         if after.attempts < 0 || after.attempts > after.maxAttempts { return "\(after.attempts) attempts" }

@@ -66,6 +66,14 @@ extension AliyunOSSClient {
     func put(
         _ body: any UploadBody, to key: String, in bucket: String, _ options: OSSObjectOptions, _ run: ObjectRun
     ) async throws(StoreError) -> OSSStoredObject {
+        let answer = try await store(body, to: key, in: bucket, options, run)
+        return stored(answer, key, bucket, hasCallback: options.callback != nil)
+    }
+
+    /// Stores an object in one request, and gives the answer as it came.
+    func store(
+        _ body: any UploadBody, to key: String, in bucket: String, _ options: OSSObjectOptions, _ run: ObjectRun
+    ) async throws(StoreError) -> OSSCaller.Answer {
         let body = ChecksummedBody(body)
         var call = OSSCall(.put, bucket: bucket, key: key)
         call.headers = try options.fields(for: key).adding(options.limitFields())
@@ -77,13 +85,12 @@ extension AliyunOSSClient {
         let find: @Sendable () async -> OSSCaller.Finding = {
             await self.look(for: key, in: bucket, size: body.whole?.count, body.whole?.checksum, run)
         }
-        let answer = try await findingOwn(find) { () async throws(StoreError) in
+        return try await findingOwn(find) { () async throws(StoreError) in
             try await self.caller.make(
                 call, run,
                 checks: { response throws(StoreError) in try self.compare(body.whole?.checksum, with: response) },
                 lookUp: find)
         }
-        return stored(answer, key, bucket, hasCallback: options.callback != nil)
     }
 
     /// Makes a request that must not replace an object. Where one of its own attempts was done though its answer was an error,

@@ -57,9 +57,18 @@ public final class AliyunOSSClient: Sendable {
         try self.init(configuration: configuration, signer: signer, credentials: nil, session: session)
     }
 
+    /// A client that shares what others have learnt about the store's clock.
+    convenience init(
+        configuration: Configuration, credentials: any CredentialProvider, session: UploadSession, clock: StoreClock
+    ) throws(StoreError) {
+        try self.init(
+            configuration: configuration, signer: OSSCredentialSigner(credentials), credentials: credentials,
+            session: session, clock: clock)
+    }
+
     private init(
         configuration: Configuration, signer: any ObjectStoreSigner, credentials: (any CredentialProvider)?,
-        session: UploadSession?
+        session: UploadSession?, clock: StoreClock? = nil
     ) throws(StoreError) {
         try configuration.check()
         self.configuration = configuration
@@ -67,7 +76,7 @@ public final class AliyunOSSClient: Sendable {
         self.session = session ?? Self.ownSession(configuration)
         caller = OSSCaller(
             endpoint: configuration.endpoint, session: self.session, signer: signer, rules: configuration.rules,
-            clock: StoreClock(now: configuration.now), options: configuration.options)
+            clock: clock ?? StoreClock(now: configuration.now), options: configuration.options)
     }
 
     /// How far the store's clock is ahead of this machine's, in seconds, as far as answers have told.

@@ -136,7 +136,9 @@ struct OSSCaller: Sendable {
         let asksForCallback = call.form != nil || call.headers[.ossCallback] != nil
         if response.status.code == 203, response.headers[.ossRequestID] != nil, asksForCallback {
             let reply = OSSErrorReply(response)
-            var error = StoreError(reply, response, outcome: .rejected, cause: nil)
+            let answer = UploadError(
+                .rejected, "the callback failed", phase: .awaitingResponse, outcome: .rejected, response: response)
+            var error = StoreError(reply, response, outcome: .rejected, cause: answer)
             error.code = .storedButCallbackFailed
             error.isStored = true
             error.message =

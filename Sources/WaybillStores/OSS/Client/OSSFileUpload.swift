@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 import HTTPTypes
 import Waybill
 public import WaybillCore
@@ -13,30 +12,51 @@ struct OSSFileUpload: Sendable {
     let key: String
     let options: OSSObjectOptions
     let multipart: OSSMultipartOptions
+    /// The file, where somebody has looked at it already.
+    var source: SourceFile?
+    /// Where its record is kept, if not in the client's folder.
+    var keeper: (any RecordKeeper)?
 
     /// What OSS allows: 10,000 parts of 100 KB to 5 GB.
     static let limits = PartLimits(smallest: .bytes(102_400), largest: .gibibytes(5), most: 10_000)
 
     private var caller: OSSCaller { client.caller }
 
+    /// An object that was stored: the answer, and how the upload began.
+    typealias Ending = (answer: OSSCaller.Answer, beginning: OSSStoredObject.Beginning)
+
     func go(_ run: ObjectRun) async throws(StoreError) -> OSSStoredObject {
+        let (answer, beginning) = try await perform(run)
+        var object = client.stored(answer, key, bucket, hasCallback: options.callback != nil)
+        object.beginning = beginning
+        return object
+    }
+
+    func perform(_ run: ObjectRun) async throws(StoreError) -> Ending {
         _ = try client.configuration.endpoint.url(bucket: bucket, key: key)
         _ = try options.fields(for: key)
-        let path = try absolutePath()
-        let source = try await SourceFile.look(at: path)
+        let path = try AbsolutePath.of(path)
+        var looked = source
+        if looked == nil { looked = try await SourceFile.look(at: path) }
+        guard let source = looked else { preconditionFailure("the file was looked at") }
         let size = source.stamp.size
         run.setTotal(size)
         guard size > max(0, (multipart.wholeUpTo ?? client.configuration.wholeUpTo).bytes) else {
-            return try await client.put(FileBody.range(0..<size, of: source), to: key, in: bucket, options, run)
+            let body = try FileBody.range(0..<size, of: source)
+            return (try await client.store(body, to: key, in: bucket, options, run), .whole)
         }
         let plan = try PartPlan(
             objectSize: size, wished: multipart.partSize ?? client.configuration.partSize, limits: Self.limits)
+        var subject = ResumeSubject(
+            endpoint: client.configuration.endpoint.text, bucket: bucket, key: key, source: source, path: path,
+            partSize: plan.partSize)
+        if let keeper {
+            subject.forgetDevice()
+            return try await inParts(source, plan, (keeper, subject), run)
+        }
         guard multipart.resumes, let folder = client.configuration.records else {
             return try await inParts(source, plan, nil, run)
         }
-        let subject = ResumeSubject(
-            endpoint: client.configuration.endpoint.text, bucket: bucket, key: key, source: source, path: path,
-            partSize: plan.partSize)
         let claim = try await folder.claim(subject)
         defer { claim.close() }
         return try await inParts(source, plan, (claim, subject), run)
@@ -45,7 +65,7 @@ struct OSSFileUpload: Sendable {
     /// Throws away the record of an upload and what the store has of it.
     func forget(_ run: ObjectRun) async throws(StoreError) {
         guard let folder = client.configuration.records else { return }
-        let path = try absolutePath()
+        let path = try AbsolutePath.of(path)
         let subject = ResumeSubject(
             endpoint: client.configuration.endpoint.text, bucket: bucket, key: key, path: path)
         let claim = try await folder.claim(subject)
@@ -55,21 +75,12 @@ struct OSSFileUpload: Sendable {
         await claim.remove()
     }
 
-    private func absolutePath() throws(StoreError) -> String {
-        guard !path.hasPrefix("/") else { return path }
-        guard let folder = unsafe getcwd(nil, 0) else {
-            throw StoreError(StoreError.Code("fileNotFound"), "the working directory is gone: give an absolute path")
-        }
-        defer { unsafe free(folder) }
-        return unsafe "\(String(cString: folder))/\(path)"
-    }
-
     // MARK: Parts
 
     private func inParts(
-        _ source: SourceFile, _ plan: PartPlan, _ record: (claim: RecordClaim, subject: ResumeSubject)?,
+        _ source: SourceFile, _ plan: PartPlan, _ record: (claim: any RecordKeeper, subject: ResumeSubject)?,
         _ run: ObjectRun
-    ) async throws(StoreError) -> OSSStoredObject {
+    ) async throws(StoreError) -> Ending {
         do throws(StoreError) {
             return try await once(source, plan, record, run)
         } catch  where error.code == .uploadGone || error.code == .checksumMismatch {
@@ -87,29 +98,33 @@ struct OSSFileUpload: Sendable {
     }
 
     private func once(
-        _ source: SourceFile, _ plan: PartPlan, _ record: (claim: RecordClaim, subject: ResumeSubject)?,
+        _ source: SourceFile, _ plan: PartPlan, _ record: (claim: any RecordKeeper, subject: ResumeSubject)?,
         _ run: ObjectRun
-    ) async throws(StoreError) -> OSSStoredObject {
+    ) async throws(StoreError) -> Ending {
         run.enter(.starting)
         let (upload, listed, beginning) = try await begin(source, plan, record, run)
         if let found = listed.found {
-            await record?.claim.remove()
-            return result(OSSCaller.Answer(response: found, wasFound: true), beginning)
+            await record?.claim.finish()
+            return (OSSCaller.Answer(response: found, wasFound: true), beginning)
         }
         do throws(StoreError) {
             run.enter(.sending)
             let receipts = try await PartPump(store: upload, run: run).send(
                 plan, listed: listed.parts, atOnce: multipart.partsAtOnce ?? client.configuration.partsAtOnce)
             try await check(source)
+            // Whoever finds the upload gone after a kill knows the object by the checksums of all its parts.
+            await upload.flush()
             let answer = try await upload.complete(receipts, options, run)
-            await record?.claim.remove()
-            return result(answer, beginning)
+            await record?.claim.finish()
+            return (answer, beginning)
         } catch {
             if error.isStored {
-                await record?.claim.remove()
+                await record?.claim.finish()
             } else {
                 // Bytes that are not ours are of no use to a later run either.
-                await leave(upload, canGoOn: record != nil && error.code != .checksumMismatch)
+                let canGoOn = record != nil && error.code != .checksumMismatch
+                await leave(upload, canGoOn: canGoOn)
+                if !canGoOn { await record?.claim.remove() }
             }
             throw error
         }
@@ -122,7 +137,7 @@ struct OSSFileUpload: Sendable {
     }
 
     private func begin(
-        _ source: SourceFile, _ plan: PartPlan, _ record: (claim: RecordClaim, subject: ResumeSubject)?,
+        _ source: SourceFile, _ plan: PartPlan, _ record: (claim: any RecordKeeper, subject: ResumeSubject)?,
         _ run: ObjectRun
     ) async throws(StoreError) -> (OSSMultipart, Listed, OSSStoredObject.Beginning) {
         guard let (claim, subject) = record else {
@@ -167,7 +182,7 @@ struct OSSFileUpload: Sendable {
     }
 
     private func upload(
-        _ id: String, _ source: SourceFile, _ plan: PartPlan, _ claim: RecordClaim?, _ record: ResumeRecord?
+        _ id: String, _ source: SourceFile, _ plan: PartPlan, _ claim: (any RecordKeeper)?, _ record: ResumeRecord?
     ) throws(StoreError) -> OSSMultipart {
         try OSSMultipart(client, self, uploadID: id, source: source, plan: plan, claim: claim, record: record)
     }
@@ -195,12 +210,6 @@ struct OSSFileUpload: Sendable {
         guard !canGoOn else { return await upload.flush() }
         // In a task of its own: this one may be cancelled, and nothing would be sent in it.
         await Task { try? await upload.abort(ObjectRun()) }.value
-    }
-
-    private func result(_ answer: OSSCaller.Answer, _ beginning: OSSStoredObject.Beginning) -> OSSStoredObject {
-        var object = client.stored(answer, key, bucket, hasCallback: options.callback != nil)
-        object.beginning = beginning
-        return object
     }
 }
 

@@ -19,13 +19,13 @@ final class OSSMultipart: PartStore {
     let uploadID: String
     let source: SourceFile
     let plan: PartPlan
-    private let claim: RecordClaim?
+    private let claim: (any RecordKeeper)?
     private let limits: HTTPFields
     private let state: Locked<State>
 
     init(
         _ client: AliyunOSSClient, _ object: OSSFileUpload, uploadID: String, source: SourceFile, plan: PartPlan,
-        claim: RecordClaim?, record: ResumeRecord?
+        claim: (any RecordKeeper)?, record: ResumeRecord?
     ) throws(StoreError) {
         self.client = client
         bucket = object.bucket

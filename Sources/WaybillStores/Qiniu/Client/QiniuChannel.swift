@@ -43,6 +43,17 @@ final class QiniuChannel: Sendable {
     /// The host that is used now.
     var host: String { state.withLock { $0.route.host ?? "" } }
 
+    /// Looks whether the token is for a bucket.
+    ///
+    /// - Throws: ``StoreError/Code/uploadTokenDoesNotCover``.
+    func check(bucket: String) throws(StoreError) {
+        guard token.scope.bucket != bucket else { return }
+        throw StoreError(
+            .uploadTokenDoesNotCover,
+            "the upload token is for the bucket \(StoreError.shown(token.scope.bucket)), and the upload for "
+                + "\(StoreError.shown(bucket)): name the account that belongs to it")
+    }
+
     /// Stays in the region that is used now.
     func pin() { state.withLock { $0.route.pin() } }
 

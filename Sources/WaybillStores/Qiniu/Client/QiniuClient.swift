@@ -93,6 +93,15 @@ public final class QiniuClient: Sendable {
             session: session, now: configuration.now)
     }
 
+    /// A client with other tokens that shares what another one has learnt: where buckets are, and how fast it may ask.
+    init(tokens: QiniuTokens, sharing other: QiniuClient) {
+        self.tokens = tokens
+        configuration = other.configuration
+        session = other.session
+        pace = other.pace
+        desk = other.desk
+    }
+
     /// Uploads an object and waits for the answer.
     ///
     /// - Parameters:
@@ -171,6 +180,18 @@ public struct QiniuPutOptions: Sendable {
 
     /// Nothing.
     public init() {}
+
+    /// The fields of a form beside token, key, checksum and file, sorted.
+    ///
+    /// - Throws: ``StoreError`` with ``StoreError/Code/invalidArgument`` for a name that can't be sent, or is not the caller's.
+    func namedFields() throws(StoreError) -> [(name: String, value: String)] {
+        let reserved: Set<String> = ["token", "key", "file", "crc32"]
+        for name in formFields.keys where reserved.contains(name) {
+            throw StoreError(.invalidArgument, "the form's field \(name) is not yours to set")
+        }
+        return try Self.named(variables, "x:") + Self.named(metadata, "x-qn-meta-")
+            + formFields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
 
     /// Names with the prefix that Qiniu wants, sorted.
     ///

@@ -19,7 +19,7 @@ struct QiniuPartsUpload: Sendable {
         let configuration = put.client.configuration
         let plan = try PartPlan(objectSize: payload.size, wished: configuration.partSize, limits: Self.limits)
         let book = try await QiniuRecordBook(
-            folder: configuration.records, payload: payload, token: channel.token, key: put.key,
+            folder: configuration.records, keeper: put.keeper, payload: payload, token: channel.token, key: put.key,
             partSize: plan.partSize, now: configuration.now())
         defer { book.close() }
         var restarts = 0
@@ -45,7 +45,7 @@ struct QiniuPartsUpload: Sendable {
         let configuration = put.client.configuration
         let plan = try PartPlan(objectSize: payload.size, wished: configuration.partSize, limits: Self.limits)
         let book = try await QiniuRecordBook(
-            folder: configuration.records, payload: payload, token: channel.token, key: put.key,
+            folder: configuration.records, keeper: put.keeper, payload: payload, token: channel.token, key: put.key,
             partSize: plan.partSize, now: configuration.now())
         defer { book.close() }
         guard let record = await book.resumable(hosts: { channel.choose($0) }) else { return false }
@@ -92,7 +92,8 @@ struct QiniuPartsUpload: Sendable {
 
     /// Without a record nobody could go on from what the store has, so it is told to throw that away. With one it stays.
     private func leave(_ book: QiniuRecordBook, after error: StoreError) async {
-        if error.isStored || error.code == .checksumMismatch { return await book.finish() }
+        if error.isStored { return await book.finish() }
+        if error.code == .checksumMismatch { return await book.forget() }
         guard !book.isKept, error.outcome != .unknown, let id = book.id else { return }
         var request = QiniuParts.request(
             .delete, QiniuChannel.Call(base: channel.base(of: channel.host), token: channel.token),

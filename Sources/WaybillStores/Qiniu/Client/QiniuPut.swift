@@ -10,15 +10,24 @@ struct QiniuPut: Sendable {
     let key: String?
     let options: QiniuPutOptions
     let run: ObjectRun
+    /// Where its record is kept, if not in the client's folder.
+    var keeper: (any RecordKeeper)?
+    /// The bucket that the token has to be for; `nil` for the token's own.
+    var bucket: String?
 
     func perform() async throws(StoreError) -> QiniuObject {
         try QiniuName.check(key: key)
         try client.configuration.checkTrust()
-        let payload = try await QiniuPayload(source)
+        return try await perform(QiniuPayload(source))
+    }
+
+    /// Sends what was looked at already.
+    func perform(_ payload: QiniuPayload) async throws(StoreError) -> QiniuObject {
         guard !Task.isCancelled else { throw StoreError(.cancelled, "the upload was cancelled") }
         run.setTotal(payload.size)
         let channel = try await QiniuChannel(
             client: client, run: run, key: key, size: payload.size, options: options)
+        if let bucket { try channel.check(bucket: bucket) }
         if payload.size > client.configuration.formThreshold.bytes {
             return try await QiniuPartsUpload(put: self, payload: payload, channel: channel).perform()
         }
@@ -34,7 +43,7 @@ struct QiniuPut: Sendable {
             checksum.update(bytes)
             etag.update(bytes)
         }
-        let fields = try fields()
+        let fields = try options.namedFields()
         run.enter(.sending)
         let (response, host) = try await channel.send(
             .form, size: payload.size, isRepeatable: isRepeatable(channel.token)
@@ -47,16 +56,6 @@ struct QiniuPut: Sendable {
 
     /// Whether a second one does no harm: the same bytes under a known key, and nothing else set going.
     private func isRepeatable(_ token: QiniuUploadToken) -> Bool { key != nil && !token.hasSideEffects }
-
-    private func fields() throws(StoreError) -> [(name: String, value: String)] {
-        let reserved: Set<String> = ["token", "key", "file", "crc32"]
-        for name in options.formFields.keys where reserved.contains(name) {
-            throw StoreError(.invalidArgument, "the form's field \(name) is not yours to set")
-        }
-        return try QiniuPutOptions.named(options.variables, "x:")
-            + QiniuPutOptions.named(options.metadata, "x-qn-meta-")
-            + options.formFields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-    }
 
     // The token stands before the file: the store looks at it before it takes a byte of that.
     private func form(

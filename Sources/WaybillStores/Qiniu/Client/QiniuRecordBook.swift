@@ -14,7 +14,7 @@ final class QiniuRecordBook: Sendable {
         var parts: [Int: PartReceipt] = [:]
     }
 
-    private let claim: RecordClaim?
+    private let claim: (any RecordKeeper)?
     private let subject: ResumeSubject?
     private let state: Locked<State>
 
@@ -27,24 +27,26 @@ final class QiniuRecordBook: Sendable {
 
     /// Claims the record of a file; bytes in memory have none, for the next run would not have them.
     init(
-        folder: RecordFolder?, payload: QiniuPayload, token: QiniuUploadToken, key: String?, partSize: Int64, now: Date
+        folder: RecordFolder?, keeper: (any RecordKeeper)?, payload: QiniuPayload, token: QiniuUploadToken,
+        key: String?, partSize: Int64, now: Date
     ) async throws(StoreError) {
-        guard let folder, case .file(let file) = payload.content else {
+        guard folder != nil || keeper != nil, case .file(let file) = payload.content else {
             claim = nil
             subject = nil
             state = Locked(State())
             return
         }
-        let subject = ResumeSubject(
+        var subject = ResumeSubject(
             endpoint: "qiniu:\(token.accessKey)", bucket: token.scope.bucket, key: key, source: file,
             path: Self.absolute(file.path), partSize: partSize)
-        let claim = try await folder.claim(subject)
+        var claim = keeper
+        if claim == nil { claim = try await folder?.claim(subject) } else { subject.forgetDevice() }
         var found: ResumeRecord?
         let soon = Int64(now.timeIntervalSince1970) + QiniuPartsUpload.margin
-        switch try await claim.load(subject, at: soon) {
-        case .usable(let record): found = record
-        case .none: break
-        case .useless: await claim.remove()
+        switch try await claim?.load(subject, at: soon) {
+        case .usable(let record)?: found = record
+        case FoundRecord.none?, nil: break
+        case .useless?: await claim?.remove()
         }
         self.subject = subject
         self.claim = claim
@@ -85,7 +87,7 @@ final class QiniuRecordBook: Sendable {
             state.record?.parts = state.parts.values.sorted { $0.number < $1.number }
             return state.record
         }
-        if let claim, let record { try await claim.save(record) }
+        if let claim, let record { try await claim.note(record) }
     }
 
     /// There is nothing to go on from.
@@ -95,7 +97,7 @@ final class QiniuRecordBook: Sendable {
     }
 
     /// The object is there.
-    func finish() async { await claim?.remove() }
+    func finish() async { await claim?.finish() }
 
     /// Lets the next upload have the record, at once.
     func close() { claim?.close() }

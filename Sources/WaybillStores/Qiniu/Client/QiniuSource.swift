@@ -112,6 +112,22 @@ struct QiniuPayload: Sendable {
         self.contentType = contentType
     }
 
+    /// Bytes that are there.
+    init(_ bytes: [UInt8], fileName: String, contentType: String?) {
+        content = .bytes(bytes)
+        size = Int64(bytes.count)
+        self.fileName = fileName
+        self.contentType = contentType
+    }
+
+    /// A file that was looked at.
+    init(_ file: SourceFile, fileName: String, contentType: String?) {
+        content = .file(file)
+        size = file.stamp.size
+        self.fileName = fileName
+        self.contentType = contentType
+    }
+
     /// Some of the bytes, as a body that looks whether the file is still what it was.
     func body(_ range: Range<Int64>, contentType: String? = nil) throws(StoreError) -> any UploadBody {
         switch content {

@@ -11,7 +11,7 @@ public import FoundationEssentials
 ///
 /// Members that contradict each other are refused when a token is made, with the names that Qiniu gives them. Texts may hold
 /// magic variables such as `$(key)`, `$(etag)`, `$(fsize)` and `$(x:name)`.
-public struct QiniuPutPolicy: Sendable, Hashable {
+public struct QiniuPutPolicy: Sendable, Hashable, Codable {
     /// What may be written.
     public var scope: QiniuScope
     /// Until when an upload may *end*; the store looks at it when the object is made. Whole seconds.
@@ -79,7 +79,7 @@ public struct QiniuPutPolicy: Sendable, Hashable {
     }
 
     /// The type of a callback's body.
-    public enum CallbackBodyType: String, Sendable, Hashable, CaseIterable {
+    public enum CallbackBodyType: String, Sendable, Hashable, CaseIterable, Codable {
         /// A form of the old kind; magic variables are percent-encoded.
         case form = "application/x-www-form-urlencoded"
         /// JSON; magic variables become JSON strings.
@@ -87,7 +87,7 @@ public struct QiniuPutPolicy: Sendable, Hashable {
     }
 
     /// Where the type of an object comes from: `detectMime`.
-    public enum TypeDetection: Int, Sendable, Hashable, CaseIterable {
+    public enum TypeDetection: Int, Sendable, Hashable, CaseIterable, Codable {
         /// What the upload says; else the name, else the bytes.
         case asGiven = 0
         /// The bytes, whatever the upload says.
@@ -97,7 +97,7 @@ public struct QiniuPutPolicy: Sendable, Hashable {
     }
 
     /// Which types are taken: `mimeLimit`. An entry is a type or `image/*`.
-    public enum TypeLimit: Sendable, Hashable {
+    public enum TypeLimit: Sendable, Hashable, Codable {
         /// These alone.
         case only([String])
         /// All but these.
@@ -118,7 +118,7 @@ public struct QiniuPutPolicy: Sendable, Hashable {
     }
 
     /// How an object is kept: `fileType`.
-    public enum StorageClass: Int, Sendable, Hashable, CaseIterable {
+    public enum StorageClass: Int, Sendable, Hashable, CaseIterable, Codable {
         /// At hand.
         case standard = 0
         /// Seldom read.

@@ -80,6 +80,9 @@ public struct QiniuTokens: Sendable {
     /// Whether asking again may bring another one.
     var isRenewable: Bool { if case .given = source { false } else { true } }
 
+    /// The keys, where tokens are made here.
+    var keys: QiniuKeys? { if case .keys(let keys, _) = source { keys } else { nil } }
+
     /// A token that is good for the upload as far as can be told.
     ///
     /// - Throws: ``StoreError``; with ``StoreError/Code/uploadTokenUnavailable`` and the cause when the provider threw.

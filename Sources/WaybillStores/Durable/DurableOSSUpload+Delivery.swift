@@ -1,0 +1,132 @@
+import HTTPTypes
+public import Waybill
+import WaybillCore
+import WaybillMultipart
+
+extension DurableOSSUpload {
+    /// Sends it: what the store lists of an earlier attempt not again.
+    ///
+    /// The file is looked at before the first byte, before the last of each request, and before the object is put together of
+    /// its parts. A wrong clock is corrected and credentials are renewed once, within the attempt.
+    public func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse {
+        let looked = try await delivery.source(source)
+        do throws(StoreError) {
+            let client = try client(delivery)
+            let upload = self
+            let keeper = DeliveryRecord(delivery)
+            return try await delivery.run(isEncrypted: client.configuration.endpoint.isEncrypted) {
+                run throws(StoreError) in
+                guard let looked else {
+                    let body = DataBody(upload.source.pending ?? [])
+                    return try await client.store(body, to: upload.key, in: upload.bucket, upload.options, run).response
+                }
+                let file = OSSFileUpload(
+                    client: client, path: looked.path, bucket: upload.bucket, key: upload.key, options: upload.options,
+                    multipart: OSSMultipartOptions(), source: looked, keeper: keeper)
+                return try await file.perform(run).answer.response
+            }
+        } catch {
+            if error.isStored, let response = (error.cause as? UploadError)?.response { return response }
+            throw UploadError(error, attempt: delivery.attempt)
+        }
+    }
+
+    /// Asks the store: whether it still has the parts, then whether the object is there with the size and the CRC-64 of the file.
+    ///
+    /// - ``/Waybill/DeliveryVerdict/resume(_:)`` while the store lists the parts: the object was not made, for that ends the list.
+    /// - ``/Waybill/DeliveryVerdict/delivered(_:)`` where the object is there. One of the same bytes counts, whoever stored it;
+    ///   what a callback answered is lost.
+    /// - ``/Waybill/DeliveryVerdict/absent`` where no object is there, or another one: the key has to hold these bytes, and
+    ///   putting them there twice leaves one object. In a bucket that keeps versions it leaves two versions.
+    /// - ``/Waybill/DeliveryVerdict/cannotTell`` where an object of this size is there and the file is no longer what it was, so
+    ///   that nothing can be compared; and where the account may not ask, and a second one would tell a callback twice or meet
+    ///   the first one as somebody else's (``OSSObjectOptions/forbidsOverwrite``).
+    ///
+    /// The file is read for this, unless all checksums of its parts are known: only when an object of its size is there.
+    public func verify(_ delivery: Delivery) async throws(UploadError) -> DeliveryVerdict {
+        let record = delivery.record(endpoint: sending.endpoint, bucket: bucket, key: key)
+        do throws(StoreError) {
+            let client = try client(delivery)
+            let upload = self
+            return try await delivery.run(isEncrypted: client.configuration.endpoint.isEncrypted) {
+                run throws(StoreError) in
+                if let record, let resume = delivery.resume, try await upload.isOpen(record, client, run) {
+                    return .resume(resume)
+                }
+                return try await upload.lookForObject(record, client, run)
+            }
+        } catch {
+            if error.status == 403, error.storeCode == "AccessDenied" {
+                return options.callback == nil && !options.forbidsOverwrite ? .absent : .cannotTell
+            }
+            throw UploadError(error, attempt: delivery.attempt)
+        }
+    }
+
+    private func client(_ delivery: Delivery) throws(StoreError) -> AliyunOSSClient {
+        let configuration = try sending.configuration(delivery, isInParts: isInParts)
+        let provider = delivery.credentials.ossAccount(credential)
+        let clock = { StoreClock(now: configuration.now) }
+        let shared = (delivery.credentials as? StoreAccounts)?.clock(of: sending.endpoint, clock)
+        return try AliyunOSSClient(
+            configuration: configuration, credentials: provider, session: delivery.session, clock: shared ?? clock())
+    }
+
+    /// Whether the store still knows the multipart upload.
+    private func isOpen(
+        _ record: ResumeRecord, _ client: AliyunOSSClient, _ run: ObjectRun
+    ) async throws(StoreError) -> Bool {
+        var call = OSSCall(.get, bucket: bucket, key: key)
+        call.query = [StoreQueryItem("uploadId", record.uploadID), StoreQueryItem("max-parts", "1")]
+        do throws(StoreError) {
+            _ = try OSSReplies.parts(in: try await client.caller.make(call, run).response)
+            return true
+        } catch  where error.code == .uploadGone {
+            return false
+        }
+    }
+
+    private func lookForObject(
+        _ record: ResumeRecord?, _ client: AliyunOSSClient, _ run: ObjectRun
+    ) async throws(StoreError) -> DeliveryVerdict {
+        let response: UploadResponse
+        do throws(StoreError) {
+            response = try await client.caller.make(OSSCall(.head, bucket: bucket, key: key), run).response
+        } catch  where error.status == 404 && error.storeCode != "NoSuchBucket" {
+            return .absent
+        }
+        let info = OSSObjectInfo(response)
+        guard let theirs = info.checksum, info.size == source.count else { return .absent }
+        guard let ours = await checksum(record) else { return .cannotTell }
+        return theirs == ours ? .delivered(response) : .absent
+    }
+
+    /// The checksum of what was sent: from those of its parts, or off the disk; `nil` when neither can be had any more.
+    private func checksum(_ record: ResumeRecord?) async -> UInt64? {
+        if let bytes = source.pending { return CRC64(of: bytes).value }
+        if let whole = record?.wholeChecksum(of: source.count) { return whole }
+        guard let stamp = source.stamp else { return nil }
+        do {
+            let file = try await SourceFile.look(at: source.path)
+            try await source.check()
+            return try await FileBody.checksum(of: 0..<stamp.size, in: file)
+        } catch {
+            return nil
+        }
+    }
+}
+
+extension ResumeRecord {
+    /// The CRC-64 of the whole object, where the record has all parts of it.
+    fileprivate func wholeChecksum(of size: Int64?) -> UInt64? {
+        guard let size else { return nil }
+        var whole = CRC64()
+        var count: Int64 = 0
+        for (index, part) in parts.sorted(by: { $0.number < $1.number }).enumerated() {
+            guard part.number == index + 1, let checksum = part.checksum.flatMap({ UInt64($0) }) else { return nil }
+            whole = whole.appending(checksum, count: part.size)
+            count += part.size
+        }
+        return count == size ? whole.value : nil
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// `waybill put … --queue` into buckets.
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct PutQueueTests {
+    private let folder: TemporaryDirectory
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    private static let ossAccount = ["OSS_ACCESS_KEY_ID": "ak", "OSS_ACCESS_KEY_SECRET": "sk-0123456789"]
+    private static let qiniuAccount = ["QINIU_ACCESS_KEY": "ak", "QINIU_SECRET_KEY": "sk-0123456789"]
+
+    private static var ossSettings: OSSStoreSettings {
+        var settings = OSSStoreSettings()
+        settings.accounts = [OSSAccount("ak", "sk-0123456789")]
+        return settings
+    }
+
+    private static var qiniuSettings: QiniuStoreSettings {
+        var settings = QiniuStoreSettings()
+        settings.accounts = ["ak": "sk-0123456789"]
+        return settings
+    }
+
+    private var outbox: String { folder.path("outbox") }
+
+    private func run(_ words: [String], _ environment: [String: String] = [:]) async throws -> ChildProcess.Finished {
+        try await Tool.run(words + ["--outbox", outbox], environment: environment)
+    }
+
+    private func put(_ words: [String]) async throws -> ChildProcess.Finished {
+        try await run(["put", "--queue", "--allow-http"] + words)
+    }
+
+    private func deliver(_ environment: [String: String], _ more: String...) async throws -> ChildProcess.Finished {
+        try await run(["outbox", "run", "--until-idle"] + more, environment)
+    }
+
+    @Test func `a folder is queued without keys, and delivered by whoever has them`() async throws {
+        let store = try OSSStore(Self.ossSettings)
+        try FileManager.default.createDirectory(atPath: folder.path("photos"), withIntermediateDirectories: false)
+        for name in ["a.jpg", "b.jpg", "c.tmp"] { try folder.write("photos/\(name)", "photo \(name)") }
+        let queued = try await put([
+            "-r", "--exclude", "*.tmp", "\(folder.path)/photos/", "oss://examplebucket/in/", "--endpoint",
+            store.endpoint,
+            "--region", "cn-hangzhou", "--meta", "author=alice",
+        ])
+        #expect(queued.exit == .status(0) && queued.text == "1\n2\n", "\(queued.errorText)")
+        let blocked = try await deliver([:])
+        #expect(blocked.exit == .status(7) && blocked.errorText.contains("is blocked"), "\(blocked.errorText)")
+        #expect(store.state.keys().isEmpty)
+        let done = try await deliver(Self.ossAccount)
+        #expect(done.exit == .status(0), "\(done.errorText)")
+        #expect(store.state.keys() == ["in/a.jpg", "in/b.jpg"])
+        #expect(store.object("in/a.jpg")?.fields["x-oss-meta-author"] == "alice")
+        for name in ["queue.db", "queue.db-wal"] {
+            let bytes = (try? readFile("\(outbox)/\(name)")) ?? []
+            #expect(!String(decoding: bytes, as: UTF8.self).contains("sk-0123456789"))
+        }
+    }
+
+    @Test func `a large object goes on after kill -9, and no part that is there goes twice`() async throws {
+        let store = try QiniuStore(Self.qiniuSettings)
+        let file = try folder.writeSparse("film.mp4", size: 5_000_000)
+        let queued = try await put([
+            file, "qiniu://photos/film", "--up-host", store.url(), "--part-size", "1MiB", "--parts-at-once", "1",
+        ])
+        #expect(queued.exit == .status(0), "\(queued.errorText)")
+        store.fail(.stall(afterBodyBytes: 1_000), on: .part, part: 3)
+        let child = try Tool.start(["outbox", "run", "--outbox", outbox], environment: Self.qiniuAccount)
+        try await store.waitUntil { state in state.log(.part).contains { $0.part == 3 && $0.bodyBytes >= 1_000 } }
+        child.signal(SIGKILL)
+        #expect(try await child.finish().exit == .signal(Int(SIGKILL)))
+        let done = try await deliver(Self.qiniuAccount)
+        #expect(done.exit == .status(0), "\(done.errorText)")
+        #expect(store.object("film")?.content.size == 5_000_000)
+        let parts = store.state.log(.part).map(\.part)
+        #expect(parts.filter { $0 == 1 }.count == 1 && parts.filter { $0 == 2 }.count == 1, "\(parts)")
+    }
+
+    @Test func `an account may be named, and what a bucket has no use for is refused`() async throws {
+        let store = try QiniuStore(Self.qiniuSettings)
+        let file = try folder.write("a.txt", "text")
+        let words = [file, "qiniu://photos/a", "--up-host", store.url()]
+        for more in [
+            ["--idempotency", "honoured"], ["--no-resume"], ["--credential", "X-Key=n"], ["-k"], ["--retry", "2"],
+            ["--fail-early"], ["--acl", "private"],
+        ] {
+            let refused = try await put(words + more)
+            #expect(refused.exit == .status(2), "\(more): \(refused.errorText)")
+        }
+        #expect(try await put(words + ["--credential", "photo-desk"]).exit == .status(0))
+        let keys = #"{"accessKey":"ak","secretKey":"sk-0123456789"}"#
+        let done = try await deliver(["WAYBILL_CREDENTIAL_PHOTO_DESK": keys])
+        #expect(done.exit == .status(0), "\(done.errorText)")
+        #expect(store.object("a")?.content.bytes == Array("text".utf8))
+        let shown = try await run(["outbox", "show", "1"])
+        #expect(shown.text.contains("photo-desk"), "\(shown.text)")
+    }
+}

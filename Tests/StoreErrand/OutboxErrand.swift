@@ -1,0 +1,24 @@
+import Waybill
+import WaybillOutbox
+import WaybillStores
+
+/// Delivers what lies in an outbox to test stores, until nothing is left.
+///
+///     StoreErrand outbox PATH
+///
+/// It knows the account `test` of either store. Its line of output is how many items were delivered.
+enum OutboxErrand {
+    static func run(_ path: String) async throws(OutboxError) {
+        var configuration = Outbox.Configuration()
+        configuration.kinds = [DurableOSSUpload.self, DurableQiniuUpload.self]
+        configuration.credentials = StoreAccounts(
+            oss: ["test": .fixed(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk")))],
+            qiniu: ["test": .keys(QiniuKeys(accessKey: "ak", secretKey: .secret("sk")), bucket: "photos")])
+        configuration.retry = OutboxRetry(maxAttempts: 20, baseDelay: .milliseconds(1), maxDelay: .milliseconds(20))
+        configuration.retryBudget = nil
+        let outbox = try await Outbox(at: path, configuration: configuration)
+        try await outbox.runUntilIdle()
+        print(try await outbox.tally()[.done])
+        await outbox.close()
+    }
+}

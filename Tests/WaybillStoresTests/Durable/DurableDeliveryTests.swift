@@ -1,0 +1,183 @@
+import Foundation
+import TestSupport
+import Testing
+import Waybill
+import WaybillCore
+
+@testable import WaybillOutbox
+@testable import WaybillStores
+
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `Durable uploads to stores, delivered` {
+    @Test(arguments: [0, 1, 150_000, 150_001, 500_000])
+    func `a file of any size is one object of OSS, in one request or in parts`(_ size: Int) async throws {
+        let world = try DurableWorld()
+        let file = try world.file(size)
+        let outbox = try await world.open()
+        try await outbox.enqueue(try await world.toOSS(file.path) { $0.metadata = ["author": "alice"] })
+        try await world.deliver(outbox)
+        let result = try #require(try await outbox.results().first)
+        #expect(result.isDelivered && result.status == 200, "\(result.message ?? "")")
+        #expect(result.headers.contains { $0.name.lowercased() == "x-oss-request-id" })
+        let object = try #require(world.oss.object("k"))
+        #expect(object.content.size == size && object.timesMade == 1)
+        #expect(object.content.crc64 == CRC64(of: file.bytes).value)
+        #expect(object.fields["x-oss-meta-author"] == "alice" && object.fields["content-type"] == "video/quicktime")
+        #expect(world.oss.state.log(.uploadPart).count == (size > 150_000 ? (size + 102_399) / 102_400 : 0))
+        await outbox.close()
+    }
+
+    @Test(arguments: [0, 1, 256 << 10, (256 << 10) + 1, (3 << 20) + 7])
+    func `a file of any size is one object of Qiniu, as a form or in parts`(_ size: Int) async throws {
+        let world = try DurableWorld()
+        let file = try world.file(size)
+        let outbox = try await world.open()
+        try await outbox.enqueue(try await world.toQiniu(file.path))
+        try await world.deliver(outbox)
+        let result = try #require(try await outbox.results().first)
+        #expect(result.isDelivered && result.status == 200, "\(result.message ?? "")")
+        #expect(result.text.contains("\"hash\"") && result.headers.contains { $0.name == "X-Reqid" })
+        let object = try #require(world.qiniu.object("k"))
+        #expect(object.content.size == size && object.timesMade == 1 && object.fileName == "film.mov")
+        #expect(object.content.crc32 == QiniuBytes(of: file.bytes).crc32 || object.content.bytes == nil)
+        #expect(world.qiniu.state.log(.part).count == (size > 256 << 10 ? (size + (1 << 20) - 1) >> 20 : 0))
+        await outbox.close()
+    }
+
+    @Test func `bytes and snapshots are files of the outbox until they are delivered`() async throws {
+        let world = try DurableWorld()
+        let outbox = try await world.open()
+        let bytes = QiniuGround.bytes(300_000)
+        try await outbox.enqueue(
+            try DurableOSSUpload(bytes, to: "of-bytes", configuration: world.ossConfiguration, credential: "test"))
+        try await outbox.enqueue(
+            try DurableQiniuUpload(
+                bytes, fileName: "a.bin", to: "of-bytes", in: "photos", credential: "test",
+                configuration: world.qiniuConfiguration))
+        let file = try world.file(200_000)
+        var options = EnqueueOptions()
+        options.keeping = .snapshot
+        try await outbox.enqueue(try await world.toOSS(file.path, "copy"), options: options)
+        try world.folder.overwrite("film.mov", at: 0, [9, 9, 9])
+        #expect(Spool(folder: outbox.folder.spool).fileNames().count == 3)
+        try await world.deliver(outbox)
+        #expect(try await outbox.tally()[.done] == 3)
+        #expect(world.oss.object("of-bytes")?.content.crc64 == CRC64(of: bytes).value)
+        #expect(world.oss.object("copy")?.content.crc64 == CRC64(of: file.bytes).value)
+        #expect(world.qiniu.object("of-bytes")?.fileName == "a.bin")
+        #expect(Spool(folder: outbox.folder.spool).fileNames().isEmpty)
+        await outbox.close()
+    }
+
+    @Test(arguments: [true, false]) func `progress is over the whole object and ends before the delivery does`(
+        _ isOSS: Bool
+    ) async throws {
+        let world = try DurableWorld()
+        let file = try world.file(isOSS ? 500_000 : 3 << 20)
+        let seen = Watched<[UploadProgress]>([])
+        let isOver = Watched(false)
+        var delivery = world.delivery()
+        delivery.attempt = 3
+        delivery.onProgress = { progress in
+            #expect(!isOver.value)
+            seen.update { $0.append(progress) }
+        }
+        if isOSS {
+            _ = try await world.toOSS(file.path).deliver(delivery)
+        } else {
+            _ = try await world.toQiniu(file.path).deliver(delivery)
+        }
+        isOver.update { $0 = true }
+        let counts = seen.value.map(\.acknowledged)
+        #expect(counts == counts.sorted())
+        let last = try #require(seen.value.last)
+        #expect(last.phase == .succeeded && last.attempt == 3)
+        #expect(last.acknowledged == Int64(file.bytes.count) && last.total == last.acknowledged)
+    }
+
+    @Test func `what is stored though its callback failed is delivered, and never sent again`() async throws {
+        let world = try DurableWorld()
+        let file = try world.file(1_000)
+        let outbox = try await world.open()
+        world.oss.fail(.callbackFailed, on: .putObject)
+        world.qiniu.fail(.callbackFailed, on: .form)
+        try await outbox.enqueue(
+            try await world.toOSS(file.path) { $0.callback = OSSCallback(["https://app.example/"], body: "k") })
+        var policy = QiniuPutPolicy(scope: .key("k", bucket: "photos"), deadline: .now)
+        policy.callbackURLs = ["https://app.example/"]
+        policy.callbackBody = "k"
+        try await outbox.enqueue(try await world.toQiniu(file.path, policy: policy))
+        try await world.deliver(outbox)
+        let results = try await outbox.results()
+        #expect(results.allSatisfy(\.isDelivered) && Set(results.map(\.status)) == [203, 579])
+        #expect(world.oss.object("k")?.timesMade == 1 && world.qiniu.object("k")?.timesMade == 1)
+        await outbox.close()
+    }
+
+    @Test(arguments: [SourceChangePolicy.fail, .restart, .skip], [true, false])
+    func `a file that is not what it was is treated as was chosen`(
+        _ policy: SourceChangePolicy, _ isOSS: Bool
+    ) async throws {
+        let world = try DurableWorld()
+        let file = try world.file(200_000)
+        let outbox = try await world.open()
+        var options = EnqueueOptions()
+        options.onChange = policy
+        if isOSS {
+            try await outbox.enqueue(try await world.toOSS(file.path), options: options)
+        } else {
+            try await outbox.enqueue(try await world.toQiniu(file.path), options: options)
+        }
+        let later = try world.file(190_000, seed: 8)
+        try await world.deliver(outbox)
+        let result = try #require(try await outbox.results().first)
+        switch policy {
+        case .fail: #expect(result.item.state == .failed && result.item.reason == "sourceChanged")
+        case .skip: #expect(result.item.state == .cancelled)
+        case .restart:
+            #expect(result.isDelivered)
+            #expect(isOSS ? world.oss.object("k")?.content.crc64 == CRC64(of: later.bytes).value : true)
+            #expect(isOSS || world.qiniu.object("k")?.hash == QiniuBytes(of: later.bytes).etag)
+        }
+        if policy != .restart { #expect(world.oss.state.log.isEmpty && world.qiniu.state.log.isEmpty) }
+        await outbox.close()
+    }
+
+    @Test func `a file that changes between its parts is no object`() async throws {
+        let world = try DurableWorld()
+        let file = try world.file(500_000)
+        let outbox = try await world.open()
+        try await outbox.enqueue(try await world.toOSS(file.path))
+        let (path, folder) = (file.path, world.folder)
+        world.oss.whenTaken(bytes: 250_000) { try? folder.overwrite("film.mov", at: 499_999, [1]) }
+        try await world.deliver(outbox)
+        #expect(try await outbox.results().first?.item.reason == "sourceChanged", "\(path)")
+        #expect(world.oss.object("k") == nil && world.oss.state.log(.complete).isEmpty)
+        await outbox.close()
+    }
+
+    @Test func `fifty objects of either store go through one outbox, each once`() async throws {
+        let world = try DurableWorld()
+        let outbox = try await world.open()
+        var options = EnqueueOptions()
+        options.batch = "photos"
+        for number in 0..<25 {
+            let file = try world.file(number % 5 == 0 ? 220_000 : 3_000 + number, "\(number).bin", seed: UInt64(number))
+            try await outbox.enqueue(try await world.toOSS(file.path, "batch/\(number)"), options: options)
+            try await outbox.enqueue(try await world.toQiniu(file.path, "batch/\(number)"), options: options)
+        }
+        // One in ten requests is told to come again.
+        world.oss.fail(.busy(), on: .putObject, times: 3)
+        world.qiniu.fail(.refuse(573, "too many requests"), on: .form, times: 3)
+        try await world.deliver(outbox)
+        #expect(try await outbox.tally(batch: "photos")[.done] == 50)
+        for number in 0..<25 {
+            let wanted = try world.folder.read("\(number).bin")
+            #expect(world.oss.object("batch/\(number)")?.content.crc64 == CRC64(of: wanted).value)
+            #expect(world.oss.object("batch/\(number)")?.timesMade == 1)
+            #expect(world.qiniu.object("batch/\(number)")?.hash == QiniuBytes(of: wanted).etag)
+            #expect(world.qiniu.object("batch/\(number)")?.timesMade == 1)
+        }
+        #expect(world.oss.complaints.isEmpty && world.qiniu.complaints.isEmpty)
+        await outbox.close()
+    }
+}

@@ -1,0 +1,245 @@
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+import Waybill
+import WaybillCore
+
+@testable import WaybillOutbox
+@testable import WaybillStores
+
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `Durable uploads to stores, and what goes wrong` {
+    /// What a queue makes of an error.
+    private static func kind(_ error: UploadError) -> String {
+        let failure = FailureClass(error, attempt: 1, policy: OutboxRetry(), jitter: 0)
+        switch failure.ending {
+        case .delivered: return "delivered"
+        case .refused: return "refused"
+        case .passing: return "passing"
+        case .lane: return "lane"
+        case .offline: return "offline"
+        case .unknown: return "unknown"
+        case .sourceChanged: return "sourceChanged"
+        case .aborted: return "aborted"
+        }
+    }
+
+    struct OSSRow: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var ending: String
+        var fail: @Sendable (OSSStore) -> Void = { _ in }
+        var accounts: @Sendable () -> any NamedCredentials = { DurableWorld.accounts }
+        var change: @Sendable (inout OSSObjectOptions) -> Void = { _ in }
+    }
+
+    static let ossRows = [
+        OSSRow(testDescription: "busy", ending: "passing", fail: { $0.fail(.busy(retryAfter: 7), on: .putObject) }),
+        OSSRow(testDescription: "a gateway's page", ending: "passing", fail: { $0.fail(.html(status: 502)) }),
+        OSSRow(
+            testDescription: "a portal's page", ending: "unknown", fail: { $0.fail(.html(status: 200), times: nil) }),
+        OSSRow(testDescription: "token refused", ending: "lane", fail: { $0.fail(.tokenExpired, times: nil) }),
+        OSSRow(testDescription: "no right", ending: "lane", fail: { $0.fail(.denied, on: .putObject) }),
+        OSSRow(
+            testDescription: "one is there", ending: "refused", fail: { $0.put("k", [1]) },
+            change: { $0.forbidsOverwrite = true }),
+        OSSRow(
+            testDescription: "no answer, and none to the question", ending: "unknown",
+            fail: {
+                $0.fail(.storeThenDrop, on: .putObject)
+                $0.fail(.drop(afterBodyBytes: 0), on: .headObject, times: nil)
+            }),
+        OSSRow(testDescription: "cut off", ending: "passing", fail: { $0.fail(.drop(afterBodyBytes: 10_000)) }),
+        OSSRow(testDescription: "other bytes", ending: "passing", fail: { $0.fail(.wrongChecksum, times: nil) }),
+        OSSRow(
+            testDescription: "a clock that can't be put right", ending: "lane",
+            fail: { $0.skew(OSSSkew(seconds: 7_200, telling: .dateOf1970)) }),
+        OSSRow(
+            testDescription: "credentials that ran out", ending: "lane",
+            accounts: {
+                var keys = DurableWorld.ossKeys
+                keys.expiration = Date(timeIntervalSince1970: 1_700_000_000)
+                return StoreAccounts(oss: ["test": .fixed(keys)])
+            }),
+        OSSRow(testDescription: "an unknown account", ending: "lane", accounts: { NoCredentials() }),
+    ]
+
+    @Test(arguments: ossRows) func `what OSS does wrong means to a queue what it should`(_ row: OSSRow) async throws {
+        let world = try DurableWorld()
+        let file = try world.file(100_000)
+        row.fail(world.oss)
+        let upload = try await world.toOSS(file.path, "k", row.change)
+        let error = try await uploadError { try await upload.deliver(world.delivery(row.accounts())) }
+        #expect(Self.kind(error) == row.ending, "\(String(reflecting: error))")
+        if row.testDescription == "busy" { #expect(error.retryAfter == .seconds(7)) }
+        let said = "\(error) \(String(reflecting: error)) \(String(describing: error.cause))"
+        #expect(!said.contains("OSS4-HMAC") && !said.contains("\"sk\""))
+    }
+
+    struct QiniuRow: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var ending: String
+        var fault: QiniuFault?
+        var accounts: @Sendable () -> any NamedCredentials = { DurableWorld.accounts }
+    }
+
+    static let qiniuRows = [
+        QiniuRow(testDescription: "too fast", ending: "passing", fault: .refuse(573, "slow down")),
+        QiniuRow(testDescription: "599", ending: "passing", fault: .refuse(599, "server error")),
+        QiniuRow(testDescription: "503", ending: "passing", fault: .refuse(503, "")),
+        QiniuRow(testDescription: "something else is there", ending: "refused", fault: .refuse(614, "file exists")),
+        QiniuRow(testDescription: "no such bucket", ending: "refused", fault: .refuse(631, "no such bucket")),
+        QiniuRow(testDescription: "too large", ending: "refused", fault: .refuse(413, "fsizeLimit")),
+        QiniuRow(testDescription: "type not allowed", ending: "refused", fault: .refuse(403, "limited mimeType")),
+        QiniuRow(testDescription: "forbidden", ending: "lane", fault: .refuse(403, "forbidden")),
+        QiniuRow(testDescription: "bad token", ending: "lane", fault: .refuse(401, "bad token")),
+        QiniuRow(testDescription: "frozen", ending: "lane", fault: .refuse(419, "account frozen")),
+        QiniuRow(testDescription: "a portal", ending: "unknown", fault: .captivePortal),
+        QiniuRow(testDescription: "other bytes", ending: "passing", fault: .wrongHash),
+        QiniuRow(testDescription: "checksum", ending: "passing", fault: .refuse(406, "crc32 does not match")),
+        QiniuRow(testDescription: "cut off", ending: "passing", fault: .drop(afterBodyBytes: 10_000)),
+        QiniuRow(testDescription: "an unknown account", ending: "lane", accounts: { NoCredentials() }),
+        QiniuRow(
+            testDescription: "a token for another bucket", ending: "refused",
+            accounts: { StoreAccounts(qiniu: ["test": .keys(DurableWorld.qiniuKeys, bucket: "other")]) }),
+        QiniuRow(
+            testDescription: "nobody gives a token", ending: "lane",
+            accounts: { StoreAccounts(qiniu: ["test": .provider { _ in throw CancellationError() }]) }),
+    ]
+
+    @Test(arguments: qiniuRows)
+    func `what Qiniu does wrong means to a queue what it should`(_ row: QiniuRow) async throws {
+        let world = try DurableWorld()
+        let file = try world.file(100_000)
+        if let fault = row.fault { world.qiniu.fail(fault, times: nil) }
+        let upload = try await world.toQiniu(file.path)
+        let error = try await uploadError { try await upload.deliver(world.delivery(row.accounts())) }
+        #expect(Self.kind(error) == row.ending, "\(String(reflecting: error))")
+    }
+
+    @Test(arguments: [true, false]) func `nobody there is offline, and costs no attempt`(_ isOSS: Bool) async throws {
+        let world = try DurableWorld()
+        let closed = try ClosedPort()
+        let file = try world.file(1_000)
+        let error: UploadError
+        if isOSS {
+            var configuration = try world.ossConfiguration
+            configuration.endpoint = try OSSEndpoint("http://127.0.0.1:\(closed.port)")
+            let upload = try await DurableOSSUpload(
+                file: file.path, to: "k", configuration: configuration, credential: "test")
+            error = try await uploadError { try await upload.deliver(world.delivery()) }
+        } else {
+            var query = QiniuRegionQuery()
+            query.services = ["http://127.0.0.1:\(closed.port)"]
+            var configuration = QiniuClient.Configuration()
+            configuration.hosts = .asked(query)
+            let upload = try await DurableQiniuUpload(
+                file: file.path, to: "k", in: "photos", credential: "test", configuration: configuration)
+            error = try await uploadError { try await upload.deliver(world.delivery()) }
+        }
+        #expect(Self.kind(error) == "offline" && error.code == .cannotConnect, "\(error)")
+    }
+
+    @Test func `a version 4 complaint about the date, which is a 400, is the lane's trouble too`() throws {
+        let body = """
+            <Error><Code>InvalidArgument</Code><Message>Invalid signing date in Authorization header.</Message></Error>
+            """
+        let response = UploadResponse(status: .badRequest, headers: [.ossRequestID: "1"], body: Array(body.utf8))
+        let under = UploadError(.rejected, "400", phase: .failed, outcome: .rejected, response: response)
+        let error = StoreError(OSSErrorReply(response), response, outcome: .rejected, cause: under)
+        #expect(Self.kind(UploadError(error, attempt: 1)) == "lane")
+        // A part that nobody knows of is no object that nobody knows of.
+        var part = StoreError(UploadError(Self.lost, "lost", phase: .failed, outcome: .unknown))
+        #expect(Self.kind(UploadError(part, attempt: 1)) == "unknown")
+        part.part = 3
+        #expect(Self.kind(UploadError(part, attempt: 1)) == "passing")
+    }
+
+    private static let lost = UploadError.Code("connectionLost")
+
+    @Test func `credentials that ran out block the lane of both items, and others let them go on`() async throws {
+        let world = try DurableWorld()
+        let file = try world.file(1_000)
+        let isGood = Watched(false)
+        let provider = FederatedCredentials(pace: CredentialPace(shortestInterval: .zero, firstBackOff: .zero)) {
+            var keys = DurableWorld.ossKeys
+            if !isGood.value { keys.expiration = Date(timeIntervalSince1970: 1_700_000_000) }
+            return keys
+        }
+        let accounts = StoreAccounts(oss: ["test": provider])
+        let outbox = try await world.open(accounts)
+        try await outbox.enqueue(try await world.toOSS(file.path, "a"))
+        try await outbox.enqueue(try await world.toOSS(file.path, "b"))
+        try await world.deliver(outbox)
+        let lane = try await world.toOSS(file.path).lane.description
+        #expect(try await outbox.blockedLanes() == [lane: "credentialRefreshFailed"])
+        #expect(try await outbox.tally()[.ready] == 2 && world.oss.state.log.isEmpty)
+        for try await item in outbox.items() { #expect(item.attempts == 0) }
+        isGood.update { $0 = true }
+        try await outbox.unblock(lane: lane)
+        try await world.deliver(outbox)
+        #expect(try await outbox.tally()[.done] == 2)
+        await outbox.close()
+    }
+
+    @Test func `a wrong clock is found out once for all deliveries of an account`() async throws {
+        let world = try DurableWorld()
+        world.oss.skew(OSSSkew(seconds: 7_200, telling: .serverTime))
+        let file = try world.file(1_000)
+        let accounts = DurableWorld.accounts
+        for number in 0..<5 {
+            _ = try await world.toOSS(file.path, "\(number)").deliver(world.delivery(accounts))
+        }
+        #expect(world.oss.state.log(.putObject).count == 6)
+        #expect(world.oss.state.log(.putObject).filter { $0.status == 403 }.count == 1)
+    }
+
+    @Test func `where a bucket is, is asked once for all deliveries of an account`() async throws {
+        let world = try DurableWorld()
+        let file = try world.file(1_000)
+        var query = QiniuRegionQuery()
+        query.services = [world.qiniu.url()]
+        query.suffixes = ["127.0.0.1"]
+        var configuration = world.qiniuConfiguration
+        configuration.hosts = .asked(query)
+        configuration.usesTLS = false
+        let accounts = DurableWorld.accounts
+        for number in 0..<5 {
+            let upload = try await DurableQiniuUpload(
+                file: file.path, to: "\(number)", in: "photos", credential: "test", configuration: configuration)
+            _ = try await upload.deliver(world.delivery(accounts))
+        }
+        #expect(world.qiniu.state.log(.regions).count == 1 && world.qiniu.state.log(.form).count == 5)
+    }
+
+    @Test func `accounts may be texts by name: JSON for OSS, a token or JSON for Qiniu`() async throws {
+        let world = try DurableWorld()
+        let file = try world.file(1_000)
+        let token = try DurableWorld.qiniuKeys.uploadToken(
+            for: QiniuPutPolicy(scope: .bucket("photos"), deadline: .now + 600))
+        let table = CredentialTable { name in
+            switch name {
+            case "oss": .secret(#"{"AccessKeyId": "ak", "AccessKeySecret": "sk"}"#)
+            case "keys": .secret(#"{"accessKey": "ak", "secretKey": "sk"}"#)
+            case "token": token.text
+            case "broken": .secret(#"{"accessKey": "ak"}"#)
+            default: nil
+            }
+        }
+        for credentials in [table as any NamedCredentials, StoreAccounts(others: table)] {
+            _ = try await world.toOSS(file.path, credential: "oss").deliver(world.delivery(credentials))
+            _ = try await world.toQiniu(file.path, credential: "keys").deliver(world.delivery(credentials))
+            _ = try await world.toQiniu(file.path, credential: "token").deliver(world.delivery(credentials))
+            for name in ["broken", "nobody"] {
+                let upload = try await world.toQiniu(file.path, credential: name)
+                let error = try await uploadError { try await upload.deliver(world.delivery(credentials)) }
+                #expect(Self.kind(error) == "lane" && error.message.contains(name))
+            }
+            // A policy is signed by keys; a token that was made elsewhere has one.
+            let policy = QiniuPutPolicy(scope: .bucket("photos"), deadline: .now)
+            let own = try await world.toQiniu(file.path, credential: "token", policy: policy)
+            let error = try await uploadError { try await own.deliver(world.delivery(credentials)) }
+            #expect(Self.kind(error) == "refused")
+        }
+        #expect(world.oss.object("k")?.timesMade == 2 && world.qiniu.object("k")?.timesMade == 4)
+    }
+}

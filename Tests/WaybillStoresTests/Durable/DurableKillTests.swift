@@ -1,0 +1,123 @@
+import TestSupport
+import Testing
+import Waybill
+import WaybillCore
+
+@testable import WaybillOutbox
+@testable import WaybillStores
+
+/// A program that delivers from an outbox, killed again and again: what a store lists is never sent again, and each item is
+/// one object.
+@Suite(.timeLimit(.minutes(5 * Slowness.factor)), .serialized) struct DurableKillTests {
+    private static let size = 96 << 20
+    private static let partSize = 4 << 20
+
+    @Test func `an object of OSS in an outbox whose program is killed goes on where the store has it`() async throws {
+        var random = SeededGenerator()
+        let world = try DurableWorld()
+        let disk = try TemporaryDirectory.forSparseFiles()
+        let path = try Self.file(in: disk, &random)
+        var configuration = try world.ossConfiguration
+        configuration.partSize = .bytes(Int64(Self.partSize))
+        configuration.partsAtOnce = 3
+        let upload = try await DurableOSSUpload(
+            file: path, to: "films/7.mov", configuration: configuration, credential: "test")
+        try await Self.handOver(upload, world)
+        let kills = Int.random(in: 4...6, using: &random)
+        for kill in 0..<kills {
+            let mark = world.oss.state.bodyBytes + Int.random(in: 0..<Self.size / kills, using: &random)
+            let child = try Self.program(world)
+            world.oss.whenTaken(bytes: mark) { child.signal(9) }
+            let end = try await child.finish()
+            #expect(end.exit == .signal(9), "seed \(random.seed), kill \(kill): \(end.errorText)")
+            try await world.oss.settled()
+        }
+        let last = try await Self.program(world).finish()
+        let comment: Comment = "seed \(random.seed), \(kills) kills"
+        #expect(last.exit == .status(0) && last.text == "1\n", "\(last.errorText), seed \(random.seed)")
+
+        let state = try await world.oss.settled()
+        let count = Self.size / Self.partSize
+        #expect(state.counts.values.allSatisfy { $0.begunThoughStored == 0 && $0.peakInFlight <= 1 }, comment)
+        // One that was begun, and whose program died before that was written down, has no parts.
+        #expect(Set(state.counts.keys.map(\.uploadID)).count == 1, comment)
+        let begun = state.counts.values.reduce(0) { $0 + $1.begun }
+        #expect(begun <= count + kills * 3, comment)
+        let object = try #require(world.oss.object("films/7.mov"), comment)
+        #expect(object.timesMade == 1 && object.content.size == Self.size && object.parts.count == count, comment)
+        for number in 1...count {
+            let wanted = try StoredBytes(ofFile: path, from: (number - 1) * Self.partSize, count: Self.partSize)
+            #expect(object.parts[number]?.md5 == wanted.md5, "part \(number), \(comment)")
+        }
+        #expect(world.oss.complaints == [], comment)
+        try await Self.checkDone(world)
+        print("OSS from an outbox: \(kills) kills, \(begun) parts begun for \(count)")
+    }
+
+    @Test func `an object of Qiniu in an outbox whose program is killed goes on where the store has it`() async throws {
+        var random = SeededGenerator()
+        let world = try DurableWorld()
+        let disk = try TemporaryDirectory.forSparseFiles()
+        let path = try Self.file(in: disk, &random)
+        var configuration = world.qiniuConfiguration
+        configuration.partSize = .bytes(Int64(Self.partSize))
+        configuration.partsAtOnce = 3
+        let upload = try await DurableQiniuUpload(
+            file: path, to: "film", in: "photos", credential: "test", configuration: configuration)
+        try await Self.handOver(upload, world)
+        let kills = Int.random(in: 3...5, using: &random)
+        var isThere = false
+        for _ in 0..<kills where !isThere {
+            let before = world.qiniu.state.log.reduce(0) { $0 + $1.bodyBytes }
+            let more = Int.random(in: 1...Self.size / (kills + 1), using: &random)
+            let child = try Self.program(world)
+            try await world.qiniu.waitUntil { $0.log.reduce(0) { $0 + $1.bodyBytes } >= before + more }
+            child.signal(9)
+            _ = try await child.finish()
+            try await world.qiniu.settled()
+            isThere = world.qiniu.object("film") != nil
+        }
+        let last = try await Self.program(world).finish()
+        let comment: Comment = "seed \(random.seed), \(kills) kills"
+        #expect(last.exit == .status(0) && last.text == "1\n", "\(last.errorText), seed \(random.seed)")
+        let state = try await world.qiniu.settled()
+        let count = Self.size / Self.partSize
+        #expect(state.counts.values.allSatisfy { $0.begunThoughStored == 0 && $0.peakInFlight <= 1 }, comment)
+        let object = try #require(world.qiniu.object("film"), comment)
+        #expect(object.content.size == Self.size, comment)
+        // Killed between the object and its own end, it is sent once more: Qiniu can't be asked, and it does no harm.
+        #expect(object.timesMade == 1 || isThere, comment)
+        #expect(isThere || Set(state.counts.keys.map(\.uploadID)).count == 1, comment)
+        #expect(world.qiniu.complaints == [], comment)
+        try await Self.checkDone(world)
+        let begun = state.counts.values.reduce(0) { $0 + $1.begun }
+        print("Qiniu from an outbox: \(kills) kills, \(begun) parts begun for \(count)")
+    }
+
+    private static func handOver(_ upload: some DurableUpload, _ world: DurableWorld) async throws {
+        let outbox = try await world.open()
+        try await outbox.enqueue(upload)
+        await outbox.close()
+    }
+
+    private static func checkDone(_ world: DurableWorld) async throws {
+        let outbox = try await world.open()
+        let results = try await outbox.results()
+        #expect(results.count == 1 && results.allSatisfy { $0.isDelivered && $0.status == 200 })
+        await outbox.close()
+    }
+
+    private static func program(_ world: DurableWorld) throws -> ChildProcess {
+        try ChildProcess("\(ProjectRoot.products)/StoreErrand", ["outbox", world.folder.path("outbox")])
+    }
+
+    /// A file of zeros with random bytes in each part.
+    private static func file(in folder: TemporaryDirectory, _ random: inout SeededGenerator) throws -> String {
+        let path = try folder.writeSparse("film.mov", size: size)
+        for start in stride(from: 0, to: size, by: partSize) {
+            try folder.overwrite(
+                "film.mov", at: start + Int.random(in: 0..<partSize - 64, using: &random), random.bytes(64))
+        }
+        return path
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import TestSupport
+import Testing
+import Waybill
+import WaybillCore
+
+@testable import WaybillOutbox
+@testable import WaybillStores
+
+@Suite(.timeLimit(.minutes(3 * Slowness.factor))) struct `Durable uploads to stores that are interrupted` {
+    @Test(arguments: [true, false])
+    func `stopped at random and opened anew, no part is sent that the store lists`(_ isOSS: Bool) async throws {
+        var random = SeededGenerator()
+        let world = try DurableWorld()
+        let file = try world.file(isOSS ? 30 * 102_400 + 7 : 12 << 20)
+        var outbox = try await world.open()
+        if isOSS {
+            try await outbox.enqueue(try await world.toOSS(file.path))
+        } else {
+            try await outbox.enqueue(try await world.toQiniu(file.path))
+        }
+        for _ in 1...5 {
+            let wanted = world.openParts + Int.random(in: 1...(isOSS ? 4 : 2), using: &random)
+            let run = Task { [outbox] in try await outbox.run(session: world.session) }
+            if isOSS {
+                try await world.oss.waitUntil { $0.uploads.values.reduce(0) { $0 + $1.parts.count } >= wanted }
+            } else {
+                try await world.qiniu.waitUntil { $0.uploads.values.reduce(0) { $0 + $1.parts.count } >= wanted }
+            }
+            run.cancel()
+            try await run.value
+            await outbox.close()
+            _ = try await world.oss.settled()
+            _ = try await world.qiniu.settled()
+            outbox = try await world.open()
+        }
+        try await world.deliver(outbox)
+        let comment: Comment = "seed \(random.seed)"
+        #expect(try await outbox.tally()[.done] == 1, comment)
+        if isOSS {
+            #expect(world.oss.object("k")?.content.crc64 == CRC64(of: file.bytes).value, comment)
+            #expect(world.oss.object("k")?.timesMade == 1 && world.oss.state.log(.initiate).count == 1, comment)
+            let counts = world.oss.state.counts.values
+            #expect(counts.allSatisfy { $0.begunThoughStored == 0 && $0.peakInFlight == 1 && $0.stored == 1 }, comment)
+        } else {
+            #expect(world.qiniu.object("k")?.content.size == file.bytes.count, comment)
+            #expect(world.qiniu.object("k")?.timesMade == 1 && world.qiniu.state.log(.begin).count == 1, comment)
+            let counts = world.qiniu.state.counts.values
+            #expect(counts.allSatisfy { $0.begunThoughStored == 0 && $0.peakInFlight == 1 && $0.stored == 1 }, comment)
+        }
+        // No record lies anywhere but in the queue.
+        #expect(try world.folder.names().sorted() == ["film.mov", "outbox"])
+        await outbox.close()
+    }
+
+    @Test func `a part that fails for a while costs neither the parts before it nor an attempt`() async throws {
+        let world = try DurableWorld()
+        let file = try world.file(1_000_000)
+        let outbox = try await world.open { $0.retry.maxAttempts = 2 }
+        try await outbox.enqueue(try await world.toOSS(file.path))
+        // Each run of a delivery makes some parts and then meets one that fails four times, which ends it.
+        for part in [3, 5, 7, 9] { world.oss.fail(.html(status: 500), on: .uploadPart, part: part, times: 4) }
+        try await world.deliver(outbox)
+        #expect(try await outbox.tally()[.done] == 1)
+        #expect(world.oss.state.counts.values.allSatisfy { $0.begunThoughStored == 0 })
+        await outbox.close()
+    }
+
+    @Test func `a file that was replaced while it waited is another upload, and the old one is thrown away`()
+        async throws
+    {
+        let world = try DurableWorld()
+        let file = try world.file(500_000)
+        let outbox = try await world.open()
+        var options = EnqueueOptions()
+        options.onChange = .restart
+        try await outbox.enqueue(try await world.toOSS(file.path), options: options)
+        let run = Task { try await outbox.run(session: world.session) }
+        try await world.oss.waitUntil { $0.uploads.values.contains { !$0.parts.isEmpty } }
+        run.cancel()
+        try await run.value
+        _ = try await world.oss.settled()
+        let later = try world.file(400_000, seed: 8)
+        try await world.deliver(outbox)
+        #expect(try await outbox.tally()[.done] == 1)
+        #expect(world.oss.object("k")?.content.crc64 == CRC64(of: later.bytes).value)
+        #expect(world.oss.state.aborted.count == 1 && world.oss.state.uploads.isEmpty)
+        await outbox.close()
+    }
+
+    @Test func `a record is written a hundred times or so, however many parts there are`() async throws {
+        let kept = Watched<[[UInt8]]>([])
+        let world = try DurableWorld()
+        let keeper = DeliveryRecord(world.delivery(kept: kept))
+        let source = try await SourceFile.look(at: try world.file(10).path)
+        var subject = ResumeSubject(endpoint: "e", bucket: "b", key: "k", source: source, path: "/p", partSize: 1)
+        subject.forgetDevice()
+        var record = ResumeRecord(subject: subject, uploadID: "u")
+        try await keeper.save(record)
+        for number in 1...10_000 {
+            record.parts.append(PartReceipt(number: number, size: 1, tag: "t"))
+            if number % 50 == 0 || number < 200 { try await keeper.note(record) }
+        }
+        #expect((60...400).contains(kept.value.count))
+        guard case .usable(let found) = try await keeper.load(subject, at: 0) else {
+            Issue.record("it can be gone on from")
+            return
+        }
+        #expect(found.parts.count > 9_700)
+        await keeper.remove()
+        #expect(try await keeper.load(subject, at: 0) == .none && kept.value.last == [])
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import TestSupport
+import Testing
+import Waybill
+import WaybillCore
+
+@testable import WaybillOutbox
+@testable import WaybillStores
+
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `Durable uploads to stores, asked about` {
+    private func ask(
+        _ world: DurableWorld, _ upload: some DurableUpload, _ resume: [UInt8]? = nil
+    ) async throws -> String {
+        try await upload.verify(world.delivery(resume: resume)).name
+    }
+
+    /// An upload of which some parts are there, and what its queue has kept of it.
+    private func begun(_ world: DurableWorld, _ upload: some DurableUpload) async throws -> [UInt8] {
+        let kept = Watched<[[UInt8]]>([])
+        _ = try await uploadError { try await upload.deliver(world.delivery(kept: kept)) }
+        return try #require(kept.value.last)
+    }
+
+    @Test func `OSS is asked for size and checksum`() async throws {
+        let world = try DurableWorld()
+        let file = try world.file(1_000)
+        let upload = try await world.toOSS(file.path)
+        #expect(try await ask(world, upload) == "absent")
+        world.oss.put("k", QiniuGround.bytes(999))
+        #expect(try await ask(world, upload) == "absent")
+        world.oss.put("k", QiniuGround.bytes(1_000, seed: 99))
+        #expect(try await ask(world, upload) == "absent")
+        world.oss.put("k", file.bytes)
+        guard case .delivered(let response?) = try await upload.verify(world.delivery()) else {
+            Issue.record("it is there")
+            return
+        }
+        #expect(response.headers[.ossChecksum] == String(CRC64(of: file.bytes).value))
+        // The same size, and nothing to compare it with any more.
+        try world.folder.overwrite("film.mov", at: 5, [0, 1])
+        #expect(try await ask(world, upload) == "cannotTell")
+        world.oss.put("k", QiniuGround.bytes(7))
+        #expect(try await ask(world, upload) == "absent")
+        #expect(world.oss.state.log(.putObject).isEmpty)
+    }
+
+    @Test func `parts of OSS that are listed are gone on with, and an object that was made of them is found`()
+        async throws
+    {
+        let world = try DurableWorld()
+        let file = try world.file(500_000)
+        let upload = try await world.toOSS(file.path)
+        world.oss.fail(.denied, on: .uploadPart, part: 4)
+        let resume = try await begun(world, upload)
+        guard case .resume(let state) = try await upload.verify(world.delivery(resume: resume)) else {
+            Issue.record("the parts are there")
+            return
+        }
+        #expect(state == resume)
+        let kept = Watched<[[UInt8]]>([])
+        _ = try await upload.deliver(world.delivery(resume: state, kept: kept))
+        #expect(world.oss.state.log(.initiate).count == 1)
+        #expect(world.oss.state.counts.values.allSatisfy { $0.begunThoughStored == 0 })
+        #expect(world.oss.object("k")?.content.crc64 == CRC64(of: file.bytes).value)
+        // Killed before the end was written down: the record has all parts, so the file need not be read.
+        try world.folder.overwrite("film.mov", at: 5, [0, 1])
+        #expect(try await ask(world, upload, kept.value.last) == "delivered")
+        #expect(try await ask(world, upload) == "cannotTell")
+    }
+
+    @Test func `an upload that OSS has forgotten, without an object, is begun anew`() async throws {
+        let world = try DurableWorld()
+        let file = try world.file(500_000)
+        let upload = try await world.toOSS(file.path)
+        world.oss.fail(.denied, on: .uploadPart, part: 4)
+        let resume = try await begun(world, upload)
+        world.oss.abort(try #require(world.oss.state.uploads.keys.first))
+        #expect(try await ask(world, upload, resume) == "absent")
+        _ = try await upload.deliver(world.delivery(resume: resume))
+        #expect(world.oss.object("k")?.timesMade == 1 && world.oss.state.log(.initiate).count == 2)
+    }
+
+    @Test(arguments: [true, false]) func `where nobody may ask OSS, only what does no harm is sent again`(
+        _ isHarmless: Bool
+    ) async throws {
+        let world = try DurableWorld()
+        let file = try world.file(1_000)
+        world.oss.fail(.denied, on: .headObject, times: nil)
+        let upload = try await world.toOSS(file.path) { $0.forbidsOverwrite = !isHarmless }
+        #expect(try await ask(world, upload) == (isHarmless ? "absent" : "cannotTell"))
+        let told = try await world.toOSS(file.path) { $0.callback = OSSCallback(["https://app.example/"], body: "k") }
+        #expect(try await ask(world, told) == "cannotTell")
+    }
+
+    @Test func `a store that can't be reached is asked later`() async throws {
+        let world = try DurableWorld()
+        let file = try world.file(1_000)
+        let upload = try await world.toOSS(file.path)
+        world.oss.fail(.html(status: 503), on: .headObject, times: nil)
+        let error = try await uploadError { try await upload.verify(world.delivery()) }
+        #expect(error.outcome == .rejected && error.response?.status.code == 503)
+    }
+
+    @Test func `Qiniu lists parts while the upload lives, and after that nobody can say more than that`() async throws {
+        let world = try DurableWorld()
+        let file = try world.file(3 << 20)
+        let upload = try await world.toQiniu(file.path)
+        #expect(try await ask(world, upload) == "absent")
+        world.qiniu.fail(.refuse(403, "forbidden"), on: .part, part: 3)
+        let resume = try await begun(world, upload)
+        #expect(try await ask(world, upload, resume) == "resume")
+        _ = try await upload.deliver(world.delivery(resume: resume))
+        #expect(world.qiniu.state.log(.begin).count == 1)
+        #expect(world.qiniu.state.counts.values.allSatisfy { $0.begunThoughStored == 0 })
+        #expect(world.qiniu.object("k")?.timesMade == 1)
+        // Made of its parts, which are gone with that: the same bytes under the same key once more are the same object.
+        #expect(try await ask(world, upload, resume) == "absent")
+    }
+
+    @Test func `Qiniu is not sent a second one that would do harm`() async throws {
+        let world = try DurableWorld()
+        let file = try world.file(1_000)
+        let key = QiniuScope.key("k", bucket: "photos")
+        var told = QiniuPutPolicy(scope: key, deadline: .now)
+        told.callbackURLs = ["https://app.example/"]
+        told.callbackBody = "k"
+        var worked = QiniuPutPolicy(scope: key, deadline: .now)
+        worked.persistentOps = "avthumb/mp4"
+        var forced = QiniuPutPolicy(scope: key, deadline: .now)
+        forced.saveKey = "$(uuid)"
+        forced.forcesSaveKey = true
+        let first = QiniuPutPolicy(scope: .newKey("k", bucket: "photos"), deadline: .now)
+        for policy in [told, worked, forced, first] {
+            #expect(try await ask(world, try await world.toQiniu(file.path, policy: policy)) == "cannotTell")
+        }
+        #expect(try await ask(world, try await world.toQiniu(file.path, nil)) == "cannotTell")
+        let harmless = QiniuPutPolicy(scope: .bucket("photos"), deadline: .now)
+        #expect(try await ask(world, try await world.toQiniu(file.path, policy: harmless)) == "absent")
+        #expect(world.qiniu.state.log.isEmpty)
+    }
+
+    @Test func `an answer that was lost is asked for, and the object is not sent again`() async throws {
+        let world = try DurableWorld()
+        let file = try world.file(500_000)
+        let outbox = try await world.open()
+        try await outbox.enqueue(try await world.toOSS(file.path))
+        // Neither the end nor the question right after it is answered.
+        world.oss.fail(.storeThenDrop, on: .complete)
+        world.oss.fail(.html(status: 503), on: .headObject, times: 4)
+        try await world.deliver(outbox)
+        #expect(try await outbox.results().first?.isDelivered == true)
+        #expect(world.oss.object("k")?.timesMade == 1)
+        #expect(world.oss.state.counts.values.allSatisfy { $0.begun == 1 })
+        await outbox.close()
+    }
+}
