@@ -165,8 +165,8 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "Waybill", "WaybillFoundation", "WaybillStores", "WaybillTesting", "WaybillCLI", argumentParser,
-                logging,
+                "Waybill", "WaybillFoundation", "WaybillStores", "WaybillOutbox", "WaybillTesting", "WaybillCLI",
+                argumentParser, logging,
             ],
             swiftSettings: swift),
         .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: swift),
