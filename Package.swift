@@ -101,7 +101,9 @@ let package = Package(
         // Door.
         .executableTarget(
             name: "WaybillCLI",
-            dependencies: ["Waybill", "WaybillCurl", "WaybillStores", argumentParser, logging, httpTypes],
+            dependencies: [
+                "Waybill", "WaybillCurl", "WaybillStores", "WaybillOutbox", argumentParser, logging, httpTypes,
+            ],
             swiftSettings: swift),
 
         // Tests.
@@ -161,7 +163,8 @@ let package = Package(
             name: "InteropTests", dependencies: ["WaybillMultipart", "TestSupport"], exclude: ["Readers", "Senders"],
             swiftSettings: swift),
         .testTarget(
-            name: "CLITests", dependencies: ["WaybillCLI", "TestSupport", argumentParser], swiftSettings: swift),
+            name: "CLITests", dependencies: ["WaybillCLI", "WaybillOutbox", "TestSupport", argumentParser],
+            swiftSettings: swift),
         .testTarget(
             name: "DocumentationTests",
             dependencies: [

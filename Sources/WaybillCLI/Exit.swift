@@ -10,6 +10,7 @@ enum Exit: Int32, Sendable, Hashable, CaseIterable {
     case transient = 5
     case unknown = 6
     case fatal = 7
+    case queued = 75
     case interrupted = 130
     case terminated = 143
 
@@ -23,7 +24,8 @@ enum Exit: Int32, Sendable, Hashable, CaseIterable {
         case .sourceChanged: "a file changed while it was sent; the server has nothing whole"
         case .transient: "the network failed before all was sent; trying again may help"
         case .unknown: "all was sent and no answer came: look before you send it again"
-        case .fatal: "no trust in a certificate, or a file that can't be written"
+        case .fatal: "no trust in a certificate, a file that can't be written, an outbox that can't go on"
+        case .queued: "still queued: items wait for a person, or another process has the outbox"
         case .interrupted: "stopped by SIGINT"
         case .terminated: "stopped by SIGTERM"
         }
@@ -68,6 +70,7 @@ extension Exit {
             "invalidURL", "invalidRequest", "invalidContentType", "invalidHeader", "invalidFieldName",
             "invalidFileName",
             "emptyFieldName", "headerTooLarge", "invalidOptions", "invalidBoundary", "tlsSettingsUnusable",
+            "notDurable",
         ]
         let source = [
             "fileNotFound", "notARegularFile", "fileNotReadable", "readFailed", "preparationFailed", "notAJPEG",

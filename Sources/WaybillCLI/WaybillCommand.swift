@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import Waybill
 
-/// The command line: `waybill post`, `waybill put`, `waybill form`, `waybill shrink`, `waybill doctor`.
+/// The command line: `waybill post`, `waybill put`, `waybill outbox`, `waybill form`, `waybill shrink`, `waybill doctor`.
 @main
 struct WaybillCommand: AsyncParsableCommand {
     static let version = "0.1.0-dev"
@@ -15,6 +15,8 @@ struct WaybillCommand: AsyncParsableCommand {
               waybill post https://backend.example/upload -F 'TOKEN=<token.txt' \\
                 -F 'front=@card.jpg;filename=IDFrontImage.jpg' --max-bytes front=100KiB
               waybill put -r photos oss://bucket/2026/ --region cn-hangzhou
+              waybill post https://backend.example/upload -F 'front=@card.jpg' --queue
+              waybill outbox run --until-idle
               waybill shrink card.jpg --max-bytes 100KiB
               waybill doctor
 
@@ -22,7 +24,10 @@ struct WaybillCommand: AsyncParsableCommand {
             \(Exit.table)
             """,
         version: "waybill \(version)",
-        subcommands: [PostCommand.self, PutCommand.self, FormCommand.self, ShrinkCommand.self, DoctorCommand.self])
+        subcommands: [
+            PostCommand.self, PutCommand.self, OutboxCommand.self, FormCommand.self, ShrinkCommand.self,
+            DoctorCommand.self,
+        ])
 
     /// ArgumentParser's own `main` ends with 64 for a wrong call; people who write scripts around curl expect 2.
     static func main() async {

@@ -79,7 +79,7 @@ extension Outbox {
         return items
     }
 
-    private func control(_ event: ItemLife.Event, _ selection: ItemSelection) async throws(OutboxError) -> Int {
+    func control(_ event: ItemLife.Event, _ selection: ItemSelection) async throws(OutboxError) -> Int {
         guard case .controlled(let answer) = try await perform(.control(event, selection)) else { throw Self.nonsense }
         return answer.changed
     }

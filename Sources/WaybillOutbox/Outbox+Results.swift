@@ -30,6 +30,16 @@ extension Outbox {
         _ = try await perform(.raise(OutboxMark.acknowledged, to: sequence))
     }
 
+    /// The number up to which ends were acknowledged; 0 at first.
+    public func acknowledgedThrough() async throws(OutboxError) -> Int64 {
+        try await number(.mark(OutboxMark.acknowledged))
+    }
+
+    /// The number of the last end; 0 before the first. What ends from now on is in `results(after:)` of it.
+    public func lastSequence() async throws(OutboxError) -> Int64 {
+        try await number(.mark(OutboxMark.sequence))
+    }
+
     private func number(_ request: OutboxRequest) async throws(OutboxError) -> Int64 {
         guard case .number(let number) = try await perform(request) else { throw Self.nonsense }
         return number

@@ -20,7 +20,9 @@ enum House {
         "WaybillOutbox": ["WaybillCore", "WaybillMultipart", "Waybill", "GRDB", "HTTPTypes", "Logging"],
         "WaybillFoundation": ["Waybill", "WaybillCore"],
         "WaybillTesting": ["WaybillCore", "WaybillMultipart", "HTTPTypes"],
-        "WaybillCLI": ["Waybill", "WaybillCurl", "WaybillStores", "ArgumentParser", "Logging", "HTTPTypes"],
+        "WaybillCLI": [
+            "Waybill", "WaybillCurl", "WaybillStores", "WaybillOutbox", "ArgumentParser", "Logging", "HTTPTypes",
+        ],
     ]
 
     /// What the toolchain brings and any target may import.

@@ -1,3 +1,4 @@
+import Glibc
 import WaybillCore
 import WaybillMultipart
 
@@ -28,8 +29,10 @@ public struct DurableFile: Sendable, Hashable {
     package var pending: [UInt8]?
 
     /// A file at a path. Nothing is looked at yet.
+    ///
+    /// A relative path is taken from where the program is now: whoever delivers it may be somewhere else.
     public init(path: String) {
-        self.path = path
+        self.path = Self.absolute(path)
     }
 
     /// Bytes that the outbox will write to a file of its own.
@@ -70,6 +73,13 @@ public struct DurableFile: Sendable, Hashable {
                 "was modified"
             }
         throw Self.changed(path, what, cause: nil)
+    }
+
+    private static func absolute(_ path: String) -> String {
+        guard !path.isEmpty, path.utf8.first != UInt8(ascii: "/"), let here = unsafe getcwd(nil, 0) else { return path }
+        defer { unsafe free(here) }
+        let folder = unsafe String(cString: here)
+        return folder == "/" ? "/\(path)" : "\(folder)/\(path)"
     }
 
     private static func changed(_ path: String, _ what: String, cause: (any Error)?) -> UploadError {

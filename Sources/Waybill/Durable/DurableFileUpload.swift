@@ -13,23 +13,25 @@ public struct DurableFileUpload: DurableUpload {
 
     /// Where it goes.
     public let target: DurableTarget
-    /// The value of `Content-Type`.
-    public let contentType: String
+    /// The value of `Content-Type`; `nil` for none of the file's own.
+    public let contentType: String?
     private var file: DurableFile
 
     /// Describes the upload of a file, which must be there.
     ///
-    /// Without a content type, the one that belongs to the ending of the path is sent.
+    /// Without a content type, the one that belongs to the ending of the path is sent. With `sendsContentType` off there is
+    /// none but what `headers` have: a presigned URL is often good only for a request without.
     ///
     /// - Throws: ``UploadError``: what is wrong with the request or the file.
     public init(
         path: String, contentType: String? = nil, to location: some UploadLocation, method: HTTPRequest.Method = .put,
-        headers: HTTPFields = [:], credential: DurableCredential? = nil, idempotency: Idempotency = .ignored
+        headers: HTTPFields = [:], credential: DurableCredential? = nil, idempotency: Idempotency = .ignored,
+        sendsContentType: Bool = true
     ) async throws(UploadError) {
         target = try DurableTarget(
             method, location, headers: headers, credential: credential, idempotency: idempotency)
         let body = try await Self.body(path, contentType)
-        self.contentType = body.contentType ?? "application/octet-stream"
+        self.contentType = sendsContentType ? body.contentType : nil
         file = DurableFile(path: path)
         try await file.inspect()
     }
@@ -47,7 +49,7 @@ public struct DurableFileUpload: DurableUpload {
     public func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse {
         let body = try await Self.body(file.path, contentType)
         try await file.check()
-        return try await target.send(.body(body), delivery)
+        return try await target.send(.body(TypedBody(body: body, contentType: contentType)), delivery)
     }
 
     /// ``DeliveryVerdict/absent`` where a second one does no harm, as with `PUT`, else ``DeliveryVerdict/cannotTell``.
@@ -62,6 +64,16 @@ public struct DurableFileUpload: DurableUpload {
             throw UploadError(preparing: error)
         }
     }
+}
+
+/// A body with a content type of somebody's choice, which may be none.
+private struct TypedBody: UploadBody {
+    let body: FileBody
+    let contentType: String?
+    var length: Int64? { body.length }
+    var isReplayable: Bool { body.isReplayable }
+
+    func makeReader(wake: @escaping @Sendable () -> Void) throws -> any BodyReader { try body.makeReader(wake: wake) }
 }
 
 extension DurableFileUpload: CustomStringConvertible {

@@ -13,9 +13,12 @@ enum Terminal {
     }
 
     /// How wide it is now; 80 when it does not say.
-    static var columns: Int {
+    static var columns: Int { columns(of: 2) }
+
+    /// The same of the terminal behind another descriptor.
+    static func columns(of descriptor: Int32) -> Int {
         var size = winsize()
-        let code = unsafe withUnsafeMutablePointer(to: &size) { unsafe ioctl(2, UInt(TIOCGWINSZ), $0) }
+        let code = unsafe withUnsafeMutablePointer(to: &size) { unsafe ioctl(descriptor, UInt(TIOCGWINSZ), $0) }
         return code == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
     }
 }

@@ -34,7 +34,7 @@ extension FormArgument {
     var patterns: [EachPattern] {
         let names = fileName.map { [EachPattern($0)] } ?? []
         switch source {
-        case .literal, .environment: return names
+        case .literal, .environment, .credential: return names
         case .textFile(let path): return [EachPattern(path)] + names
         case .files(let files):
             return files.flatMap { file in [file.path, file.fileName].compactMap { $0.map(EachPattern.init) } }

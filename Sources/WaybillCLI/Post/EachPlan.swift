@@ -31,7 +31,7 @@ struct EachPlan: Sendable {
             throw .usage("--each: no -F sends the files. Write {} where their paths belong, as in -F 'FILE=@{}'.")
         }
         let pictures = try PictureSettings(maxBytes: command.form.maxBytes, quality: command.form.quality)
-        var shared = FormAssembly()
+        var shared = FormAssembly(isQueued: command.queue.isWanted)
         var pieces: [Piece] = []
         for argument in arguments { pieces.append(try Self.piece(argument, pictures, &shared)) }
         (self.pieces, self.pictures) = (pieces, pictures)
@@ -48,8 +48,13 @@ struct EachPlan: Sendable {
     /// The upload of a file.
     func request(for file: String) throws(CommandFailure) -> UploadRequest {
         var request = post.request
-        request.content = .form(MultipartForm(try Self.form(of: pieces, file, pictures).parts))
+        request.content = .form(try form(for: file))
         return request
+    }
+
+    /// The form of a file.
+    func form(for file: String) throws(CommandFailure) -> MultipartForm {
+        MultipartForm(try Self.form(of: pieces, file, pictures).parts)
     }
 
     /// The session of the command, with room for as many at once as are wanted. What limits the rate of one upload limits

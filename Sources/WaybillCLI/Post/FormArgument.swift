@@ -3,8 +3,9 @@ import Waybill
 /// One `-F` or `--form-string`, understood but not yet acted on.
 ///
 /// The grammar is curl's (`curl(1)`, `-F`): `name=value`, `name=@file`, `name=@one,two`, `name=<file`, each followed by
-/// `;type=…` and `;filename=…`, values in double quotes where they hold a `;` or `,`. One thing is added:
-/// `name=env:VAR`. Where curl warns and drops a piece of the argument, this refuses: what was dropped was meant.
+/// `;type=…` and `;filename=…`, values in double quotes where they hold a `;` or `,`. Two things are added: `name=env:VAR`,
+/// and `name=credential:NAME` for the outbox. Where curl warns and drops a piece of the argument, this refuses: what was
+/// dropped was meant.
 struct FormArgument: Sendable, Hashable {
     /// Where the content comes from.
     enum Source: Sendable, Hashable {
@@ -16,6 +17,8 @@ struct FormArgument: Sendable, Hashable {
         case textFile(String)
         /// An environment variable. Not to be printed.
         case environment(String)
+        /// The name of a credential, for the outbox.
+        case credential(String)
     }
 
     /// A file to send.
@@ -82,7 +85,16 @@ struct FormArgument: Sendable, Hashable {
 extension FormArgument {
     private static func source(ofValue value: String, in content: String) throws(FormScanner.Problem) -> Source {
         // A quoted value is what it says.
-        guard content.unicodeScalars.first != "\"", value.hasPrefix("env:") else { return .literal(value) }
+        guard content.unicodeScalars.first != "\"" else { return .literal(value) }
+        if value.hasPrefix("credential:") {
+            let name = String(value.dropFirst(11))
+            guard (try? CredentialName.checked(name, for: "-F")) != nil else {
+                throw .init(
+                    "names no credential behind \"credential:\": up to 64 letters, digits, \"-\", \"_\" and \".\"")
+            }
+            return .credential(name)
+        }
+        guard value.hasPrefix("env:") else { return .literal(value) }
         let variable = String(value.dropFirst(4))
         let isName = { (byte: UInt8) in
             byte == UInt8(ascii: "_") || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)

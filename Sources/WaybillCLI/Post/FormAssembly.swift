@@ -10,21 +10,26 @@ struct FormAssembly {
     private(set) var secrets: [String] = []
     private(set) var files: [(name: String, isJPEG: Bool)] = []
 
+    /// Whether it is for an outbox, in which no secret is written down.
+    private var isQueued = false
+
     /// Nothing yet.
-    init() {}
+    init(isQueued: Bool = false) { self.isQueued = isQueued }
 
     /// Understands the options of a form and reads what has to be read. `words` are those of the command line, for the
     /// order of `-F` and `--form-string`.
-    init(_ options: FormOptions, arguments words: [String]) throws(CommandFailure) {
+    init(_ options: FormOptions, arguments words: [String], isQueued: Bool = false) throws(CommandFailure) {
         let all = try Self.arguments(options, inOrderOf: words)
         let pictures = try PictureSettings(maxBytes: options.maxBytes, quality: options.quality)
-        try self.init(all, pictures: pictures, environment: Environment.value)
+        try self.init(all, pictures: pictures, environment: Environment.value, isQueued: isQueued)
     }
 
     /// Reads what has to be read; `environment` looks up a variable.
     init(
-        _ arguments: [FormArgument], pictures: PictureSettings, environment: (String) -> String?
+        _ arguments: [FormArgument], pictures: PictureSettings, environment: (String) -> String?,
+        isQueued: Bool = false
     ) throws(CommandFailure) {
+        self.isQueued = isQueued
         for argument in arguments { try add(argument, pictures: pictures, environment: environment) }
         try pictures.checkUse(by: files)
     }
@@ -46,9 +51,15 @@ struct FormAssembly {
     mutating func add(
         _ argument: FormArgument, pictures: PictureSettings, environment: (String) -> String?
     ) throws(CommandFailure) {
+        try checkSecrecy(of: argument)
         switch argument.source {
         case .literal(let text):
             add(argument, Array(text.utf8), isSecret: false)
+        case .credential(let credential):
+            var part = MultipartPart.credential(argument.name, named: credential)
+            part.contentType = argument.contentType
+            part.fileName = argument.fileName
+            parts.append(part)
         case .environment(let variable):
             guard let value = environment(variable) else {
                 throw .usage(
@@ -68,6 +79,24 @@ struct FormAssembly {
 
     /// Keeps the secrets of another form out of sight, too.
     mutating func join(secretsOf other: FormAssembly) { secrets += other.secrets }
+
+    /// A text that is never printed isn't written down either, and one that is only named is nothing to send now.
+    private func checkSecrecy(of argument: FormArgument) throws(CommandFailure) {
+        let name = Redaction.escaped(argument.name)
+        switch argument.source {
+        case .credential(let credential) where !isQueued:
+            throw .usage(
+                "-F \"\(name)\": credential:\(credential) is only named, for --queue. What is sent now is read with "
+                    + "\(name)=env:VARIABLE or \(name)=<FILE.")
+        case .environment where isQueued, .textFile where isQueued:
+            throw .usage(
+                "-F \"\(name)\": a text from the environment or a file is taken for a secret, and no secret is written "
+                    + "down. Name it, \(name)=credential:NAME, and waybill outbox run takes its value from "
+                    + "\(CredentialName.variable(of: "NAME")), or as its --credential says. A text that is no secret: "
+                    + "--form-string '\(name)=…'; a file: \(name)=@FILE.")
+        default: break
+        }
+    }
 
     private mutating func add(_ argument: FormArgument, _ bytes: [UInt8], isSecret: Bool) {
         var part = MultipartPart.rawText(argument.name, bytes, isSecret: isSecret)

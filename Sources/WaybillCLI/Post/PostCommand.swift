@@ -17,6 +17,7 @@ struct PostCommand: AsyncParsableCommand {
               -F 'name=<token.txt'       a text from a file, never printed; <- is
                                          standard input
               -F 'name=env:TOKEN'        a text from the environment, never printed
+              -F 'name=credential:NAME'  with --queue, a text that is only named
               -F 'name=@card.jpg'        a file; @a,b sends two under one name
               -F 'name=@card.jpg;type=image/jpeg;filename=front.jpg'
               --form-string 'name=@x'    a text, as it stands
@@ -32,6 +33,13 @@ struct PostCommand: AsyncParsableCommand {
             own, and with --json they are in the object of each file. The summary comes last, also after a signal, and \
             counts the files that were never started.
 
+            LATER:
+            With --queue nothing is sent. The form goes into the outbox, pictures made and boundary chosen, and its number \
+            is printed; "waybill outbox run" delivers it, also after kill -9 or a power cut. It carries the same \
+            Idempotency-Key each time; say --idempotency honoured if the server acts once on each. No secret is written \
+            down: credentials are only named, with --credential and in a form with -F 'name=credential:NAME', and given \
+            to "waybill outbox run". What belongs to the way there (-k, -x, --cacert, --limit-rate, …) is given to it, too.
+
             EXAMPLES:
               waybill post https://backend.example/upload -F 'BUSINESSNO=20240001' \\
                 -F 'TOKEN=env:TOKEN' -F 'front=@card.jpg;filename=IDFrontImage.jpg' \\
@@ -40,6 +48,8 @@ struct PostCommand: AsyncParsableCommand {
                 -H @headers.txt --retry 3 --json
               waybill post https://backend.example/upload -F 'TOKEN=env:TOKEN' \\
                 -F 'FILE=@{};filename={name}.jpg' --max-bytes 100KiB --each photos/*.jpg
+              waybill post https://backend.example/upload -F 'TOKEN=credential:backend' \\
+                -F 'front=@card.jpg' --max-bytes 100KiB --queue --batch today
 
             EXIT STATUS:
             \(Exit.table)
@@ -53,6 +63,7 @@ struct PostCommand: AsyncParsableCommand {
     @OptionGroup(title: "Request") var request: RequestOptions
     @OptionGroup(title: "Way") var way: WayOptions
     @OptionGroup(title: "Time and rate") var limits: LimitOptions
+    @OptionGroup(title: "Later") var queue: QueueOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
     func run() async throws {
@@ -72,6 +83,8 @@ struct PostCommand: AsyncParsableCommand {
     }
 
     private func post(_ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit {
+        if queue.isWanted { return try await enqueue(console, json) }
+        try queue.checkUnused()
         let words = Array(CommandLine.arguments.dropFirst())
         if each.isWanted {
             let plan = try EachPlan(self, arguments: words)
@@ -137,11 +150,7 @@ struct RequestOptions: ParsableArguments {
 
 /// Limits and retries.
 struct LimitOptions: ParsableArguments {
-    @Option(
-        name: .customLong("limit-rate"),
-        help: ArgumentHelp(
-            "The most bytes of the body a second, as in 200K; with --each, of all bodies together.", valueName: "size"))
-    var rate: String?
+    @OptionGroup var times: TimeOptions
 
     @Option(
         name: .customLong("retry"),
@@ -149,6 +158,16 @@ struct LimitOptions: ParsableArguments {
             "How often to try again what the server can't have acted on, and 408, 429, 5xx. 0 unless set; 3 with put.",
             valueName: "number"))
     var retries: Int?
+}
+
+/// Limits of an attempt.
+struct TimeOptions: ParsableArguments {
+    @Option(
+        name: .customLong("limit-rate"),
+        help: ArgumentHelp(
+            "The most bytes of the body a second, as in 200K; of all bodies together where there are many.",
+            valueName: "size"))
+    var rate: String?
 
     @Option(
         name: .customLong("connect-timeout"),

@@ -38,7 +38,7 @@ struct PostPlan {
         partCount = form.parts.count
     }
 
-    private static func method(_ text: String) throws(CommandFailure) -> HTTPRequest.Method {
+    static func method(_ text: String) throws(CommandFailure) -> HTTPRequest.Method {
         guard let method = HTTPRequest.Method(rawValue: text) else {
             throw .usage("-X: \"\(Redaction.escaped(text))\" is no method.")
         }
@@ -51,8 +51,8 @@ struct PostPlan {
     private static func options(_ command: PostCommand) throws(CommandFailure) -> UploadOptions {
         var options = UploadOptions()
         options.retry = try retry(command.limits) ?? RetryPolicy(maxRetries: 0)
-        options.transfer.limits = try limits(command.limits)
-        if let rate = command.limits.rate {
+        options.transfer.limits = try limits(command.limits.times)
+        if let rate = command.limits.times.rate {
             options.transfer.rateLimit = try SizeArgument.size(rate, for: "--limit-rate")
         }
         options.transfer.tls.insecureSkipVerification = command.request.insecure
@@ -76,7 +76,7 @@ struct PostPlan {
         return RetryPolicy(maxRetries: retries)
     }
 
-    static func limits(_ options: LimitOptions) throws(CommandFailure) -> TransferLimits {
+    static func limits(_ options: TimeOptions) throws(CommandFailure) -> TransferLimits {
         var limits = TransferLimits()
         if let text = options.connect, let time = try SizeArgument.seconds(text, for: "--connect-timeout") {
             limits.connect = time

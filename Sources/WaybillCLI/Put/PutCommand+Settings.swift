@@ -8,8 +8,10 @@ extension PutCommand {
     func uploadOptions() throws(CommandFailure) -> (UploadOptions, [String]) {
         var options = UploadOptions()
         options.retry = try PostPlan.retry(limits) ?? options.retry
-        options.transfer.limits = try PostPlan.limits(limits)
-        if let rate = limits.rate { options.transfer.rateLimit = try SizeArgument.size(rate, for: "--limit-rate") }
+        options.transfer.limits = try PostPlan.limits(limits.times)
+        if let rate = limits.times.rate {
+            options.transfer.rateLimit = try SizeArgument.size(rate, for: "--limit-rate")
+        }
         options.transfer.tls.insecureSkipVerification = request.insecure
         if let path = way.certificateAuthorities {
             _ = try InputFile.read(path, for: "--cacert")

@@ -30,11 +30,17 @@ struct PutCommand: AsyncParsableCommand {
             otherwise. A presigned URL needs none, but can be read with ps: @file \
             reads it from a file.
 
+            LATER:
+            With --queue nothing is sent: each file becomes an item of the outbox, whose number is printed, and "waybill \
+            outbox run" delivers it. A presigned URL is kept with it in the outbox's folder, and it ends there when its time \
+            is over.
+
             EXAMPLES:
               waybill put scan.pdf oss://cards/2026/scan.pdf --region cn-hangzhou
               waybill put -r -j 8 --exclude '*.tmp' photos oss://cards/2026/
               waybill put -r -j 3 photos/ qiniu://photos/2026/
               waybill put front.jpg @url.txt -H 'Content-Type: image/jpeg'
+              waybill put front.jpg @url.txt --queue --snapshot
 
             EXIT STATUS:
             \(Exit.table)
@@ -49,6 +55,7 @@ struct PutCommand: AsyncParsableCommand {
     @OptionGroup(title: "Request") var request: PutRequestOptions
     @OptionGroup(title: "Way") var way: WayOptions
     @OptionGroup(title: "Time and rate") var limits: LimitOptions
+    @OptionGroup(title: "Later") var queue: QueueOptions
     @OptionGroup(title: "Output") var output: PutOutputOptions
 
     func run() async throws {
@@ -73,6 +80,8 @@ struct PutCommand: AsyncParsableCommand {
             try paths.last.map { (last) throws(CommandFailure) in
                 paths.dropLast() + [try Self.destination(last)]
             } ?? []
+        if queue.isWanted, !files.isDryRun { return try await command.enqueue(console, json) }
+        if !queue.isWanted { try queue.checkUnused() }
         let plan = try PutPlan(command, console: console)
         let run = PutRun(plan: plan, output: output, console: console, json: json)
         return files.isDryRun ? try run.rehearse() : try await run.run()

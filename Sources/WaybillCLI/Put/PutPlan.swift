@@ -28,7 +28,7 @@ struct PutPlan: Sendable {
         try Self.check(files, target)
     }
 
-    private static func scan(
+    static func scan(
         _ paths: [String], to destination: PutDestination, _ options: PutFileOptions
     ) throws(CommandFailure) -> PutScan {
         guard options.isRecursive || options.include.isEmpty && options.exclude.isEmpty else {
@@ -121,7 +121,7 @@ enum PutTargets {
     }
 
     /// A presigned query, and each of its longer values, as it stands and decoded: a refusal may quote what was signed.
-    private static func secrets(ofQueryIn url: String) -> [String] {
+    static func secrets(ofQueryIn url: String) -> [String] {
         guard let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return [] }
         let query = String(url[url.utf8.index(after: mark)...])
         let values = query.utf8.split(separator: UInt8(ascii: "&")).compactMap { pair in

@@ -54,6 +54,8 @@ package struct ItemLife: Sendable, Hashable, Codable {
         /// Time has passed.
         case due
         case pause, resume, cancel
+        /// Somebody asks the server once more about an item in doubt, also one that failed for it.
+        case verify
         /// Sent from the start, whatever is known of earlier attempts.
         case retry
     }
@@ -118,6 +120,7 @@ package struct ItemLife: Sendable, Hashable, Codable {
         case .pause: return pause()
         case .resume: resume()
         case .cancel: return cancel()
+        case .verify: askOnceMore()
         case .retry: retry(now)
         }
         return []
@@ -285,6 +288,17 @@ extension ItemLife {
         default: break
         }
         return []
+    }
+
+    private mutating func askOnceMore() {
+        guard isDoubtful, !isVerifying, [.failed, .paused, .verify].contains(state) else { return }
+        if state != .verify {
+            state = .verify
+            asked = .nothing
+            reason = nil
+        }
+        runAt = 0
+        vainQuestions = 0
     }
 
     private mutating func retry(_ now: Int64) {

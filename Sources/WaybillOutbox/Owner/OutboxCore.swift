@@ -104,6 +104,7 @@ final class OutboxCore: Sendable {
             return .controlled(answer)
         case .items(let selection, let after, let limit):
             return .items(try await store.items(selection, after: after, limit: min(limit, 1_000)))
+        case .detail(let id): return .detail(try await store.detail(id))
         case .tally(let batch): return .tally(try await store.tally(batch: batch))
         case .results(let after, let limit):
             return .results(try await store.results(after: after, limit: min(limit, 200)))

@@ -95,6 +95,16 @@ package final class MemoryStore: OutboxStore {
         }
     }
 
+    package func detail(_ id: Int64) async throws(OutboxError) -> StoredDetail? {
+        state.withLock { state in
+            guard let entry = state.entries[id] else { return nil }
+            return StoredDetail(
+                item: entry.item(id), spec: entry.spec, sequence: entry.sequence, answer: entry.answer,
+                deadline: entry.life.deadline, maxAttempts: entry.life.maxAttempts, onUnknown: entry.life.onUnknown,
+                onChange: entry.life.onChange)
+        }
+    }
+
     package func tally(batch: String?) async throws(OutboxError) -> OutboxTally {
         state.withLock { state in
             var tally = OutboxTally()

@@ -19,6 +19,8 @@ package protocol OutboxStore: Sendable {
 
     /// Items in the order of their numbers.
     func items(_ selection: ItemSelection, after id: Int64, limit: Int) async throws(OutboxError) -> [OutboxItem]
+    /// All that is kept of an item.
+    func detail(_ id: Int64) async throws(OutboxError) -> StoredDetail?
     /// How many items there are in each state.
     func tally(batch: String?) async throws(OutboxError) -> OutboxTally
     /// Ends in their order.
@@ -44,6 +46,8 @@ package protocol OutboxStore: Sendable {
 package enum OutboxMark {
     package static let acknowledged = "acknowledged"
     package static let hooked = "hooked"
+    /// The number of the last end.
+    package static let sequence = "sequence"
 }
 
 /// What is done about an unfinished item with the same key.

@@ -124,12 +124,13 @@ private func watching(_ outbox: Outbox) async throws {
     // end
 }
 
-private func steering(_ outbox: Outbox) async throws {
+private func steering(_ outbox: Outbox, _ receipt: OutboxReceipt) async throws {
     // snippet: outbox, steering
     try await outbox.pause(ItemSelection(batch: "2026-01-17"))
     try await outbox.resume(ItemSelection(batch: "2026-01-17"))
     try await outbox.cancel(ItemSelection(tag: "counter 7"))
-    try await outbox.retry(.failed)
+    try await outbox.verify(.failed)
+    try await outbox.retry(ItemSelection(ids: [receipt.id]))
     // end
 }
 

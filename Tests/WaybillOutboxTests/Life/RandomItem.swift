@@ -50,7 +50,7 @@ struct RandomItem {
         case 0..<6: return .lease
         case 6..<10: return .ended(endings.randomElement(using: &random)!, lease: lease)
         case 10..<13: return .verdict(verdicts.randomElement(using: &random)!, lease: lease)
-        case 13: return .lost
+        case 13: return [.lost, .verify].randomElement(using: &random)!
         case 14: return .progressed(lease: lease)
         case 15, 16: return .due
         case 17: return .pause
@@ -83,7 +83,10 @@ struct ItemChecker {
         if after.state.isTerminal, !before.state.isTerminal, !effects.contains(.finished(after.state)) {
             return "ended without a word"
         }
-        if before.state.isTerminal, event != .retry, after != before { return "changed after its end" }
+        if before.state.isTerminal, event != .retry, event != .verify, after != before {
+            return "changed after its end"
+        }
+        if event == .verify, !isInDoubt, after != before { return "asked about what nobody doubts" }
         if before.state == .done || before.state == .cancelled, after != before { return "came back" }
         if after.state == .leased, !isHeld { return "leased by nobody" }
         if after.attempts < 0 || after.attempts > after.maxAttempts { return "\(after.attempts) attempts" }

@@ -1,0 +1,85 @@
+import ArgumentParser
+import Waybill
+import WaybillOutbox
+
+/// `waybill outbox ack`: what ended since somebody last asked.
+struct OutboxAckCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ack",
+        abstract: "Tells of the items that ended since the last time, and takes note that it did.",
+        discussion: """
+            Each end is told at least once: it counts as told only after it was written out whole. So a script that was \
+            killed halfway hears of the same ones again. With --keep they are told and stay as they are.
+
+            Ends are kept for thirty days, acknowledged or not.
+
+            EXAMPLES:
+              waybill outbox ack
+              waybill outbox ack --json >> results.jsonl
+              waybill outbox ack --through 1200 --silent
+
+            EXIT STATUS:
+            \(Exit.table)
+            Where several apply, the worst counts: 7, 6, 1, 5, 4, 3.
+            """)
+
+    @Option(
+        name: .customLong("through"),
+        help: ArgumentHelp("No further than this end, by its sequence number.", valueName: "number"))
+    var through: Int64?
+
+    @Flag(name: .customLong("keep"), help: "Tell, and take no note.")
+    var keeps = false
+
+    @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
+    @Flag(name: .customLong("json"), help: "One JSON object a line with the answer, the summary last.") var json = false
+
+    @Flag(
+        name: [.customShort("q"), .customShort("s"), .customLong("silent")],
+        help: "Tell nothing; only take note.")
+    var silent = false
+
+    func run() async throws {
+        try await finishing(json) { () async throws(CommandFailure) in
+            let outbox = try await place.place().openExisting()
+            let output = json ? JSONOutput(.standard) : nil
+            var summary = OutboxSummary()
+            var seen = try await asking { () async throws(OutboxError) in try await outbox.acknowledgedThrough() }
+            while true {
+                let from = seen
+                let page = try await asking { () async throws(OutboxError) in try await outbox.results(after: from) }
+                let wanted = page.filter { $0.sequence <= through ?? .max }
+                for result in wanted {
+                    try tell(result, output)
+                    summary.add(result.item)
+                }
+                guard let last = wanted.last?.sequence else { break }
+                seen = last
+                // After it was written, never before.
+                if !keeps {
+                    try await asking { () async throws(OutboxError) in try await outbox.acknowledge(through: last) }
+                }
+            }
+            await outbox.close()
+            try output?.write("summary", Self.members(summary, through: seen))
+            return summary.worst
+        }
+    }
+
+    private func tell(_ result: OutboxResult, _ output: JSONOutput?) throws(CommandFailure) {
+        if let output {
+            try output.write("item", OutboxJSON.members(of: result), answer: OutboxJSON.answer(of: result))
+        } else if !silent {
+            try StandardOutput.write(Array((Redaction.escaped(OutboxLine.text(result)) + "\n").utf8))
+        }
+    }
+
+    private static func members(_ summary: OutboxSummary, through sequence: Int64) -> [JSONMember] {
+        [
+            JSONMember("result", .string("succeeded")), JSONMember("exit", .int(Int64(summary.worst.rawValue))),
+            JSONMember("through", .int(sequence)), JSONMember("delivered", .int(Int64(summary.delivered))),
+            JSONMember("failed", .int(Int64(summary.failed))), JSONMember("doubtful", .int(Int64(summary.doubtful))),
+            JSONMember("cancelled", .int(Int64(summary.cancelled))),
+        ]
+    }
+}

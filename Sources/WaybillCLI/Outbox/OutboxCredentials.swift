@@ -1,0 +1,82 @@
+import ArgumentParser
+import Waybill
+
+/// The credentials that queued uploads name, as the command gives them to whoever delivers.
+struct OutboxCredentials: NamedCredentials {
+    /// Where a credential is read from.
+    enum Source: Sendable, Hashable {
+        case environment(String)
+        case file(String)
+    }
+
+    private let sources: [String: Source]
+    private let console: Console
+
+    /// Reads `NAME=env:VARIABLE` and `NAME=@file`. Nothing is looked up before it is needed.
+    init(_ texts: [String], console: Console) throws(CommandFailure) {
+        var sources: [String: Source] = [:]
+        for text in texts {
+            // Not quoted: somebody may have written the credential itself.
+            guard let equals = text.firstIndex(of: "=") else {
+                throw .usage("--credential takes NAME=env:VARIABLE or NAME=@file.")
+            }
+            let name = try CredentialName.checked(String(text[..<equals]), for: "--credential")
+            let value = text[text.index(after: equals)...]
+            if value.hasPrefix("env:"), value.utf8.count > 4 {
+                sources[name] = .environment(String(value.dropFirst(4)))
+            } else if value.hasPrefix("@"), value.utf8.count > 1 {
+                sources[name] = .file(String(value.dropFirst()))
+            } else {
+                throw .usage(
+                    "--credential \(name): everybody can read arguments with ps, so the credential itself can't stand there. "
+                        + "Write \(name)=env:VARIABLE or \(name)=@file.")
+            }
+        }
+        self.sources = sources
+        self.console = console
+    }
+
+    /// Looks a credential up, anew each time: a file may hold a fresh one by now. The line break at its end is no part of it.
+    func credential(named name: String) async throws -> Secret? {
+        let value: String?
+        switch sources[name] ?? .environment(CredentialName.variable(of: name)) {
+        case .environment(let variable): value = Environment.value(of: variable)
+        case .file(let path):
+            let bytes = try InputFile.read(path, limit: 1 << 20, for: "--credential \(name)")
+            value = String(decoding: bytes, as: UTF8.self)
+        }
+        guard let text = value?.trimmingLineBreaks, !text.isEmpty else { return nil }
+        console.hide([text])
+        return .secret(text)
+    }
+}
+
+/// Names of credentials: they stand in queues, in the environment and in lists.
+enum CredentialName {
+    /// The name, if it is one.
+    static func checked(_ name: String, for option: String) throws(CommandFailure) -> String {
+        let isFine = name.utf8.allSatisfy {
+            (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) || $0 == 0x5F
+                || $0 == 0x2D || $0 == 0x2E
+        }
+        // Not quoted: somebody may have written the credential itself.
+        guard isFine, !name.isEmpty, name.utf8.count <= 64 else {
+            throw .usage("\(option): a credential's name has up to 64 letters, digits, \"-\", \"_\" and \".\".")
+        }
+        return name
+    }
+
+    /// The variable that has a credential unless it is said otherwise: `WAYBILL_CREDENTIAL_` and the name in capitals.
+    static func variable(of name: String) -> String {
+        "WAYBILL_CREDENTIAL_" + name.uppercased().replacing("-", with: "_").replacing(".", with: "_")
+    }
+}
+
+extension String {
+    /// Without the line breaks at its end.
+    var trimmingLineBreaks: String {
+        var text = self[...]
+        while let last = text.last, last.isNewline { text.removeLast() }
+        return String(text)
+    }
+}

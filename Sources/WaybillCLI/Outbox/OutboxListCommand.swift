@@ -1,0 +1,90 @@
+import ArgumentParser
+import Glibc
+import Waybill
+import WaybillOutbox
+
+/// `waybill outbox ls`: what is there.
+struct OutboxListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ls",
+        abstract: "Lists items: those that have not ended and those that failed, unless others are chosen.",
+        discussion: """
+            One line an item, in the order of their numbers, cut to the width of a terminal. They are read page by page, \
+            so that a hundred thousand take no more memory than a few hundred.
+
+            EXAMPLES:
+              waybill outbox ls
+              waybill outbox ls --all --json
+              waybill outbox ls --failed --batch today
+
+            EXIT STATUS:
+                0  listed, whatever became of the items
+                2  the command was called wrongly, or there is no outbox
+                7  the outbox can't be read
+               75  another process has the outbox and does not answer
+            """)
+
+    @OptionGroup(title: "Items") var items: OutboxSelectionOptions
+    @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
+    @Flag(name: .customLong("json"), help: "One JSON object a line, the counts last.") var json = false
+
+    func run() async throws {
+        try await finishing(json) { () async throws(CommandFailure) in
+            let chosen = try items.selection()
+            let outbox = try await place.place().openExisting()
+            try await items.checkIDs(in: outbox)
+            if json { try await listJSON(outbox, chosen ?? Self.standard) } else { try await list(outbox, chosen) }
+            await outbox.close()
+            return .done
+        }
+    }
+
+    private static let standard = ItemSelection(
+        states: Set(OutboxState.allCases).subtracting([.done, .cancelled]))
+
+    private func list(_ outbox: Outbox, _ chosen: ItemSelection?) async throws(CommandFailure) {
+        let table = OutboxTable(columns: isatty(1) == 1 ? Terminal.columns(of: 1) : nil, now: OutboxTime.now)
+        var text = ""
+        var isFirst = true
+        var items = outbox.items(chosen ?? Self.standard).makeAsyncIterator()
+        while let item = try await Self.next(&items) {
+            if isFirst { text = table.head }
+            isFirst = false
+            text += table.line(item)
+            guard text.utf8.count > Self.together else { continue }
+            try StandardOutput.write(Array(text.utf8))
+            text = ""
+        }
+        if !text.isEmpty { try StandardOutput.write(Array(text.utf8)) }
+        guard chosen == nil else { return }
+        let tally = try await asking { () async throws(OutboxError) in try await outbox.tally() }
+        let hidden = [(tally[.done], "delivered"), (tally[.cancelled], "cancelled")].filter { $0.0 > 0 }
+        guard !hidden.isEmpty else { return }
+        Console.standard.line(
+            "not shown: \(hidden.map { "\($0.0) \($0.1)" }.joined(separator: ", ")); --all shows them")
+    }
+
+    private func listJSON(_ outbox: Outbox, _ chosen: ItemSelection) async throws(CommandFailure) {
+        let json = JSONOutput(.standard)
+        var items = outbox.items(chosen).makeAsyncIterator()
+        var count: Int64 = 0
+        while let item = try await Self.next(&items) {
+            try json.write("item", OutboxJSON.members(of: item))
+            count += 1
+        }
+        let tally = try await asking { () async throws(OutboxError) in try await outbox.tally() }
+        try json.write(
+            "summary",
+            [
+                JSONMember("result", .string("succeeded")), JSONMember("exit", .int(0)),
+                JSONMember("listed", .int(count)),
+                JSONMember("states", OutboxJSON.counts(tally)),
+            ])
+    }
+
+    private static func next(_ items: inout OutboxItems.Iterator) async throws(CommandFailure) -> OutboxItem? {
+        do throws(OutboxError) { return try await items.next() } catch { throw CommandFailure(error) }
+    }
+
+    private static let together = 32_768
+}

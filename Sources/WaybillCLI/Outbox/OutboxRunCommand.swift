@@ -1,0 +1,132 @@
+import ArgumentParser
+import Logging
+import Waybill
+import WaybillOutbox
+
+/// `waybill outbox run`: delivers.
+struct OutboxRunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Delivers what is in the outbox, until it is told to stop.",
+        discussion: """
+            What an earlier run had under way when it ended is found out first; nothing is sent again on a guess. The \
+            first SIGINT or SIGTERM stops cleanly: uploads under way end where they are, and the queue is kept. The \
+            second one ends at once, which loses nothing either.
+
+            With --until-idle it ends when nothing is left to be done but what waits for a person: for a timer that starts \
+            it now and then. Without, it runs until a signal.
+
+            CREDENTIALS are only named in the outbox. The credential NAME is taken from the variable \
+            WAYBILL_CREDENTIAL_NAME, in capitals and with _ for - and ., or as --credential says; it is read anew for \
+            each upload, so a file may be replaced while it runs. One that is missing or refused blocks its lane, \
+            that is the server as that account, until the next run or "waybill outbox resume --lane".
+
+            EXAMPLES:
+              waybill outbox run
+              waybill outbox run --until-idle --credential backend=@/run/secrets/backend
+              waybill outbox run -j 4 --limit-rate 500K --cacert office.pem --json
+
+            EXIT STATUS:
+            \(Exit.table)
+            """)
+
+    @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
+
+    @Flag(name: .customLong("until-idle"), help: "End when nothing is left to be done.")
+    var untilIdle = false
+
+    @Option(
+        name: .customLong("credential"),
+        help: ArgumentHelp("Where a credential is read from; may be repeated.", valueName: "name=env:variable|@file"))
+    var credentials: [String] = []
+
+    @Option(
+        name: [.customShort("j", allowingJoined: true), .customLong("parallel")],
+        help: ArgumentHelp("How many are delivered at once.", valueName: "number"))
+    var parallel = 8
+
+    @Option(
+        name: .customLong("per-lane"),
+        help: ArgumentHelp("How many at once to one server as one account.", valueName: "number"))
+    var perLane = 5
+
+    @Flag(name: [.customShort("k"), .customLong("insecure")], help: "Accept any certificate. For a laboratory only.")
+    var insecure = false
+
+    @OptionGroup(title: "Way") var way: WayOptions
+    @OptionGroup(title: "Time and rate") var times: TimeOptions
+    @OptionGroup(title: "Output") var output: OutboxOutputOptions
+
+    func run() async throws {
+        let console = Console.standard
+        try await finishing(output.json) { () async throws(CommandFailure) in
+            let session = try session(console)
+            let configuration = try configuration(console)
+            Interrupt.arm()
+            let outbox = try await place.place().open(configuration)
+            if insecure {
+                console.line("warning: -k: the server's certificate is not looked at, and anybody may be in between")
+            }
+            let run = OutboxRun(
+                outbox: outbox, untilIdle: untilIdle, output: output, console: console,
+                json: output.json ? JSONOutput(console) : nil)
+            return try await run.run(session)
+        }
+    }
+
+    /// What is said to the outbox.
+    private func configuration(_ console: Console) throws(CommandFailure) -> Outbox.Configuration {
+        for (number, name) in [(parallel, "-j"), (perLane, "--per-lane")] where !(1...256).contains(number) {
+            throw .usage("\(name): \(number) is no number of uploads at once. Write 1 to 256.")
+        }
+        var configuration = Outbox.Configuration()
+        configuration.credentials = try OutboxCredentials(credentials, console: console)
+        (configuration.slots, configuration.slotsPerLane) = (parallel, perLane)
+        if output.verbose { configuration.logger = Self.logger(console) }
+        return configuration
+    }
+
+    /// What uploads are sent with.
+    private func session(_ console: Console) throws(CommandFailure) -> UploadSession {
+        var configuration = UploadSession.Configuration()
+        configuration.userAgent = "waybill/\(WaybillCommand.version)"
+        // The outbox has a budget of its own.
+        configuration.retryBudget = nil
+        (configuration.slots, configuration.slotsPerHost) = (max(8, parallel), max(8, parallel))
+        configuration.rateLimit = try times.rate.map { (text) throws(CommandFailure) in
+            try SizeArgument.size(text, for: "--limit-rate")
+        }
+        var transfer = configuration.options.transfer
+        transfer.limits = try PostPlan.limits(times)
+        transfer.tls.insecureSkipVerification = insecure
+        if let path = way.certificateAuthorities {
+            _ = try InputFile.read(path, for: "--cacert")
+            transfer.tls.certificateAuthorities = path
+        }
+        transfer.proxy = way.proxy
+        for entry in way.resolve { try PostPlan.checkResolve(entry) }
+        transfer.resolve = way.resolve
+        console.hide(try way.apply(to: &transfer) + (way.proxy.map(PostPlan.userInformation) ?? []))
+        configuration.options.transfer = transfer
+        if output.verbose { configuration.logger = Self.logger(console) }
+        return UploadSession(configuration: configuration)
+    }
+
+    private static func logger(_ console: Console) -> Logger {
+        var logger = Logger(label: "waybill") { _ in EventLog(console) }
+        logger.logLevel = .trace
+        return logger
+    }
+}
+
+/// What is shown.
+struct OutboxOutputOptions: ParsableArguments {
+    @Flag(name: .customLong("json"), help: "One JSON object a line on standard output, the summary last.")
+    var json = false
+
+    @Flag(name: [.customShort("v"), .customLong("verbose")], help: "Print the events of the transfers.")
+    var verbose = false
+
+    @Flag(name: [.customShort("q"), .customShort("s"), .customLong("silent")], help: "Print nothing but errors.")
+    var silent = false
+}

@@ -1,0 +1,76 @@
+import ArgumentParser
+import Waybill
+import WaybillOutbox
+
+/// Which items.
+struct OutboxSelectionOptions: ParsableArguments {
+    @Argument(help: ArgumentHelp("Items, by their numbers.", valueName: "id"))
+    var ids: [Int64] = []
+
+    @Option(name: .customLong("batch"), help: ArgumentHelp("Those of a batch.", valueName: "name"))
+    var batch: String?
+
+    @Option(name: .customLong("tag"), help: ArgumentHelp("Those with a tag.", valueName: "name"))
+    var tag: String?
+
+    @Option(
+        name: .customLong("lane"),
+        help: ArgumentHelp("Those of a lane, as ls prints it: host:port, or host:port as NAME.", valueName: "lane"))
+    var lane: String?
+
+    @Option(
+        name: .customLong("state"),
+        help: ArgumentHelp(
+            "Those in a state: ready, leased, waiting, verify, paused, done, failed, cancelled; may be repeated.",
+            valueName: "state"))
+    var states: [String] = []
+
+    @Flag(name: .customLong("failed"), help: "Those that failed.")
+    var isFailed = false
+
+    @Flag(name: .customLong("all"), help: "All of them.")
+    var isAll = false
+
+    /// What is meant; `nil` when nothing was said.
+    func selection() throws(CommandFailure) -> ItemSelection? {
+        var chosen: Set<OutboxState> = []
+        for name in states {
+            guard let state = OutboxState(rawValue: name) else {
+                let names = OutboxState.allCases.map(\.rawValue).joined(separator: ", ")
+                throw .usage("--state: \"\(Redaction.escaped(name))\" is no state. Write one of \(names).")
+            }
+            chosen.insert(state)
+        }
+        if isFailed { chosen.insert(.failed) }
+        let names = ids.isEmpty ? nil : ids.map { OutboxID(rawValue: $0) }
+        let isNarrowed = names != nil || batch != nil || tag != nil || lane != nil || !chosen.isEmpty
+        guard !(isAll && isNarrowed) else { throw .usage("--all is all: leave it out to choose some.") }
+        guard isAll || isNarrowed else { return nil }
+        return ItemSelection(
+            ids: names, batch: batch, tag: tag, lane: lane, states: chosen.isEmpty ? nil : chosen)
+    }
+
+    /// What is meant, which has to be said: nothing is done to all items by a slip.
+    func required(by verb: String) throws(CommandFailure) -> ItemSelection {
+        guard let selection = try selection() else {
+            throw .usage(
+                "\(verb) which items? Give their numbers, or --batch, --tag, --lane, --state or --failed; --all for all."
+            )
+        }
+        return selection
+    }
+
+    /// Says which of the numbers is nobody's.
+    func checkIDs(in outbox: Outbox) async throws(CommandFailure) {
+        for id in ids {
+            let item = try await asking { () async throws(OutboxError) in try await outbox.item(OutboxID(rawValue: id))
+            }
+            guard item != nil else {
+                throw CommandFailure(
+                    code: CommandFailure.Code("notFound"), exit: .usage,
+                    message:
+                        "there is no item \(id), or it ended long ago: waybill outbox ls --all lists what there is.")
+            }
+        }
+    }
+}

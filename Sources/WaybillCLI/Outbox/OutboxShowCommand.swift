@@ -1,0 +1,122 @@
+import ArgumentParser
+import Waybill
+import WaybillOutbox
+
+/// `waybill outbox show`: all that is kept of an item.
+struct OutboxShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Shows all that is kept of items, with the server's answer.",
+        discussion: """
+            Secrets are not shown, for none are kept: a credential stands there by its name. The query of a URL is left \
+            out.
+
+            EXAMPLES:
+              waybill outbox show 17
+              waybill outbox show 17 18 --json
+
+            EXIT STATUS:
+                0  shown, whatever became of the items
+                2  the command was called wrongly, or there is no such item
+                7  the outbox can't be read
+               75  another process has the outbox and does not answer
+            """)
+
+    @Argument(help: ArgumentHelp("Items, by their numbers.", valueName: "id"))
+    var ids: [Int64]
+
+    @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
+    @Flag(name: .customLong("json"), help: "One JSON object a line.") var json = false
+
+    func run() async throws {
+        try await finishing(json) { () async throws(CommandFailure) in
+            let outbox = try await place.place().openExisting()
+            for (index, id) in ids.enumerated() {
+                let found = try await asking { () async throws(OutboxError) in
+                    try await outbox.details(of: OutboxID(rawValue: id))
+                }
+                guard let found else {
+                    throw CommandFailure(
+                        code: CommandFailure.Code("notFound"), exit: .usage,
+                        message:
+                            "there is no item \(id), or it ended long ago: waybill outbox ls --all lists what there is."
+                    )
+                }
+                if json {
+                    try JSONOutput(.standard).write(
+                        "item", OutboxShow.members(of: found), answer: OutboxJSON.answer(of: found.last))
+                } else {
+                    let text = (index > 0 ? "\n" : "") + OutboxShow.text(of: found)
+                    try StandardOutput.write(Array(text.utf8))
+                }
+            }
+            await outbox.close()
+            return .done
+        }
+    }
+}
+
+/// An item with all that is kept of it, as lines and as JSON.
+enum OutboxShow {
+    static func text(of details: OutboxDetails) -> String {
+        let (item, last) = (details.item, details.last)
+        var facts: [(String, String?)] = [
+            ("item", "\(item.id)"), ("state", item.state.rawValue), ("reason", item.reason),
+            (
+                "doubt",
+                item.isDoubtful ? "it may have been delivered; nobody knows" : nil
+            ),
+            ("what", details.summary ?? "\(item.kind), which this release doesn't know"), ("lane", item.lane),
+            ("attempts", "\(item.attempts) of \(details.maxAttempts)"),
+            ("size", item.size.map { ByteCount(bytes: $0).description }), ("batch", item.batch),
+            ("tags", item.tags.isEmpty ? nil : item.tags.joined(separator: ", ")), ("priority", "\(item.priority)"),
+            ("dedupe key", item.dedupeKey), ("idempotency key", item.idempotencyKey),
+            ("on unknown", details.onUnknown.rawValue), ("if changed", details.onChange.rawValue),
+            ("queued", OutboxTime.text(item.createdAt)), ("deadline", details.deadline.map(OutboxTime.text)),
+            ("next attempt", item.dueAt.map(OutboxTime.text)), ("ended", item.endedAt.map(OutboxTime.text)),
+        ]
+        facts += details.files.map { ("file", $0.isStaged ? "a copy in the outbox" : $0.path) }
+        facts += [("message", last.message), ("status", last.status.map { "\($0)" })]
+        facts += last.headers.map { ("header", "\($0.name): \($0.value)") }
+        var text = facts.compactMap { name, value in value.map { line(name, $0) } }.joined()
+        if !last.body.isEmpty {
+            text += line(
+                "body", last.body.count > shownAtMost ? "the first \(shownAtMost) of \(last.body.count) bytes" : "")
+            let body = String(decoding: last.body.prefix(shownAtMost), as: UTF8.self)
+            text +=
+                body.split(separator: "\n", omittingEmptySubsequences: false)
+                .map { "  " + Redaction.escaped(String($0)) }.joined(separator: "\n") + "\n"
+        }
+        return text
+    }
+
+    static func members(of details: OutboxDetails) -> [JSONMember] {
+        OutboxJSON.members(of: details.item) + [
+            JSONMember("summary", .string(orNull: details.summary)),
+            JSONMember("maxAttempts", .int(Int64(details.maxAttempts))),
+            JSONMember("onUnknown", .string(details.onUnknown.rawValue)),
+            JSONMember("ifChanged", .string(details.onChange.rawValue)),
+            JSONMember("deadline", OutboxJSON.time(details.deadline)),
+            JSONMember(
+                "files",
+                .array(
+                    details.files.map { file in
+                        .object([
+                            JSONMember("path", .string(file.path)), JSONMember("isStaged", .bool(file.isStaged)),
+                            JSONMember("size", .int(orNull: file.count)),
+                        ])
+                    })),
+            JSONMember("sequence", .int(orNull: details.last.sequence == 0 ? nil : details.last.sequence)),
+            JSONMember("message", .string(orNull: details.last.message)),
+            JSONMember("status", .int(orNull: details.last.status.map(Int64.init))),
+            JSONMember("sourceChangedAfterwards", .bool(details.last.sourceChangedAfterwards)),
+        ]
+    }
+
+    private static func line(_ name: String, _ value: String) -> String {
+        let head = name + String(repeating: " ", count: max(1, 17 - name.utf8.count))
+        return "\(value.isEmpty ? name : head + Redaction.escaped(value))\n"
+    }
+
+    private static let shownAtMost = 4_096
+}

@@ -1,0 +1,64 @@
+import ArgumentParser
+import Waybill
+import WaybillOutbox
+
+/// `waybill outbox watch`: shows how it comes along, whoever delivers.
+struct OutboxWatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Shows how deliveries come along, until all of them have ended.",
+        discussion: """
+            It delivers nothing itself: it asks whoever does. It ends when no item is left that has not ended, or with \
+            --batch none of that batch; paused ones are waited for, too. A signal ends only the watching.
+
+            EXAMPLES:
+              waybill outbox watch
+              waybill outbox watch --batch today --json
+
+            EXIT STATUS:
+            \(Exit.table)
+            """)
+
+    @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
+
+    @Option(name: .customLong("batch"), help: ArgumentHelp("Watch this batch only.", valueName: "name"))
+    var batch: String?
+
+    @OptionGroup(title: "Output") var output: OutboxOutputOptions
+
+    func run() async throws {
+        let console = Console.standard
+        let json = output.json ? JSONOutput(console) : nil
+        try await finishing(output.json) { () async throws(CommandFailure) in
+            Interrupt.arm()
+            let outbox = try await place.place().openExisting()
+            let teller = try await OutboxTeller(
+                outbox, batch: batch, console: console, json: json, isSilent: output.silent)
+            let name = batch
+            let count = try await asking { () async throws(OutboxError) in try await outbox.tally(batch: name).total }
+            if let batch, count == 0 {
+                throw .usage("there is no batch \"\(Redaction.escaped(batch))\" in the outbox.")
+            }
+            let watching = Task { await teller.follow(untilFinished: true) }
+            Interrupt.onFirst { _ in watching.cancel() }
+            await watching.value
+            teller.endBar()
+            try await teller.catchUp()
+            let end = try await asking { () async throws(OutboxError) in
+                OutboxEnd(tally: try await outbox.tally(batch: name), blockedLanes: try await outbox.blockedLanes())
+            }
+            await outbox.close()
+            return finish(teller.summary(end), console, json)
+        }
+    }
+
+    private func finish(_ summary: OutboxSummary, _ console: Console, _ json: JSONOutput?) -> Exit {
+        var exit = summary.exit
+        if let json {
+            exit = console.deliver(exit) { () throws(CommandFailure) in try json.write("summary", summary.members) }
+        } else if !output.silent {
+            console.line(summary.line)
+        }
+        return exit
+    }
+}

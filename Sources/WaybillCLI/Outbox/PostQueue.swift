@@ -1,0 +1,99 @@
+import HTTPTypes
+import Waybill
+import WaybillOutbox
+
+/// `waybill post --queue`: the form goes into the outbox as it would go out.
+struct PostQueue: Sendable {
+    let entries: [QueueRun<DurableForm>.Entry]
+    /// Texts that must not be printed.
+    let secrets: [String]
+
+    /// Checks and reads all that is the same for every file. `words` are those of the command line.
+    init(_ command: PostCommand, arguments words: [String]) throws(CommandFailure) {
+        try Self.refuse(command)
+        let queue = command.queue
+        let target = Target(
+            url: command.url, method: try PostPlan.method(command.request.method),
+            headers: try QueueCheck.headers(command.request.header), credential: try queue.requestCredential(),
+            idempotency: try queue.promise())
+        if command.each.isWanted {
+            let plan = try EachPlan(command, arguments: words)
+            var entries: [QueueRun<DurableForm>.Entry] = []
+            if let key = queue.dedupe, !EachPattern(key).isOpen, plan.files.count > 1 {
+                throw .usage("--dedupe: all files would be the same. Write {} in the key where their paths belong.")
+            }
+            for file in plan.files {
+                entries.append(
+                    QueueRun.Entry(file: file, options: try queue.options(for: file)) {
+                        await target.upload { () throws(CommandFailure) in try plan.form(for: file) }
+                    })
+            }
+            (self.entries, secrets) = (entries, plan.post.secrets)
+        } else {
+            try command.each.checkUnused()
+            let texts = try FormAssembly.arguments(command.form, inOrderOf: words)
+            try EachPattern.refuse(in: texts)
+            let form = try FormAssembly(command.form, arguments: words, isQueued: true)
+            let parts = form.parts
+            entries = [
+                QueueRun.Entry(file: nil, options: try queue.options()) {
+                    await target.upload { () throws(CommandFailure) in MultipartForm(parts) }
+                }
+            ]
+            secrets = form.secrets
+        }
+    }
+
+    /// What only makes sense for an upload that is sent now.
+    private static func refuse(_ command: PostCommand) throws(CommandFailure) {
+        try QueueCheck.way((command.request.insecure ? ["-k"] : []) + command.way.given + command.limits.times.given)
+        try QueueCheck.user(command.request.user, isDigest: command.request.digest)
+        try QueueCheck.retries(command.limits.retries)
+        try QueueCheck.url(command.url)
+        if command.output.output != nil {
+            throw .usage("-o: there is no answer yet. waybill outbox show prints it once it is there, ack all of them.")
+        }
+        if command.each.parallel != nil {
+            throw .usage("--parallel belongs to whoever delivers: waybill outbox run -j.")
+        }
+        if command.each.failEarly { throw .usage("--fail-early: queued uploads fail each on its own. Leave it out.") }
+    }
+
+    /// Where all of them go.
+    private struct Target: Sendable {
+        var url: String
+        var method: HTTPRequest.Method
+        var headers: HTTPFields
+        var credential: DurableCredential?
+        var idempotency: Idempotency
+
+        /// Images are made now.
+        func upload(
+            _ form: @Sendable () throws(CommandFailure) -> MultipartForm
+        ) async -> Result<DurableForm, CommandFailure> {
+            let made: MultipartForm
+            do throws(CommandFailure) { made = try form() } catch { return .failure(error) }
+            do throws(UploadError) {
+                return .success(
+                    try await DurableForm(
+                        made, to: url, method: method, headers: headers, credential: credential,
+                        idempotency: idempotency))
+            } catch {
+                return .failure(CommandFailure(error))
+            }
+        }
+    }
+}
+
+extension PostCommand {
+    /// Puts what the command describes into the outbox.
+    func enqueue(_ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit {
+        let plan = try PostQueue(self, arguments: Array(CommandLine.arguments.dropFirst()))
+        console.hide(plan.secrets)
+        let outbox = try await queue.place.place().open()
+        var report = QueueReport(console: console, json: json, isSilent: output.silent)
+        let exit = try await QueueRun(outbox: outbox, entries: plan.entries).run(&report)
+        await outbox.close()
+        return exit
+    }
+}

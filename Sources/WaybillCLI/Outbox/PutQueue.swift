@@ -1,0 +1,77 @@
+import FoundationEssentials
+import HTTPTypes
+import Waybill
+import WaybillOutbox
+import WaybillStores
+
+extension PutCommand {
+    /// Puts what the command describes into the outbox.
+    func enqueue(_ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit {
+        try refuseWhatIsForNow()
+        guard let last = paths.last, paths.count >= 2 else {
+            throw .usage("put takes files and a destination: waybill put FILE... oss://bucket/key.")
+        }
+        let destination = try PutDestination(last)
+        let scan = try PutPlan.scan(Array(paths.dropLast()), to: destination, files)
+        if let skipped = scan.skippedLine, !output.silent { console.line(skipped) }
+        if let key = queue.dedupe, !EachPattern(key).isOpen, scan.files.count > 1 {
+            throw .usage("--dedupe: all files would be the same. Write {} in the key where their paths belong.")
+        }
+        switch destination {
+        case .presigned(let url):
+            return try await add(try presigned(url, scan.files, console), console, json)
+        case .oss, .qiniu:
+            throw .usage(
+                "--queue: objects of a bucket can't be queued by this release; a presigned URL can. Leave --queue out: a "
+                    + "put that was stopped goes on where it was.")
+        }
+    }
+
+    private func add<Upload: DurableUpload>(
+        _ entries: [QueueRun<Upload>.Entry], _ console: Console, _ json: JSONOutput?
+    ) async throws(CommandFailure) -> Exit {
+        let outbox = try await queue.place.place().open()
+        var report = QueueReport(console: console, json: json, isSilent: output.silent)
+        let exit = try await QueueRun(outbox: outbox, entries: entries).run(&report)
+        await outbox.close()
+        return exit
+    }
+
+    private func refuseWhatIsForNow() throws(CommandFailure) {
+        try QueueCheck.way((request.insecure ? ["-k"] : []) + way.given + limits.times.given)
+        try QueueCheck.retries(limits.retries)
+        if files.failEarly { throw .usage("--fail-early: queued uploads fail each on its own. Leave it out.") }
+    }
+
+    /// Somebody signed the URL, and so there is no credential; it is kept with the upload, as safe as the outbox's folder.
+    private func presigned(
+        _ url: String, _ files: [PutFile], _ console: Console
+    ) throws(CommandFailure) -> [QueueRun<DurableFileUpload>.Entry] {
+        console.hide(PutTargets.secrets(ofQueryIn: url))
+        try QueueCheck.url(url)
+        let headers = try QueueCheck.headers(request.header)
+        let (credential, promise) = (try queue.requestCredential(), try queue.promise())
+        var left: Duration?
+        do throws(StoreError) {
+            left = try OSSPresignedUpload(url, headers: headers).expiration.map { .seconds($0.timeIntervalSinceNow) }
+        } catch {
+            throw .usage("\(error.message).")
+        }
+        if let left, left <= .zero { throw .usage("the presigned URL has run out: ask for another.") }
+        return try files.map { (file) throws(CommandFailure) in
+            var options = try queue.options(for: file.path)
+            // Behind its end nobody takes it any more.
+            if let left { options.deadline = min(left, options.deadline ?? .seconds(7 * 86_400)) }
+            return QueueRun.Entry(file: file.path, options: options) {
+                do throws(UploadError) {
+                    return .success(
+                        try await DurableFileUpload(
+                            path: file.path, to: url, headers: headers, credential: credential, idempotency: promise,
+                            sendsContentType: false))
+                } catch {
+                    return .failure(CommandFailure(error))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import ArgumentParser
+import HTTPTypes
+import Waybill
+import WaybillOutbox
+
+/// Into the outbox instead of now.
+struct QueueOptions: ParsableArguments {
+    @Flag(
+        name: .customLong("queue"),
+        help: "Put it into the outbox and print its number; \"waybill outbox run\" delivers.")
+    var isWanted = false
+
+    @OptionGroup var place: OutboxPlaceOptions
+
+    @Option(
+        name: .customLong("idempotency"),
+        help: ArgumentHelp(
+            "Whether the server acts once on each Idempotency-Key: honoured or ignored. ignored unless set.",
+            valueName: "promise"))
+    var idempotency: String?
+
+    @Option(
+        name: .customLong("idempotency-window"),
+        help: ArgumentHelp("How long it knows a key, with honoured. 23h unless set.", valueName: "time"))
+    var window: String?
+
+    @Option(
+        name: .customLong("on-unknown"),
+        help: ArgumentHelp(
+            "When nobody can say whether it arrived: fail, retry (may arrive twice) or ask (pause). fail unless set.",
+            valueName: "policy"))
+    var onUnknown: String?
+
+    @Option(
+        name: .customLong("if-changed"),
+        help: ArgumentHelp(
+            "When a file is not what it was: fail, restart (send what it is now) or skip. fail unless set.",
+            valueName: "policy"))
+    var onChange: String?
+
+    @Flag(
+        name: .customLong("snapshot"),
+        help: "Keep a copy of each file (shared blocks where the disk can), so that the originals may change or go.")
+    var keepsCopies = false
+
+    @Option(
+        name: .customLong("priority"),
+        help: ArgumentHelp("0 goes first, 9 last. 5 unless set.", valueName: "number"))
+    var priority: Int?
+
+    @Option(name: .customLong("batch"), help: ArgumentHelp("The batch it belongs to.", valueName: "name"))
+    var batch: String?
+
+    @Option(name: .customLong("tag"), help: ArgumentHelp("A name to find it by; may be repeated.", valueName: "name"))
+    var tags: [String] = []
+
+    @Option(
+        name: .customLong("dedupe"),
+        help: ArgumentHelp(
+            "What makes it the same as another that has not ended; with --each, {} in it stands for the file.",
+            valueName: "key"))
+    var dedupe: String?
+
+    @Option(
+        name: .customLong("duplicates"),
+        help: ArgumentHelp(
+            "When there is one of that key: keep it, replace it, or append (go after it). keep unless set.",
+            valueName: "policy"))
+    var duplicates: String?
+
+    @Option(
+        name: .customLong("deadline"),
+        help: ArgumentHelp("How long it may still be begun: 90s, 15m, 12h, 7d. 7d unless set.", valueName: "time"))
+    var deadline: String?
+
+    @Option(name: .customLong("attempts"), help: ArgumentHelp("The most attempts. 10 unless set.", valueName: "number"))
+    var attempts: Int?
+
+    @Option(
+        name: .customLong("credential"),
+        help: ArgumentHelp(
+            "The name of a credential that goes along as Authorization: Bearer, or as the whole value of a header field.",
+            valueName: "[field=]name"))
+    var credential: String?
+
+    /// How an upload is queued, for the file that stands in a pattern.
+    func options(for file: String? = nil) throws(CommandFailure) -> EnqueueOptions {
+        var options = EnqueueOptions()
+        if let priority {
+            guard (0...9).contains(priority) else {
+                throw .usage("--priority: \(priority) is none. Write 0 (first) to 9 (last).")
+            }
+            options.priority = priority
+        }
+        if let attempts {
+            guard (1...10_000).contains(attempts) else {
+                throw .usage("--attempts: \(attempts) is no number of attempts. Write 1 to 10000.")
+            }
+            options.maxAttempts = attempts
+        }
+        options.deadline = try deadline.map { (text) throws(CommandFailure) in
+            try DurationArgument.read(text, for: "--deadline")
+        }
+        (options.batch, options.tags) = (batch, tags)
+        options.dedupeKey = dedupe.map { key in file.map { EachPattern(key).filled(for: $0) } ?? key }
+        options.keeping = keepsCopies ? .snapshot : .reference
+        options.onUnknown = try Self.choice(onUnknown, "--on-unknown", ["fail", "retry", "ask"], .fail)
+        options.onChange = try Self.choice(onChange, "--if-changed", ["fail", "restart", "skip"], .fail)
+        options.duplicates = try Self.choice(duplicates, "--duplicates", ["keep", "replace", "append"], .keep)
+        guard duplicates == nil || dedupe != nil else { throw .usage("--duplicates needs --dedupe KEY.") }
+        return options
+    }
+
+    /// What the server promises.
+    func promise() throws(CommandFailure) -> Idempotency {
+        let isHonoured: Bool
+        switch idempotency {
+        case nil, "ignored": isHonoured = false
+        case "honoured", "honored": isHonoured = true
+        case let other?:
+            throw .usage("--idempotency: \"\(Redaction.escaped(other))\" is neither honoured nor ignored.")
+        }
+        guard isHonoured else {
+            if window != nil { throw .usage("--idempotency-window needs --idempotency honoured.") }
+            return .ignored
+        }
+        // A little less than the day for which most servers keep keys.
+        return .honoured(window: try DurationArgument.read(window ?? "23h", for: "--idempotency-window"))
+    }
+
+    /// The credential of the request.
+    func requestCredential() throws(CommandFailure) -> DurableCredential? {
+        guard let credential else { return nil }
+        guard let equals = credential.firstIndex(of: "=") else {
+            return .bearer(named: try CredentialName.checked(credential, for: "--credential"))
+        }
+        let name = try CredentialName.checked(
+            String(credential[credential.index(after: equals)...]), for: "--credential")
+        guard let field = HTTPField.Name(String(credential[..<equals])) else {
+            throw .usage("--credential: what stands before the \"=\" can't be the name of a header field.")
+        }
+        return .field(field, named: name)
+    }
+
+    /// Says what has no meaning without `--queue`.
+    func checkUnused() throws(CommandFailure) {
+        let given = [
+            (place.path != nil, "--outbox"), (idempotency != nil, "--idempotency"),
+            (window != nil, "--idempotency-window"),
+            (onUnknown != nil, "--on-unknown"), (onChange != nil, "--if-changed"), (keepsCopies, "--snapshot"),
+            (priority != nil, "--priority"), (batch != nil, "--batch"), (!tags.isEmpty, "--tag"),
+            (dedupe != nil, "--dedupe"), (duplicates != nil, "--duplicates"), (deadline != nil, "--deadline"),
+            (attempts != nil, "--attempts"), (credential != nil, "--credential"),
+        ]
+        if let (_, name) = given.first(where: \.0) { throw .usage("\(name) needs --queue.") }
+    }
+
+    private static func choice<Value: RawRepresentable<String>>(
+        _ text: String?, _ option: String, _ names: [String], _ standard: Value
+    ) throws(CommandFailure) -> Value {
+        guard let text else { return standard }
+        guard let value = Value(rawValue: text) else {
+            throw .usage("\(option): \"\(Redaction.escaped(text))\" is none of \(names.joined(separator: ", ")).")
+        }
+        return value
+    }
+}

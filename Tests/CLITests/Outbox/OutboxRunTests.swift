@@ -1,0 +1,215 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+import WaybillCore
+
+/// `waybill outbox run`.
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct OutboxRunTests {
+    @Test func `a run tells of each item, and of all at the end`() async throws {
+        let desk = try OutboxDesk(.respond(201, body: "made"), .respond(422, body: "no \u{1B}[2J"))
+        for _ in 0..<2 { _ = try await desk.queue("-F", "a=b") }
+        let run = try await desk.deliver("-j", "1")
+        #expect(run.exit == .status(1) && run.output.isEmpty)
+        let lane = "127.0.0.1:\(desk.server.port)"
+        let lines = run.errorText.split(separator: "\n").map(String.init)
+        #expect(lines.count == 4, "\(lines)")
+        #expect(lines[0] == "delivering from \(desk.path), 2 waiting")
+        #expect(lines[1] == "1: delivered to \(lane), 201")
+        #expect(lines[2].hasPrefix("waybill: 2: failed, status422: the server answered 422"), "\(lines[2])")
+        #expect(lines[3].hasPrefix("waybill: 1 delivered, 1 failed in "), "\(lines[3])")
+        let quiet = try await desk.deliver("-q")
+        #expect(quiet.exit == .status(0) && quiet.errorText.isEmpty)
+    }
+
+    @Test func `--json has an object an item with the answer, and the summary last`() async throws {
+        let desk = try OutboxDesk(.respond(200, body: "stored"))
+        _ = try await desk.queue("-F", "a=b", "--batch", "b")
+        let run = try await desk.deliver("--json")
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        let lines = try run.jsonLines()
+        #expect(lines.first?["event"] as? String == "start" && lines.first?["waiting"] as? Int == 1)
+        let item = try #require(lines.first { $0["event"] as? String == "item" })
+        #expect(item["id"] as? Int == 1 && item["state"] as? String == "done" && item["status"] as? Int == 200)
+        #expect(item["body"] as? String == "stored" && item["exit"] as? Int == 0 && item["batch"] as? String == "b")
+        let summary = try run.jsonSummary()
+        #expect(summary["delivered"] as? Int == 1 && summary["result"] as? String == "succeeded")
+        #expect(summary["left"] as? Int == 0 && summary["exit"] as? Int == 0)
+    }
+
+    /// What the server does, or what is done to the file, and how the run ends.
+    enum Case: String, CaseIterable {
+        case refused, missing, changed, passing, unknown, credential, paused
+
+        var exit: Int {
+            switch self {
+            case .refused: 1
+            case .missing: 3
+            case .changed: 4
+            case .passing: 5
+            case .unknown: 6
+            case .credential: 7
+            case .paused: 75
+            }
+        }
+    }
+
+    @Test(arguments: Case.allCases) func `each end has its number`(_ end: Case) async throws {
+        let desk = try OutboxDesk()
+        switch end {
+        case .refused: desk.server.script(.respond(413))
+        case .passing: desk.server.script(.respond(503))
+        case .unknown: desk.server.script(.closeWithoutAnswer())
+        default: break
+        }
+        let file = try desk.folder.write("f.txt", "first")
+        var form = ["-F", "f=@\(file)", "--attempts", "1"]
+        if end == .credential { form += ["--credential", "nobody"] }
+        let queued = try await Tool.run(["post", desk.server.url("/"), "--queue", "--outbox", desk.path] + form)
+        #expect(queued.exit == .status(0), "\(queued.errorText)")
+        switch end {
+        case .missing: try FileManager.default.removeItem(atPath: file)
+        case .changed: _ = try desk.folder.write("f.txt", "second, and longer")
+        case .paused: #expect(try await desk.outbox("pause", "1").text == "1 item paused\n")
+        default: break
+        }
+        let run = try await desk.deliver("--json")
+        #expect(run.exit == .status(end.exit), "\(run.errorText)")
+        let summary = try run.jsonSummary()
+        #expect(summary["exit"] as? Int == end.exit)
+        #expect(summary["doubtful"] as? Int == (end == .unknown ? 1 : 0))
+        let isLeft = end == .credential || end == .paused
+        #expect(
+            summary["left"] as? Int == (isLeft ? 1 : 0)
+                && summary["failed"] as? Int == (isLeft || end == .unknown ? 0 : 1))
+        if end == .unknown { #expect(run.errorText.contains("nobody knows whether")) }
+        if end == .credential { #expect(run.errorText.contains("resume --lane")) }
+    }
+
+    @Test func `the worst end counts, and an outbox that can't be used is 7`() async throws {
+        let desk = try OutboxDesk(.respond(503), .closeWithoutAnswer(), .respond(400))
+        for _ in 0..<3 { _ = try await desk.queue("-F", "a=b", "--attempts", "1") }
+        #expect(try await desk.deliver("-j", "1").exit == .status(6))
+        #expect(try await desk.outbox("ack").exit == .status(6))
+        let folder = try TemporaryDirectory()
+        let file = try folder.write("no-folder", "")
+        for arguments in [["run", "--until-idle"], ["ls"]] {
+            let run = try await Tool.run(["outbox"] + arguments + ["--outbox", file])
+            #expect(run.exit == .status(7), "\(run.errorText)")
+        }
+        let none = try await Tool.run(["outbox", "ls", "--outbox", folder.path("none")])
+        #expect(none.exit == .status(2) && none.errorText.contains("there is no outbox"))
+        #expect(!FileManager.default.fileExists(atPath: folder.path("none")))
+    }
+
+    @Test func `credentials come from the environment or a file, and are nowhere in the outbox`() async throws {
+        let desk = try OutboxDesk()
+        let secret = "hunter2-\(UInt64.random(in: .min ... .max))"
+        let file = try desk.folder.write("secret", "\(secret)-file\n")
+        _ = try await desk.queue("-F", "TOKEN=credential:front-desk", "--credential", "backend")
+        _ = try await desk.queue("-F", "a=b", "--credential", "X-Api-Key=key.2")
+        let run = try await desk.deliver(
+            "--credential", "key.2=@\(file)", "-v",
+            environment: ["WAYBILL_CREDENTIAL_FRONT_DESK": secret, "WAYBILL_CREDENTIAL_BACKEND": "\(secret)-bearer"])
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        let requests = desk.server.requests.sorted { $0.body.count > $1.body.count }
+        #expect(requests[0].bodyWithoutBoundary.contains("name=\"TOKEN\"\r\n\r\n\(secret)\r\n"))
+        #expect(requests[0].value(of: "Authorization") == "Bearer \(secret)-bearer")
+        #expect(requests[1].value(of: "X-Api-Key") == "\(secret)-file")
+        #expect(!run.errorText.contains(secret))
+        for name in ["queue.db", "queue.db-wal"] {
+            let bytes = (try? readFile("\(desk.path)/\(name)")) ?? []
+            #expect(!String(decoding: bytes, as: UTF8.self).contains("hunter2"))
+        }
+        let wrong = try await desk.deliver("--credential", "x=\(secret)")
+        #expect(wrong.exit == .status(2) && !wrong.errorText.contains(secret) && wrong.errorText.contains("ps"))
+    }
+
+    @Test func `a lane that lacks its credential goes on when it has it`() async throws {
+        let desk = try OutboxDesk()
+        _ = try await desk.queue("-F", "a=b", "--credential", "backend")
+        let blocked = try await desk.deliver()
+        let lane = "127.0.0.1:\(desk.server.port) as backend"
+        #expect(blocked.exit == .status(7) && blocked.errorText.contains("\(lane) is blocked: credentialRefreshFailed"))
+        let check = try await desk.outbox("check")
+        #expect(check.exit == .status(7) && check.text.contains("failed  lane: \(lane) is blocked"), "\(check.text)")
+        #expect(try await desk.outbox("resume", "--lane", lane).exit == .status(0))
+        #expect(try await desk.outbox("check").exit == .status(0))
+        #expect(try await desk.deliver(environment: ["WAYBILL_CREDENTIAL_BACKEND": "t"]).exit == .status(0))
+        #expect(desk.server.requests.count == 1)
+    }
+
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)]) func `a signal stops cleanly, and the next run goes on`(
+        _ signal: Int32, _ status: Int
+    ) async throws {
+        let desk = try OutboxDesk(.stall(afterBodyBytes: 50_000))
+        let file = try desk.folder.writeSparse("large", size: 20_000_000)
+        _ = try await desk.queue("-F", "f=@\(file)")
+        let child = try desk.startOutbox("run", "--json")
+        try await desk.server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 50_000 }
+        child.signal(signal)
+        let run = try await child.finish()
+        #expect(run.exit == .status(status), "\(run.errorText)")
+        let summary = try run.jsonSummary()
+        #expect(summary["signal"] as? Int == Int(signal) && summary["left"] as? Int == 1)
+        let item = try #require(try await desk.items().first)
+        // Stopped by ourselves before the server had it whole: no attempt is spent, and nothing is in doubt.
+        #expect(item["state"] as? String == "ready" && item["attempts"] as? Int == 0)
+        #expect(try await desk.deliver().exit == .status(0))
+        #expect(desk.server.requests.count { $0.isComplete } == 1)
+    }
+
+    @Test func `one process delivers, and the others reach it`() async throws {
+        let desk = try OutboxDesk(.stall(afterBodyBytes: 50_000))
+        let file = try desk.folder.writeSparse("large", size: 20_000_000)
+        _ = try await desk.queue("-F", "f=@\(file)", "--batch", "large")
+        let child = try desk.startOutbox("run")
+        try await desk.server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 50_000 }
+        let second = try await desk.deliver()
+        #expect(second.exit == .status(75) && second.errorText.contains("another process"), "\(second.errorText)")
+        #expect(try await desk.queue("-F", "small=1").text == "2\n")
+        try await desk.server.waitUntil { $0.requests.contains { $0.answered == 200 } }
+        let check = try await desk.outbox("check")
+        #expect(check.exit == .status(0) && check.text.contains("another process has it"), "\(check.text)")
+        #expect(try await desk.outbox("pause", "--batch", "large").text == "1 item paused\n")
+        _ = try await desk.server.peerEnd(ofConnection: 0)
+        #expect(try await desk.outbox("cancel", "1", "--json").jsonSummary()["changed"] as? Int == 1)
+        child.signal(SIGTERM)
+        #expect(try await child.finish().exit == .status(143))
+        #expect(try await desk.states() == ["cancelled", "done"])
+    }
+
+    @Test(arguments: [true, false]) func `a run that is killed with -9 again and again delivers once`(
+        _ honoursKeys: Bool
+    ) async throws {
+        var random = SeededGenerator()
+        let server = try VerifyingServer(honoursKeys: honoursKeys, faults: 0, outOf: 24, using: &random)
+        let desk = try OutboxDesk()
+        let files = try (0..<24).map { try desk.folder.write("f\($0)", "item-\($0)-") }
+        let promise = honoursKeys ? ["--idempotency", "honoured"] : []
+        let queued = try await Tool.run(
+            ["post", server.server.url("/u"), "-F", "f=@{}", "--queue", "--outbox", desk.path] + promise + ["--each"]
+                + files)
+        #expect(queued.exit == .status(0), "\(queued.errorText)")
+        for enough in [3, 9, 15] {
+            let child = try desk.startOutbox("run", "-j", "2")
+            try await server.server.waitUntil { $0.requests.count >= enough }
+            child.signal(SIGKILL)
+            #expect(try await child.finish().exit == .signal(Int(SIGKILL)))
+        }
+        let last = try await desk.deliver()
+        let items = try await desk.items()
+        let done = items.count { $0["state"] as? String == "done" }
+        let doubtful = items.count { $0["doubtful"] as? Bool == true && $0["state"] as? String == "failed" }
+        #expect(done + doubtful == 24)
+        let accounts = server.accounts
+        #expect(accounts.count == 24 && accounts.values.allSatisfy { $0.effects <= 1 }, "\(accounts)")
+        if honoursKeys {
+            #expect(done == 24 && last.exit == .status(0), "\(last.errorText)")
+            #expect(accounts.values.allSatisfy { $0.effects == 1 && $0.digests.count == 1 })
+        }
+        for (index, item) in items.enumerated() where item["state"] as? String == "done" {
+            #expect(accounts["item-\(index)-"]?.effects == 1)
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import TestSupport
+import Testing
+import Waybill
+import WaybillOutbox
+
+/// Listing and steering what is in an outbox.
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct OutboxSteerTests {
+    @Test func `what is done to items needs to be told to which`() async throws {
+        let desk = try OutboxDesk()
+        _ = try await desk.queue("-F", "a=b")
+        for verb in ["pause", "resume", "cancel", "retry", "verify"] {
+            let run = try await desk.outbox(verb)
+            #expect(run.exit == .status(2) && run.errorText.contains("--all"), "\(run.errorText)")
+            let stranger = try await desk.outbox(verb, "1", "99")
+            #expect(stranger.exit == .status(2) && stranger.errorText.contains("no item 99"), "\(stranger.errorText)")
+            #expect(try await desk.outbox(verb, "--all", "--batch", "b").exit == .status(2))
+        }
+        #expect(try await desk.outbox("ls", "--state", "lost").exit == .status(2))
+        #expect(try await desk.states() == ["ready"])
+    }
+
+    @Test func `items are paused, resumed and called off by what they have in common`() async throws {
+        let desk = try OutboxDesk()
+        for (batch, tag) in [("a", "x"), ("a", "y"), ("b", "x")] {
+            _ = try await desk.queue("-F", "f=1", "--batch", batch, "--tag", tag)
+        }
+        #expect(try await desk.outbox("pause", "--batch", "a").text == "2 items paused\n")
+        #expect(try await desk.outbox("resume", "--tag", "x").text == "1 item resumed\n")
+        #expect(
+            try await desk.outbox("cancel", "--lane", "127.0.0.1:\(desk.server.port)", "--state", "paused").exit
+                == .status(0))
+        #expect(try await desk.states() == ["ready", "cancelled", "ready"])
+        #expect(try await desk.deliver().exit == .status(0))
+        #expect(desk.server.requests.count == 2)
+    }
+
+    @Test func `what may have arrived is sent again only if that is said, and asked about on demand`() async throws {
+        let desk = try OutboxDesk(.closeWithoutAnswer(), .respond(400))
+        for _ in 0..<2 { _ = try await desk.queue("-F", "a=b") }
+        #expect(try await desk.deliver("-j", "1").exit == .status(6))
+        let retry = try await desk.outbox("retry", "--failed", "--json")
+        #expect(try retry.jsonSummary()["changed"] as? Int == 1 && retry.jsonSummary()["leftOut"] as? Int == 1)
+        #expect(retry.errorText.contains("may have arrived"))
+        #expect(try await desk.deliver().exit == .status(0))
+        #expect(desk.server.requests.count == 3)
+        // Nobody can be asked about a plain POST, so it ends as before, and nothing is sent.
+        #expect(try await desk.outbox("verify", "--all").text == "1 item to be asked about\n")
+        #expect(try await desk.states() == ["verify", "done"])
+        #expect(try await desk.deliver().exit == .status(6))
+        #expect(desk.server.requests.count == 3)
+        #expect(try await desk.outbox("retry", "1", "--doubtful").text == "1 item to be sent again\n")
+        #expect(try await desk.deliver().exit == .status(0))
+        #expect(desk.server.requests.count == 4)
+        #expect(try await desk.states() == ["done", "done"])
+    }
+
+    @Test func `ends are told until they were taken note of`() async throws {
+        let desk = try OutboxDesk(.respond(200, body: "first"), .respond(404, body: "gone"))
+        for _ in 0..<2 { _ = try await desk.queue("-F", "a=b") }
+        _ = try await desk.deliver("-j", "1")
+        let kept = try await desk.outbox("ack", "--keep")
+        #expect(kept.exit == .status(1))
+        #expect(
+            kept.text.hasPrefix("1: delivered to 127.0.0.1:\(desk.server.port), 200\n2: failed, status404"),
+            "\(kept.text)")
+        let some = try await desk.outbox("ack", "--through", "1", "--json")
+        #expect(some.exit == .status(0), "\(some.errorText)")
+        #expect(try some.jsonLines().first?["body"] as? String == "first")
+        #expect(try some.jsonSummary()["through"] as? Int == 1)
+        #expect(try await desk.outbox("ack", "-q").exit == .status(1))
+        let none = try await desk.outbox("ack")
+        #expect(none.exit == .status(0) && none.text.isEmpty)
+        // Where nobody reads, nothing was told.
+        _ = try await desk.queue("-F", "a=b")
+        _ = try await desk.deliver()
+        let lost = try await ChildProcess.run(
+            "sh", ["-c", "\"$0\" \"$@\" >/dev/full", Tool.path] + desk.words(["ack"]), environment: Tool.environment())
+        #expect(lost.exit == .status(7), "\(lost.errorText)")
+        #expect(try await desk.outbox("ack").text.hasPrefix("3: delivered"))
+    }
+
+    @Test func `an item is shown with all that is kept of it, and can't rewrite a terminal`() async throws {
+        let desk = try OutboxDesk(.respond(422, headers: [("X-Why", "so")], body: "no \u{1B}[2J\nsecond line"))
+        let file = try desk.folder.write("a.txt", "text")
+        let queued = try await desk.queue(
+            "-F", "f=@\(file)", "-F", "t=credential:desk", "--batch", "evil\u{1B}[2J", "--tag", "t1", "--on-unknown",
+            "ask",
+            "--if-changed", "restart", "--deadline", "2h", "--attempts", "4", "--dedupe", "k")
+        #expect(queued.exit == .status(0), "\(queued.errorText)")
+        let run = try await desk.deliver(environment: ["WAYBILL_CREDENTIAL_DESK": "s3cret"])
+        #expect(run.exit == .status(1), "\(run.errorText)")
+        let shown = try await desk.outbox("show", "1")
+        for line in [
+            "state            failed", "reason           status422", "attempts         1 of 4", "dedupe key       k",
+            "what             POST \(desk.server.url("/form")) (form of 2 parts)", "on unknown       ask",
+            "if changed       restart", "file             \(file)", "status           422",
+            "header           X-Why: so",
+            "batch            evil\\u{1b}[2J", "  no \\u{1b}[2J", "  second line",
+        ] {
+            #expect(shown.text.split(separator: "\n").contains(Substring(line)), "\(line) in\n\(shown.text)")
+        }
+        #expect(!shown.text.contains("\u{1B}") && !shown.text.contains("s3cret"))
+        let json = try #require(try await desk.outbox("show", "1", "--json").jsonLines().first)
+        #expect(json["summary"] as? String == "POST \(desk.server.url("/form")) (form of 2 parts)")
+        #expect(json["body"] as? String == "no \u{1B}[2J\nsecond line" && json["maxAttempts"] as? Int == 4)
+        #expect(try await desk.outbox("show", "7").exit == .status(2))
+        let list = try await desk.outbox("ls")
+        #expect(list.text.contains("evil\\u{1b}[2J") && !list.text.contains("\u{1B}"))
+    }
+
+    @Test func `ls leaves out what went well, and says so`() async throws {
+        let desk = try OutboxDesk(.respond(200), .respond(400))
+        for _ in 0..<3 { _ = try await desk.queue("-F", "a=b") }
+        _ = try await desk.outbox("pause", "3")
+        _ = try await desk.deliver("-j", "1")
+        let run = try await desk.outbox("ls")
+        let lines = run.text.split(separator: "\n")
+        #expect(lines.count == 3 && lines[0].hasPrefix("    ID  STATE"), "\(run.text)")
+        #expect(lines[1].hasPrefix("     2  failed") && lines[2].hasPrefix("     3  paused"))
+        #expect(run.errorText == "not shown: 1 delivered; --all shows them\n")
+        #expect(try await desk.outbox("ls", "--failed").text.split(separator: "\n").count == 2)
+    }
+
+    /// An upload of no kind that the command knows: it is listed all the same.
+    private struct Letter: DurableUpload {
+        static let kind = "letter"
+        var text: String
+        var lane: DurableLane { DurableLane(name: "post office") }
+        func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse {
+            throw UploadError(.invalidRequest, "never sent", phase: .waiting)
+        }
+    }
+
+    @Test func `thousands are listed in the memory of a few`() async throws {
+        let folder = try TemporaryDirectory()
+        var peaks: [Int] = []
+        for count in [100, 8_000] {
+            let path = folder.path("outbox-\(count)")
+            var configuration = Outbox.Configuration()
+            configuration.kinds = [Letter.self]
+            let outbox = try await Outbox(at: path, configuration: configuration)
+            try await outbox.enqueue(contentsOf: (0..<count).lazy.map { Letter(text: "letter \($0)") })
+            await outbox.close()
+            let run = try await Tool.run(["outbox", "ls", "--outbox", path])
+            #expect(run.exit == .status(0) && run.text.split(separator: "\n").count == count + 1)
+            peaks.append(run.peakResidentBytes)
+        }
+        #expect(peaks[1] - peaks[0] < 12_000_000, "\(peaks)")
+    }
+}

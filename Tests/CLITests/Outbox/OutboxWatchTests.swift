@@ -1,0 +1,82 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import WaybillCLI
+
+/// `waybill outbox watch`, and the bar of `run`.
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct OutboxWatchTests {
+    private func scene(_ gate: Gate) async throws -> OutboxDesk {
+        let desk = try OutboxDesk(.respond(200, body: "stored").paused(afterBodyBytes: 50_000, until: gate))
+        let file = try desk.folder.writeSparse("large", size: 6_000_000)
+        _ = try await desk.queue("-F", "f=@\(file)", "--batch", "b")
+        return desk
+    }
+
+    @Test func `a terminal shows a bar from whoever delivers, and a clean line at the end`() async throws {
+        let gate = Gate()
+        let desk = try await scene(gate)
+        let runner = try desk.startOutbox("run")
+        try await desk.server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 50_000 }
+        let terminal = try PseudoTerminal(columns: 60)
+        let child = try terminal.run(desk.words(["watch"]))
+        try await terminal.waitUntil { $0.contains("0 of 1 item") && $0.contains(" of 5.7 MiB") }
+        gate.open()
+        #expect(try await child.finish().exit == .status(0))
+        let text = try await terminal.waitUntil { $0.contains("1 delivered in ") && $0.hasSuffix("\r\n") }
+        let bars = PseudoTerminal.bars(in: text).filter { $0.contains(" of 1 item") }
+        #expect(!bars.isEmpty && bars.allSatisfy { TerminalText.columns(of: $0) < 60 })
+        let screen = PseudoTerminal.screen(after: text).filter { !$0.isEmpty }
+        #expect(screen.count == 2 && screen[0].hasPrefix("1: delivered to"), "\(screen)")
+        runner.signal(SIGTERM)
+        #expect(try await runner.finish().exit == .status(143))
+    }
+
+    @Test func `--json tells how it comes along and ends with the summary`() async throws {
+        let gate = Gate()
+        let desk = try await scene(gate)
+        let runner = try desk.startOutbox("run", "--json")
+        try await desk.server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 50_000 }
+        let child = try desk.startOutbox("watch", "--batch", "b", "--json")
+        try await child.waitUntil { $0.text.contains("\"event\":\"progress\"") }
+        gate.open()
+        let run = try await child.finish()
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        let progress = try #require(try run.jsonLines().first { $0["event"] as? String == "progress" })
+        #expect((progress["states"] as? [String: Any])?["leased"] as? Int == 1)
+        #expect((progress["running"] as? [[String: Any]])?.first?["id"] as? Int == 1)
+        #expect(try run.jsonSummary()["delivered"] as? Int == 1)
+        runner.signal(SIGINT)
+        let ended = try await runner.finish()
+        #expect(ended.exit == .status(130) && (try ended.jsonSummary()["delivered"] as? Int) == 1)
+    }
+
+    @Test func `a batch is told of from its first item on, and a signal ends only the watching`() async throws {
+        let desk = try OutboxDesk(.respond(404))
+        _ = try await desk.queue("-F", "a=b", "--batch", "old")
+        _ = try await desk.deliver("-q")
+        let old = try await desk.outbox("watch", "--batch", "old")
+        #expect(old.exit == .status(1) && old.errorText.contains("1: failed, status404"), "\(old.errorText)")
+        #expect(try await desk.outbox("watch").exit == .status(0))
+        #expect(try await desk.outbox("watch", "--batch", "none").exit == .status(2))
+        _ = try await desk.queue("-F", "a=b")
+        let child = try desk.startOutbox("watch", "--json")
+        try await child.waitUntil { $0.text.contains("progress") }
+        child.signal(SIGINT)
+        #expect(try await child.finish().exit == .status(130))
+        #expect(try await desk.states() == ["failed", "ready"])
+    }
+
+    @Test func `a run on a terminal shows a bar`() async throws {
+        let gate = Gate()
+        let desk = try await scene(gate)
+        let terminal = try PseudoTerminal(columns: 80)
+        let child = try terminal.run(desk.words(["run", "--until-idle"]))
+        try await terminal.waitUntil { $0.contains("0 of 1 item") && $0.contains("%") }
+        gate.open()
+        #expect(try await child.finish().exit == .status(0))
+        let text = try await terminal.waitUntil { $0.contains("done: 1 delivered") && $0.hasSuffix("\r\n") }
+        let screen = PseudoTerminal.screen(after: text).filter { !$0.isEmpty }
+        #expect(screen.count == 2 && screen[1].hasPrefix("done: 1 delivered in "), "\(screen)")
+    }
+}
