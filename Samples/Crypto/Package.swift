@@ -144,6 +144,7 @@ let package = Package(
                 .product(name: "FlyingFox", package: "FlyingFox"),
                 .product(name: "FlyingSocks", package: "FlyingFox"),
                 .product(name: "Waybill", package: "waybill"),
+                .product(name: "WaybillJPEG", package: "waybill"),
                 .product(name: "WaybillTesting", package: "waybill"),
             ],
             path: "CardRecognition/Kit", swiftSettings: settings),

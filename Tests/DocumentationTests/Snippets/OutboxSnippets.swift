@@ -59,7 +59,7 @@ private func naming(_ outbox: Outbox, _ url: String) async throws {
     // end
 }
 
-private func knowing(_ vault: Vault, _ path: String) async throws {
+private func knowing(_ vault: any Vault, _ path: String) async throws {
     // snippet: outbox, known credentials
     var configuration = Outbox.Configuration()
     configuration.credentials = CredentialTable { name in

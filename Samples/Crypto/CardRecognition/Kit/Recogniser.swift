@@ -2,7 +2,7 @@ import Crypto
 import FlyingFox
 import FlyingSocks
 import Foundation
-import Waybill
+import WaybillJPEG
 import WaybillTesting
 
 /// A stand-in for a service that reads identity cards: `POST /ocr/idcard` with `api_key`, `api_secret` and `image_file`.

@@ -34,6 +34,7 @@ struct Command {
 
     /// What the worker's process does, until it gets a SIGTERM.
     private static func deliver(from path: String) async throws {
+        WorkerProcess.endWithParent()
         let token = ProcessInfo.processInfo.environment["KIOSK_TOKEN"] ?? ""
         let courier = Courier(token: .secret(token), rateLimit: .kibibytes(100)) { result in
             say("      worker: #\(result.item.id), attempt \(result.item.attempts): \(result.words)")

@@ -4,6 +4,8 @@ import Glibc
 /// A worker in a process of its own.
 struct WorkerProcess {
     private let process = Process()
+    /// The worker's standard input. It closes when this process ends, however it ends, and so does the worker then.
+    private let leash = Pipe()
 
     /// Starts this very program as a worker.
     init(outbox: String, token: String) throws {
@@ -11,7 +13,16 @@ struct WorkerProcess {
         process.arguments = ["--work", outbox]
         // In the environment, where no other user sees it: arguments are for everybody.
         process.environment = ProcessInfo.processInfo.environment.merging(["KIOSK_TOKEN": token]) { $1 }
+        process.standardInput = leash
         try process.run()
+    }
+
+    /// In the worker: ends it on the spot when nobody is there any more who started it. The queue bears that.
+    static func endWithParent() {
+        Thread.detachNewThread {
+            _ = try? FileHandle.standardInput.readToEnd()
+            _exit(0)
+        }
     }
 
     /// The number of the process.

@@ -39,6 +39,13 @@ import WaybillOutbox
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder.path)/outbox/spool").isEmpty)
     }
 
+    @Test func `a worker ends when nobody is there who started it`() async throws {
+        let folder = try Folder()
+        // Its standard input is empty, as it is when the other end is gone.
+        let (code, output) = try await run(["--work", "\(folder.path)/outbox"])
+        #expect(code == 0, "\(output)")
+    }
+
     @Test func `unknown options are told`() async throws {
         let (code, output) = try await run(["--nonsense", "1"])
         #expect(code == 64)
@@ -128,6 +135,7 @@ import WaybillOutbox
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let pipe = Pipe()
+        process.standardInput = FileHandle.nullDevice
         process.standardOutput = pipe
         process.standardError = pipe
         try process.run()
