@@ -37,7 +37,7 @@ public final class Bank: Sendable {
             config: HTTPServer.Configuration(address: try .inet(ip4: "127.0.0.1", port: 0), logger: .disabled))
         let desk = Desk(token: token)
         for step in ["front", "back", "submit"] {
-            await server.appendRoute("POST /api/cards/\(step)") { request in
+            await server.appendRoute(HTTPRoute("POST /api/cards/\(step)")) { request in
                 let form = try RecordedForm(
                     body: Array(try await request.bodyData), contentType: request.headers[.contentType] ?? "")
                 let answer = await desk.take(step, form)
