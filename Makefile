@@ -90,6 +90,8 @@ ifneq ($(wildcard Samples/Package.swift),)
 	@$(TESTING) swift test --package-path Samples/NIO $(KERNELS)
 	$(call say,Tests of the samples beside swift-crypto)
 	@$(TESTING) swift test --package-path Samples/Crypto $(KERNELS)
+	$(call say,Tests of the samples with a queue)
+	@$(TESTING) swift test --package-path Samples/Outbox $(KERNELS)
 endif
 
 fresh: ## the README's two commands where nothing is installed yet
@@ -176,4 +178,4 @@ docs: ## the documentation, as a folder that any web server can serve
 
 clean: ## remove everything that was built
 	$(call say,Removing what was built)
-	@rm -rf .build .build-* $(addsuffix /.build,$(NESTED))
+	@rm -rf .build .build-* $(addsuffix /.build,$(NESTED)) Samples/*/.build

@@ -135,6 +135,36 @@ let package = Package(
                 .product(name: "WaybillStores", package: "waybill"),
             ],
             swiftSettings: settings),
+
+        // Which side of a card it is, and then both sides for the bank.
+        .target(
+            name: "CardRecognitionKit",
+            dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "FlyingFox", package: "FlyingFox"),
+                .product(name: "FlyingSocks", package: "FlyingFox"),
+                .product(name: "Waybill", package: "waybill"),
+                .product(name: "WaybillJPEG", package: "waybill"),
+                .product(name: "WaybillTesting", package: "waybill"),
+            ],
+            path: "CardRecognition/Kit", swiftSettings: settings),
+        .executableTarget(
+            name: "CardRecognition",
+            dependencies: [
+                "CardRecognitionKit",
+                .product(name: "CardArtist", package: "waybill-samples"),
+                .product(name: "Waybill", package: "waybill"),
+            ],
+            path: "CardRecognition/Command", swiftSettings: settings),
+        .testTarget(
+            name: "CardRecognitionTests",
+            dependencies: [
+                "CardRecognitionKit",
+                .product(name: "CardArtist", package: "waybill-samples"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Waybill", package: "waybill"),
+            ],
+            swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,60 @@
+import Crypto
+import FlyingFox
+import FlyingSocks
+import Foundation
+import WaybillJPEG
+import WaybillTesting
+
+/// A stand-in for a service that reads identity cards: `POST /ocr/idcard` with `api_key`, `api_secret` and `image_file`.
+///
+/// It can't read. It tells the sides of our specimen apart by the shape of the picture: the back was photographed upright.
+public final class Recogniser: Sendable {
+    /// Where pictures go: `http://127.0.0.1:1234/ocr/idcard`.
+    public let url: String
+    private let server: HTTPServer
+    private let running: Task<Void, any Error>
+
+    /// Starts it on a free port, for one customer.
+    ///
+    /// - Throws: When nothing can listen.
+    public init(apiKey: String, apiSecret: String) async throws {
+        let server = HTTPServer(
+            config: HTTPServer.Configuration(address: try .inet(ip4: "127.0.0.1", port: 0), logger: .disabled))
+        await server.appendRoute("POST /ocr/idcard") { request in
+            let body = Array(try await request.bodyData)
+            guard let form = try? RecordedForm(body: body, contentType: request.headers[.contentType] ?? "") else {
+                return Self.refusal(.badRequest, "BAD_ARGUMENTS")
+            }
+            guard (try? form.text("api_key")) == apiKey, (try? form.text("api_secret")) == apiSecret else {
+                return Self.refusal(.unauthorized, "AUTHENTICATION_ERROR")
+            }
+            guard let image = try? form.part("image_file").bytes, let header = try? JPEGHeader(parsing: image) else {
+                return Self.refusal(.badRequest, "IMAGE_ERROR_UNSUPPORTED_FORMAT")
+            }
+            let side = header.width > header.height ? "front" : "back"
+            // A square is no card.
+            let cards = header.width == header.height ? "" : #"{"type": 1, "side": "\#(side)"}"#
+            let digest = SHA256.hash(data: image).map { String(format: "%02x", $0) }.joined()
+            return Self.json(.ok, #"{"image_id": "\#(digest)", "cards": [\#(cards)]}"#)
+        }
+        self.server = server
+        running = Task { try await server.run() }
+        try await server.waitUntilListening(timeout: 5)
+        guard case .ip4(_, let port) = await server.listeningAddress else { throw CancellationError() }
+        url = "http://127.0.0.1:\(port)/ocr/idcard"
+    }
+
+    /// Closes the port.
+    public func stop() async {
+        await server.stop()
+        running.cancel()
+    }
+
+    private static func refusal(_ status: HTTPStatusCode, _ message: String) -> HTTPResponse {
+        json(status, #"{"error_message": "\#(message)"}"#)
+    }
+
+    private static func json(_ status: HTTPStatusCode, _ text: String) -> HTTPResponse {
+        HTTPResponse(statusCode: status, headers: [.contentType: "application/json"], body: Data(text.utf8))
+    }
+}

@@ -1,0 +1,80 @@
+import LittleBackend
+import Waybill
+import WaybillOutbox
+
+/// Priorities and doubles in an outbox: they hold from program to program, and from day to day.
+struct OnTheDisk {
+    let folder: String
+    /// Told what happens.
+    var report: @Sendable (String) -> Void
+
+    /// What came of it.
+    struct Outcome {
+        /// The names, in the order in which the backend booked them.
+        var order: [String]
+        /// Whether the second letter was added.
+        var isLetterNew: Bool
+        /// How each item ended, by its name.
+        var states: [String: OutboxState]
+    }
+
+    @discardableResult
+    func run() async throws -> Outcome {
+        let backend = try await LittleBackend(token: Note.token)
+        let outbox = try await Outbox(at: folder)
+        var names: [OutboxID: String] = [:]
+        func add(_ name: String, priority: Int = 5, key: String? = nil, _ duplicates: DuplicatePolicy = .keep)
+            async throws
+            -> OutboxReceipt
+        {
+            let receipt = try await handOver(
+                name, priority: priority, key: key, duplicates, to: outbox, url: backend.url)
+            names[receipt.id] = names[receipt.id] ?? name
+            return receipt
+        }
+        _ = try await add("report", priority: 9)
+        _ = try await add("letter", key: "letter")
+        let again = try await add("letter", key: "letter")
+        report("the letter again: \(again.isNew ? "added" : "#\(again.id) is there already and stays")")
+        _ = try await add("address of May", key: "address")
+        _ = try await add("address of June", key: "address", .replace)
+        report("a newer address takes the place of the one that waits")
+        _ = try await add("page 1", key: "log")
+        _ = try await add("page 2", key: "log", .append)
+        report("page 2 goes when page 1 has ended")
+        _ = try await add("alarm", priority: 0)
+        report("in line: \(try await outbox.tally()[.ready]), and an alarm came last")
+        await outbox.close()
+
+        let states = try await deliver()
+        let order = Note.order(await backend.books)
+        report("arrived: \(order.joined(separator: ", "))")
+        await backend.stop()
+        let named = states.map { (names[$0.key] ?? "", $0.value) }
+        return Outcome(order: order, isLetterNew: again.isNew, states: Dictionary(named) { $1 })
+    }
+
+    /// What another program does, later.
+    private func deliver() async throws -> [OutboxID: OutboxState] {
+        var configuration = Outbox.Configuration()
+        configuration.slots = 1
+        configuration.credentials = CredentialTable { $0 == "backend" ? .secret(Note.token) : nil }
+        let outbox = try await Outbox(at: folder, configuration: configuration)
+        try await outbox.runUntilIdle()
+        var states: [OutboxID: OutboxState] = [:]
+        for try await item in outbox.items() { states[item.id] = item.state }
+        await outbox.close()
+        return states
+    }
+
+    private func handOver(
+        _ name: String, priority: Int, key: String?, _ duplicates: DuplicatePolicy, to outbox: Outbox, url: String
+    ) async throws -> OutboxReceipt {
+        var options = EnqueueOptions()
+        options.priority = priority
+        options.dedupeKey = key
+        options.duplicates = duplicates
+        return try await outbox.enqueue(
+            [.credential("TOKEN", named: "backend"), .text("BUSINESSNO", name)], to: url, options: options)
+    }
+}

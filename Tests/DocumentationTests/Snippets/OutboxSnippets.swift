@@ -1,0 +1,160 @@
+// The samples of the guide to the outbox, compiled.
+import Waybill
+import WaybillOutbox
+
+private func first(_ form: MultipartForm) async throws {
+    // snippet: outbox, first
+    let outbox = try await Outbox(at: "/var/lib/kiosk/outbox")
+    let receipt = try await outbox.enqueue(form, to: "https://backend.example/upload")
+    print("handed over as #\(receipt.id)")
+    try await outbox.run()  // delivers, until the task is cancelled
+    // end
+}
+
+private func handingOver(_ outbox: Outbox, _ form: MultipartForm, _ paths: [String], _ url: String) async throws {
+    // snippet: outbox, keys
+    try await outbox.enqueue(form, to: url, idempotency: .honoured(window: .seconds(86_400)))
+    // end
+
+    // snippet: outbox, file
+    let upload = try await DurableFileUpload(path: "scan.pdf", to: "https://store.example/scans/1.pdf")
+    try await outbox.enqueue(upload)
+    // end
+
+    // snippet: outbox, many
+    var uploads: [DurableForm] = []
+    for path in paths {
+        uploads.append(try await DurableForm([.image("FILE", path: path, .maxBytes(.kibibytes(100)))], to: url))
+    }
+    let receipts = try await outbox.enqueue(contentsOf: uploads)
+    // end
+    print(receipts)
+}
+
+private func choosing(_ outbox: Outbox, _ form: MultipartForm, _ url: String) async throws {
+    // snippet: outbox, options
+    var options = EnqueueOptions()
+    options.priority = 2  // 0 goes first, 9 last; 5 unless set
+    options.batch = "2026-01-17"  // to watch and to steer together
+    options.tags = ["counter 7"]  // to find it by
+    options.deadline = .seconds(12 * 3_600)  // no attempt begins later; seven days unless set
+    options.maxAttempts = 20  // ten unless set
+    options.onUnknown = .ask
+    try await outbox.enqueue(form, to: url, options: options)
+    // end
+
+    // snippet: outbox, doubles
+    options.dedupeKey = "B-0001 front"
+    options.duplicates = .replace
+    let receipt = try await outbox.enqueue(form, to: url, options: options)
+    print(receipt.isNew ? "added" : "is there already")
+    // end
+}
+
+private func naming(_ outbox: Outbox, _ url: String) async throws {
+    // snippet: outbox, named credentials
+    let form: MultipartForm = [.credential("TOKEN", named: "backend"), .text("BUSINESSNO", "20260117-0042")]
+    try await outbox.enqueue(form, to: url)
+    try await outbox.enqueue(form, to: url, credential: .bearer(named: "backend"))  // Authorization: Bearer …
+    // end
+}
+
+private func knowing(_ vault: any Vault, _ path: String) async throws {
+    // snippet: outbox, known credentials
+    var configuration = Outbox.Configuration()
+    configuration.credentials = CredentialTable { name in
+        guard name == "backend" else { return nil }
+        return .secret(try await vault.token())
+    }
+    let outbox = try await Outbox(at: path, configuration: configuration)
+    // end
+    await outbox.close()
+}
+
+private func delivering(_ outbox: Outbox, _ session: UploadSession) async throws {
+    // snippet: outbox, run
+    let worker = Task { try await outbox.run(session: session) }
+    worker.cancel()
+    try await worker.value
+    await outbox.close()
+    // end
+}
+
+private func unblocking(_ outbox: Outbox) async throws {
+    // snippet: outbox, lanes
+    for (lane, reason) in try await outbox.blockedLanes() {
+        print(lane, reason)  // backend.example:443 as backend status401
+        try await outbox.unblock(lane: lane)
+    }
+    // end
+}
+
+private func learning(_ outbox: Outbox) async throws {
+    // snippet: outbox, results
+    while true {
+        let missed = try await outbox.results()
+        guard let last = missed.last else { break }
+        for result in missed { try await book(result) }
+        try await outbox.acknowledge(through: last.sequence)
+    }
+    // end
+}
+
+private func hearing(_ configuration: inout Outbox.Configuration) {
+    // snippet: outbox, hook
+    configuration.onResult = { result in
+        guard result.isDelivered else { return await alarm("#\(result.item.id): \(result.message ?? "no reason")") }
+        try await book(result)
+    }
+    // end
+}
+
+private func watching(_ outbox: Outbox) async throws {
+    // snippet: outbox, progress
+    for try await progress in outbox.progress(batch: "2026-01-17") {
+        print(progress.tally[.done], "of", progress.tally.total, progress.bytesPerSecond, progress.timeLeft ?? .zero)
+        for item in progress.running { print("  #\(item.id)", item.acknowledged, "of", item.total ?? 0) }
+    }
+    // end
+
+    // snippet: outbox, items
+    for try await item in outbox.items(ItemSelection(batch: "2026-01-17", states: [.failed])) {
+        print(item.id, item.reason ?? "", item.isDoubtful ? "may be there all the same" : "is not there")
+    }
+    // end
+}
+
+private func steering(_ outbox: Outbox, _ receipt: OutboxReceipt) async throws {
+    // snippet: outbox, steering
+    try await outbox.pause(ItemSelection(batch: "2026-01-17"))
+    try await outbox.resume(ItemSelection(batch: "2026-01-17"))
+    try await outbox.cancel(ItemSelection(tag: "counter 7"))
+    try await outbox.verify(.failed)
+    try await outbox.retry(ItemSelection(ids: [receipt.id]))
+    // end
+}
+
+// snippet: outbox, own kind
+struct Telegram: DurableUpload {
+    static let kind = "telegram"
+    var text: String
+    var lane: DurableLane { DurableLane(host: "desk.example:443") }
+
+    func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse {
+        try await delivery.session.upload(.data(Array(text.utf8)), to: "https://desk.example/telegrams", method: .post)
+    }
+}
+// end
+
+private func registering(_ configuration: inout Outbox.Configuration) {
+    // snippet: outbox, kinds
+    configuration.kinds = [Telegram.self]
+    // end
+}
+
+private protocol Vault: Sendable {
+    func token() async throws -> String
+}
+
+@Sendable private func book(_ result: OutboxResult) async throws {}
+@Sendable private func alarm(_ text: String) async {}
