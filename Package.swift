@@ -138,9 +138,11 @@ let package = Package(
                 httpTypes, logging,
             ],
             swiftSettings: swift),
+        .target(name: "COutboxFaults", path: "Tests/COutboxFaults", cSettings: c),
         .executableTarget(
-            name: "OutboxTestWorker", dependencies: ["WaybillOutbox", "Waybill"], path: "Tests/OutboxTestWorker",
-            swiftSettings: swift),
+            name: "OutboxTestWorker",
+            dependencies: ["WaybillOutbox", "Waybill", "WaybillCore", "COutboxFaults", logging],
+            path: "Tests/OutboxTestWorker", swiftSettings: swift),
         .testTarget(
             name: "WaybillOutboxTests",
             dependencies: [
