@@ -98,10 +98,11 @@ fresh: ## the README's two commands where nothing is installed yet
 	@Scripts/fresh
 
 torture: setup ## the long forms of what is done to the outbox
-	$(call say,Torture: kills and power cuts of the outbox)
+	$(call say,Torture: kills and power cuts of the outbox and disks that fail)
 	@swift build --build-tests $(KERNELS)
 	@$(TESTING) WAYBILL_TORTURE=1 swift test --skip-build --disable-xctest \
-		--filter '^WaybillOutboxTests\.(KillTests|PowerCutTests|ItemLifeModelTests)' | grep -E '^(kill|power)|WAYBILL_SEED|✘|Test run'
+		--filter '^WaybillOutboxTests\.(KillTests|PowerCutTests|FaultPointTests|SmallDiskTests|ItemLifeModelTests)' | \
+		grep -aE '^(kill|power|failed at|a disk|system calls)|WAYBILL_SEED|✘|Test .* passed|Test run'
 
 check: test plain thread address fuzz-short ## everything that can be proven without a second machine
 

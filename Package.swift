@@ -140,9 +140,11 @@ let package = Package(
                 "WaybillCLI", crypto, httpTypes, logging,
             ],
             swiftSettings: swift),
+        .target(name: "COutboxFaults", path: "Tests/COutboxFaults", cSettings: c),
         .executableTarget(
-            name: "OutboxTestWorker", dependencies: ["WaybillOutbox", "Waybill"], path: "Tests/OutboxTestWorker",
-            swiftSettings: swift),
+            name: "OutboxTestWorker",
+            dependencies: ["WaybillOutbox", "Waybill", "WaybillCore", "COutboxFaults", logging],
+            path: "Tests/OutboxTestWorker", swiftSettings: swift),
         .testTarget(
             name: "WaybillOutboxTests",
             dependencies: [

@@ -13,7 +13,10 @@ let package = Package(
         .executableTarget(name: "CurlMime", linkerSettings: [.linkedLibrary("curl")]),
         .executableTarget(
             name: "WaybillBench",
-            dependencies: ["CBench", "BenchLauncher", "CurlMime", .product(name: "Waybill", package: "waybill")]),
+            dependencies: [
+                "CBench", "BenchLauncher", "CurlMime", .product(name: "Waybill", package: "waybill"),
+                .product(name: "WaybillOutbox", package: "waybill"),
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

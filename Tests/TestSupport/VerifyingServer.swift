@@ -1,3 +1,5 @@
+internal import Crypto
+
 /// A server that counts what it was made to do: requests begun, bodies complete, and effects, for each upload and each key.
 ///
 /// Each upload names itself in its body as `item-7-`. With `honoursKeys` it acts once on each idempotency key, and a second
@@ -9,7 +11,8 @@ package struct VerifyingServer: Sendable {
         package var complete = 0
         package var effects = 0
         package var keys: Set<String> = []
-        package var digests: Set<BodyDigest> = []
+        /// SHA-256 of each complete body, in hexadecimal digits.
+        package var digests: Set<String> = []
 
         package init() {}
     }
@@ -34,6 +37,11 @@ package struct VerifyingServer: Sendable {
         }
     }
 
+    /// SHA-256 of a body, as ``Account/digests`` has it.
+    package static func digest(of body: [UInt8]) -> String {
+        SHA256.hash(data: body).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+
     /// All uploads by name. A 503 or 429 has no effect: such a server says that it did nothing.
     package var accounts: [String: Account] {
         var accounts: [String: Account] = [:]
@@ -47,7 +55,7 @@ package struct VerifyingServer: Sendable {
                 account.complete += 1
                 let isNew = account.keys.insert(key).inserted
                 if isNew || !honoursKeys { account.effects += 1 }
-                account.digests.insert(request.digest)
+                account.digests.insert(Self.digest(of: request.body))
             }
             accounts[name] = account
         }

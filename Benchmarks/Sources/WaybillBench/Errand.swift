@@ -21,6 +21,8 @@ struct Errand {
         case build = "build-form"
         /// Sends nothing: parses a form with this content (`FILE BOUNDARY CHUNK TOTAL`).
         case parse = "parse-form"
+        /// What ``OutboxErrand`` does (`STEP FOLDER COUNT [URL]`).
+        case outbox = "run-outbox"
     }
 
     private let kind: Kind
@@ -30,10 +32,12 @@ struct Errand {
     private let source: MemorySource
     private let forms: Int
     private let isBatch: Bool
+    private let words: ArraySlice<String>
 
     init?(_ arguments: [String]) {
         guard arguments.count >= 3, let kind = Kind(rawValue: arguments[0]) else { return nil }
         self.kind = kind
+        words = arguments.dropFirst()
         url = arguments[1]
         path = arguments[2]
         count = arguments.count > 3 ? Int(arguments[3]) ?? 1 : 1
@@ -64,6 +68,7 @@ struct Errand {
             print(try await session.upload(content, to: url, method: .post).text)
         case .parse:
             print(try ParserBench.parse(url, boundary: path, chunk: count, total: forms))
+        case .outbox: try await OutboxErrand(words).run()
         case .build:
             print(try await PartCount.build(count, forms: forms))
         }

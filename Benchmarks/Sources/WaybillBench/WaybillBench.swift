@@ -5,7 +5,7 @@ import Waybill
 /// Measures Waybill on this machine, beside curl.
 ///
 ///     waybill-bench [--rounds 5] [--size 1GiB] [--count 10000] [form] [memory] [progress] [small] [parts] [parser] [parser-memory]
-///         [instructions] [batch] [photos]
+///         [instructions] [batch] [photos] [outbox]
 @main
 struct WaybillBench {
     static func main() {
@@ -53,6 +53,9 @@ struct WaybillBench {
         if options.names.contains("parser-memory") { print(try ParserMemory.measure(), terminator: "\n\n") }
         if options.names.contains("batch") { print(try workloads.batches(), terminator: "\n\n") }
         if options.names.contains("photos") { print(try workloads.photos(), terminator: "\n\n") }
+        if options.names.contains("outbox") {
+            print(try OutboxBench(sink: workloads.sink, rounds: options.rounds).measure(), terminator: "\n\n")
+        }
         if options.names.contains("instructions") { print(try workloads.instructions(), terminator: "\n\n") }
     }
 }
@@ -65,6 +68,7 @@ struct Options {
     var names = Self.workloads
     private static let workloads: Set<String> = [
         "form", "memory", "progress", "small", "parts", "parser", "parser-memory", "instructions", "batch", "photos",
+        "outbox",
     ]
 
     init(_ arguments: [String]) throws(BenchError) {

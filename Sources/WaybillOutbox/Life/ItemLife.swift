@@ -140,6 +140,11 @@ package struct ItemLife: Sendable, Hashable, Codable {
 
     /// The longest wait there is, with a minute on top: one hour, as for `Retry-After`.
     package static let longestWait: Int64 = 3_660_000
+
+    /// How long ago a time was. Longer than any promise of a server, if the clock was put back behind it: then nobody knows.
+    static func time(since start: Int64, at now: Int64) -> Int64 {
+        now < start - 60_000 ? 100 * 365 * 86_400_000 : max(0, now - start)
+    }
 }
 
 extension ItemLife {

@@ -61,7 +61,9 @@ struct ItemRow {
 
     static func fetch(_ db: Database, id: Int64) throws -> ItemRow? {
         let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM item WHERE id = ?")
-        return try Row.fetchOne(statement, arguments: [id]).map(ItemRow.init)
+        // Read where SQLite has it: `fetchOne` would copy it first, names of columns included.
+        let cursor = try Row.fetchCursor(statement, arguments: [id])
+        return try withExtendedLifetime(cursor) { try cursor.next().map(ItemRow.init) }
     }
 
     /// Writes what events change.

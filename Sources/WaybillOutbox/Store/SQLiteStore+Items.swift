@@ -122,7 +122,8 @@ extension SQLiteStore {
     /// What was learned beside the event.
     private static func attach(_ change: ItemChange, to row: ItemRow, _ db: Database) throws {
         if let answer = change.answer {
-            let headers = try String(decoding: JSONEncoder().encode(answer.headers), as: UTF8.self)
+            let headers =
+                answer.headers.isEmpty ? nil : try String(decoding: JSONEncoder().encode(answer.headers), as: UTF8.self)
             try db.cachedStatement(
                 sql: "UPDATE item SET status = ?, headers = ?, body = ?, message = ?, changed_after = ? WHERE id = ?"
             ).execute(arguments: [

@@ -102,7 +102,7 @@ final class WriteGroup: Sendable {
         var ends: [(any Error)?] = []
         do {
             try db.inTransaction(.immediate) {
-                for job in jobs { ends.append(try attempt(job, db)) }
+                for job in jobs { ends.append(try attempt(job, isAlone: jobs.count == 1, db)) }
                 return .commit
             }
         } catch {
@@ -113,24 +113,28 @@ final class WriteGroup: Sendable {
     }
 
     /// Runs a job; gives its own error, or throws one that ends the transaction of all.
-    private func attempt(_ job: Job, _ db: Database) throws -> (any Error)? {
-        var failure: (any Error)?
-        do {
-            try db.inSavepoint {
-                do {
-                    try job.run(db)
-                    return .commit
-                } catch {
-                    failure = error
-                    return .rollback
-                }
-            }
-        } catch {
-            throw failure ?? error
+    private func attempt(_ job: Job, isAlone: Bool, _ db: Database) throws -> (any Error)? {
+        // Whoever is alone needs no savepoint, and those who share one get statements that are compiled once.
+        guard !isAlone else {
+            try job.run(db)
+            return nil
         }
-        // After some errors, a full disk among them, SQLite has undone everything by itself.
-        if let failure, !db.isInsideTransaction { throw failure }
-        return failure
+        try db.cachedStatement(sql: "SAVEPOINT job").execute()
+        do {
+            try job.run(db)
+        } catch let failure {
+            // After some errors, a full disk among them, SQLite has undone everything by itself.
+            guard db.isInsideTransaction else { throw failure }
+            do {
+                try db.cachedStatement(sql: "ROLLBACK TO job").execute()
+                try db.cachedStatement(sql: "RELEASE job").execute()
+            } catch {
+                throw failure
+            }
+            return failure
+        }
+        try db.cachedStatement(sql: "RELEASE job").execute()
+        return nil
     }
 
     private static let mostTogether = 256

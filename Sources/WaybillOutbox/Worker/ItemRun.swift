@@ -86,7 +86,7 @@ struct ItemRun: Sendable {
 
     private func delivery(_ attempt: Int, _ lease: Int64) -> Delivery {
         let (core, id) = (core, item.id)
-        let since = item.life.firstAttemptAt.map { max(0, core.now() - $0) } ?? 0
+        let since = item.life.firstAttemptAt.map { ItemLife.time(since: $0, at: core.now()) } ?? 0
         return Delivery(
             session: worker.session, credentials: worker.configuration.credentials,
             idempotencyKey: item.idempotencyKey, attempt: attempt, sinceFirstAttempt: .milliseconds(since),

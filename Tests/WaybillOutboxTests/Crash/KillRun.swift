@@ -23,7 +23,7 @@ struct KillRun {
         var lost: [String] = []
         var doubled: [String] = []
         var stuck: [String] = []
-        /// Uploads whose bytes or key were not the same each time.
+        /// Uploads whose body had not the bytes that were handed over, or whose key was another one, be it once.
         var altered: [String] = []
         var strangers = 0
         var orphans: [String] = []
@@ -45,7 +45,7 @@ struct KillRun {
         let server = try VerifyingServer(
             honoursKeys: honoursKeys, faults: faults, outOf: uploads, using: &random)
         let path = folder.path("outbox")
-        try await fill(path, server)
+        let digests = try await fill(path, server)
         var books = Books()
         var seen = 0
         while books.kills < kills {
@@ -70,19 +70,27 @@ struct KillRun {
         }
         let last = try await ChildProcess(Self.worker, ["idle", path]).finish()
         if last.exit != .status(0) { books.stuck.append("the last worker failed: \(last.errorText)") }
-        try await balance(&books, path, server)
+        try await balance(&books, path, server, digests)
         return books
     }
 
-    private func fill(_ path: String, _ server: VerifyingServer) async throws {
+    /// Hands the uploads over; every fourth with bytes that are staged if asked for.
+    ///
+    /// - Returns: SHA-256 of each body, in the order of the items.
+    func fill(_ path: String, _ server: VerifyingServer, staging: Bool = false) async throws -> [String] {
         let outbox = try await Outbox(at: path)
         var forms: [DurableForm] = []
         let idempotency: Idempotency = honoursKeys ? .honoured(window: .seconds(82_800)) : .ignored
+        var digests: [String] = []
         for number in 0..<uploads {
-            forms.append(
-                try await DurableForm(
-                    [.text("ITEM", "item-\(number)-"), .text("FILL", String(repeating: "x", count: 200))],
-                    to: server.server.url("/u"), idempotency: idempotency))
+            let fill = String(repeating: "x", count: staging && number % 4 == 0 ? 20_000 : 200)
+            let form = try await DurableForm(
+                [.text("ITEM", "item-\(number)-"), .text("FILL", fill)], to: server.server.url("/u"),
+                idempotency: idempotency)
+            var body: [UInt8] = []
+            for try await chunk in try await form.body(NoCredentials()).chunks { body += chunk }
+            digests.append(VerifyingServer.digest(of: body))
+            forms.append(form)
         }
         var options = EnqueueOptions()
         options.onUnknown = onUnknown
@@ -90,19 +98,25 @@ struct KillRun {
         let receipts = try await outbox.enqueue(contentsOf: forms, options: options)
         precondition(receipts.enumerated().allSatisfy { $0.element.id.rawValue == Int64($0.offset + 1) })
         await outbox.close()
+        return digests
     }
 
-    private func balance(_ books: inout Books, _ path: String, _ server: VerifyingServer) async throws {
+    /// Holds what the outbox says against what the server saw.
+    func balance(
+        _ books: inout Books, _ path: String, _ server: VerifyingServer, _ digests: [String]
+    ) async throws {
         let outbox = try await Outbox(at: path)
         let accounts = server.accounts
         for try await item in outbox.items() {
-            let name = "item-\(item.id.rawValue - 1)-"
+            let number = Int(item.id.rawValue - 1)
+            let name = "item-\(number)-"
             let account = accounts[name] ?? VerifyingServer.Account()
             books.repeatedBodies += max(0, account.complete - 1)
             if account.effects > 1 { books.doubled.append(name) }
             if account.keys.count > 1 || account.keys.first.map({ $0 != "\"\(item.idempotencyKey)\"" }) == true {
                 books.altered.append(name)
             }
+            if !account.digests.isSubset(of: [digests[number]]) { books.altered.append(name) }
             switch item.state {
             case .done:
                 books.delivered += 1
@@ -116,7 +130,11 @@ struct KillRun {
         books.strangers = accounts.count { name, account in
             account.complete > 0 && !(0..<uploads).contains(Int(name.dropFirst(5).dropLast()) ?? -1)
         }
-        books.orphans = Spool(folder: outbox.folder.spool).fileNames()
+        // What failed keeps its staged files: somebody may have it sent all the same.
+        let names = Spool(folder: outbox.folder.spool).fileNames()
+        let used = try await outbox.owner?.store.stagedInUse(names) ?? []
+        books.orphans = names.filter { !used.contains($0) }
+        if used.count > books.doubtful { books.orphans += used }
         books.integrity = try await outbox.owner?.store.checkIntegrity() ?? "not looked at"
         await outbox.close()
     }

@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 import Waybill
@@ -46,21 +47,70 @@ import Waybill
         await outbox.close()
     }
 
-    @Test func `a file that changes while it is sent never arrives whole`() async throws {
+    enum Change: CaseIterable, Sendable {
+        case modified, shortened, grown, replaced, removed
+
+        func happen(to name: String, _ folder: TemporaryDirectory) throws {
+            switch self {
+            case .modified: try folder.overwrite(name, at: SourceTests.size - 1, [2])
+            case .shortened: unsafe truncate(folder.path(name), SourceTests.size / 2)
+            case .grown: try folder.overwrite(name, at: SourceTests.size, [2])
+            case .replaced: try folder.replace(name, with: String(repeating: "r", count: 1_000))
+            case .removed: folder.remove(name)
+            }
+        }
+    }
+
+    private static let size = 30_000_000
+
+    @Test(arguments: Change.allCases, [true, false])
+    func `a file that changes while it is sent never arrives whole`(change: Change, isForm: Bool) async throws {
+        let (world, outbox, run, gate) = try await sendingLarge(.fail, isForm: isForm)
+        try change.happen(to: "large", world.folder)
+        gate.open()
+        try await run.value
+        let result = try #require(try await outbox.results().first)
+        #expect(result.item.state == .failed && result.item.reason == "sourceChanged" && !result.item.isDoubtful)
+        #expect(world.server.requests.allSatisfy { !$0.isComplete && $0.bodyBytesRead < Self.size + 1_000 })
+        await outbox.close()
+    }
+
+    @Test(arguments: Change.allCases)
+    func `what a file has become goes out when that was chosen, as a whole`(change: Change) async throws {
+        let (world, outbox, run, gate) = try await sendingLarge(.restart, isForm: false)
+        try change.happen(to: "large", world.folder)
+        gate.open()
+        try await run.value
+        let complete = world.server.requests.filter(\.isComplete)
+        if change == .removed {
+            #expect(try await outbox.states() == [.failed] && complete.isEmpty)
+        } else {
+            #expect(try await outbox.states() == [.done])
+            #expect(complete.map(\.digest) == [BodyDigest(of: try world.folder.read("large"))])
+        }
+        await outbox.close()
+    }
+
+    /// A delivery of a large file of which the server has read a little and waits.
+    private func sendingLarge(
+        _ policy: SourceChangePolicy, isForm: Bool
+    ) async throws -> (OutboxWorld, Outbox, Task<Void, any Error>, Gate) {
         let gate = Gate()
         let world = try OutboxWorld()
         world.server.script(.respond(200).paused(afterBodyBytes: 100_000, until: gate))
         let outbox = try await world.open()
-        let path = try world.folder.write("large", [UInt8](repeating: 1, count: 30_000_000))
-        try await outbox.enqueue(try await DurableFileUpload(path: path, to: world.server.url("/c")))
+        let path = try world.folder.write("large", [UInt8](repeating: 1, count: Self.size))
+        var options = EnqueueOptions()
+        options.onChange = policy
+        if isForm {
+            try await outbox.enqueue([.file("F", path: path)], to: world.server.url("/c"), options: options)
+        } else {
+            let upload = try await DurableFileUpload(path: path, to: world.server.url("/c"))
+            try await outbox.enqueue(upload, options: options)
+        }
         let run = Task { try await outbox.runUntilIdle(session: world.session) }
         try await world.server.waitUntil { $0.requests.first.map { $0.bodyBytesRead >= 100_000 } ?? false }
-        try world.folder.overwrite("large", at: 29_999_999, [2])
-        gate.open()
-        try await run.value
-        #expect(try await outbox.results().first?.item.reason == "sourceChanged")
-        #expect(world.server.requests.allSatisfy { !$0.isComplete })
-        await outbox.close()
+        return (world, outbox, run, gate)
     }
 
     @Test func `a change between the last byte and the answer is told with the result`() async throws {

@@ -1,0 +1,127 @@
+import Glibc
+
+/// An outbox on this machine's disk: how fast it takes and gives, how soon it starts, how much memory it holds.
+///
+/// Each figure comes from a process of its own; those that deliver nothing to anybody measure the queue alone.
+struct OutboxBench {
+    var sink: Sink
+    var rounds: Int
+    /// Items that wait.
+    var waiting = 100_000
+
+    private var url: String { "http://127.0.0.1:\(sink.port)/" }
+
+    func measure() throws(BenchError) -> String {
+        var enqueue: [Double] = []
+        var forms: [Double] = []
+        var singly: [Double] = []
+        var grouped: [Double] = []
+        var first: [Double] = []
+        var syncs: [Double] = []
+        for _ in 0..<rounds {
+            let folder = try OutboxPlace()
+            syncs.append(try folder.syncs())
+            enqueue.append(try rate(.enqueue, folder, waiting))
+            grouped.append(try rate(.grouped, folder, waiting))
+            forms.append(try rate(.enqueueForms, folder, waiting))
+            first.append(try run(.first, folder, 1).wall.seconds)
+            let another = try OutboxPlace()
+            _ = try rate(.enqueue, another, 5_000)
+            singly.append(try rate(.singly, another, 5_000))
+        }
+        var table = Table(["Outbox, synchronous=FULL, \(waiting) items, \(rounds) rounds", "reached", "asked"])
+        table.add(["fdatasync of 4 KiB at the end of a file", syncs.median.fixed(0) + " /s", ""])
+        table.add(Self.row("enqueue in a batch", enqueue, atLeast: 50_000))
+        table.add(Self.row("enqueue in a batch, forms of three fields", forms, atLeast: nil))
+        table.add(Self.row("lease and done, one at a time", singly, atLeast: 2_000))
+        table.add(Self.row("lease and done, 512 at a time", grouped, atLeast: 50_000))
+        let start = first.median
+        table.add([
+            "from the start of the program to the end of the first upload", start.fixed(3) + " s",
+            "< 1 s" + (start < 1 ? "" : " missed"),
+        ])
+        try memory(&table)
+        return table.text
+    }
+
+    private func memory(_ table: inout Table) throws(BenchError) {
+        let folder = try OutboxPlace()
+        let idle = try run(.idle, folder, 0)
+        _ = try rate(.enqueueForms, folder, waiting)
+        let list = try counted(try run(.list, folder, 0))
+        let deliver = try counted(try run(.deliver, folder, 0))
+        for (name, run) in [("idle and empty", idle), ("all listed", list), ("all delivered over HTTP", deliver)] {
+            let megabytes = Double(run.peakMemory) / 1e6
+            let over = Double(run.peakMemory - idle.peakMemory) / 1e6
+            let verdict = run.peakMemory == idle.peakMemory ? "" : "<= 60 MB over idle" + (over <= 60 ? "" : " missed")
+            table.add(["peak memory, \(name)", megabytes.fixed(1) + " MB", verdict])
+        }
+        let pace = Double(waiting) / deliver.wall.seconds
+        table.add(["delivered over HTTP, 8 slots, 5 in the lane", pace.fixed(0) + " /s", ""])
+    }
+
+    private static func row(_ name: String, _ rates: [Double], atLeast limit: Double?) -> [String] {
+        let verdict = limit.map { ">= \($0.fixed(0)) /s" + (rates.median < $0 ? " missed" : "") } ?? ""
+        return [name, rates.median.fixed(0) + " /s", verdict]
+    }
+
+    private func rate(_ step: OutboxErrand.Step, _ folder: OutboxPlace, _ count: Int) throws(BenchError) -> Double {
+        let output = try run(step, folder, count).output
+        guard let seconds = Double(output.split(separator: "\n").first ?? ""), seconds > 0 else {
+            throw BenchError("\(step) answered \(output).")
+        }
+        return Double(count) / seconds
+    }
+
+    private func counted(_ run: Run) throws(BenchError) -> Run {
+        guard Int(run.output.filter(\.isNumber)) == waiting else {
+            throw BenchError("\(run.output) items were seen where \(waiting) were expected.")
+        }
+        return run
+    }
+
+    private func run(_ step: OutboxErrand.Step, _ folder: OutboxPlace, _ count: Int) throws(BenchError) -> Run {
+        try Child.run(
+            Child.ownPath, [Errand.Kind.outbox.rawValue, step.rawValue, folder.path + "/outbox", "\(count)", url])
+    }
+}
+
+/// A folder for an outbox on the disk that `TMPDIR` names, gone with the value.
+private final class OutboxPlace {
+    let path: String
+
+    init() throws(BenchError) {
+        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/var/tmp"
+        var template = Array("\(folder)/waybill-bench.XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw BenchError("A folder can't be made in \(folder) (errno \(errno)).")
+        }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// How many small appends a second this disk makes durable, one after the other.
+    func syncs() throws(BenchError) -> Double {
+        let file = open(path + "/syncs", O_WRONLY | O_CREAT | O_EXCL, 0o600)
+        guard file >= 0 else { throw BenchError("A file can't be made in \(path) (errno \(errno)).") }
+        defer { close(file) }
+        let block = [UInt8](repeating: 1, count: 4_096)
+        let start = ContinuousClock.now
+        for _ in 0..<200 {
+            guard write(file, block, block.count) == block.count, fdatasync(file) == 0 else {
+                throw BenchError("The disk of \(path) fails (errno \(errno)).")
+            }
+        }
+        return 200 / start.duration(to: .now).seconds
+    }
+
+    deinit {
+        for name in ["outbox/spool", "outbox"] {
+            for file in ["queue.db", "queue.db-wal", "queue.db-shm", "lock", "socket"] {
+                unlink("\(path)/\(name)/\(file)")
+            }
+            rmdir("\(path)/\(name)")
+        }
+        unlink(path + "/syncs")
+        rmdir(path)
+    }
+}

@@ -1,0 +1,83 @@
+import Glibc
+import Logging
+import Waybill
+import WaybillCore
+import WaybillOutbox
+
+/// What a program does whose disk fills up: it hands over until there is no room, tries to deliver, and when there is room
+/// again it goes on.
+struct FullDisk {
+    let outbox: Outbox
+    let url: String
+    /// A file that takes room away.
+    let ballast: String
+    let complaints: Complaints
+
+    func run() async throws(OutboxError) {
+        var number = 0
+        // Staged bytes meet the end first, then the queue itself, which fits into what is left.
+        while await handOver(StagedForm.make(number)) { number += 1 }
+        fillTheRest()
+        while await handOver([.text("ITEM", "item-\(number)-")]) { number += 1 }
+        let outbox = outbox
+        let delivery = Task { await Result { () async throws(OutboxError) in try await outbox.runUntilIdle() } }
+        // Nothing can be taken from a queue that can't be written.
+        await complaints.count.wait { $0 >= 2 }
+        FileOutput.write("nothing taken\n")
+        unsafe unlink(ballast)
+        unsafe unlink(ballast + ".rest")
+        try await delivery.value.get()
+        if await handOver(StagedForm.make(number + 1)) { try await outbox.runUntilIdle() }
+    }
+
+    private func handOver(_ form: MultipartForm) async -> Bool {
+        do throws(OutboxError) {
+            FileOutput.write("\(try await outbox.enqueue(form, to: url).id)\n")
+            return true
+        } catch {
+            FileOutput.write("! \(error.code)\n")
+            return false
+        }
+    }
+
+    private func fillTheRest() {
+        let file = unsafe open(ballast + ".rest", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        let block = [UInt8](repeating: 0, count: 4_096)
+        while unsafe write(file, block, block.count) > 0 {}
+        close(file)
+    }
+}
+
+/// Counts what the outbox complains of in its log.
+final class Complaints: Sendable {
+    let count = Observed(0)
+
+    var logger: Logger {
+        var logger = Logger(label: "complaints") { _ in Handler(count: count) }
+        logger.logLevel = .error
+        return logger
+    }
+
+    private struct Handler: LogHandler {
+        let count: Observed<Int>
+        var logLevel = Logger.Level.error
+        var metadata: Logger.Metadata = [:]
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) { count.update { $0 += 1 } }
+    }
+}
+
+extension Result where Failure == OutboxError {
+    init(_ work: () async throws(OutboxError) -> Success) async {
+        do throws(OutboxError) {
+            self = .success(try await work())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import TestSupport
+
+/// What happens to the worker at the n-th of its calls that change a file or send something (`COutboxFaults.h`).
+struct FaultPoint: Sendable, CustomStringConvertible {
+    enum How: Sendable, Equatable {
+        /// SIGKILL before the call.
+        case kill
+        /// SIGKILL after half of the bytes, or after a call that has none.
+        case tear
+        /// The call fails.
+        case fail(Int32)
+    }
+
+    var how: How
+    /// From 1.
+    var first: Int
+    /// How many calls in a row fail.
+    var times = 1
+    var calls = Self.everything
+
+    static let everything = "cwsturn"
+    static let disk = "cwstur"
+
+    var description: String { order }
+
+    private var order: String {
+        switch how {
+        case .kill: "kill:\(calls):\(first):1"
+        case .tear: "tear:\(calls):\(first):1"
+        case .fail(let number): "\(number):\(calls):\(first):\(times)"
+        }
+    }
+
+    /// Starts the worker with it.
+    func start(_ arguments: [String]) throws -> ChildProcess {
+        try ChildProcess("env", ["SWIFT_BACKTRACE=enable=no", "WAYBILL_FAULT=\(order)", KillRun.worker] + arguments)
+    }
+
+    /// How many such calls the worker makes when nothing happens.
+    static func count(_ arguments: [String], calls: String = everything) async throws -> Int {
+        let run = try await ChildProcess.run(
+            "env", ["WAYBILL_FAULT=0:\(calls):1:0", "WAYBILL_FAULT_REPORT=1", KillRun.worker] + arguments)
+        guard run.exit == .status(0),
+            let line = run.errorText.split(separator: "\n").last(where: { $0.hasPrefix("calls: ") }),
+            let count = Int(line.dropFirst(7)), count > 0
+        else { throw NoCount(said: run.text + run.errorText) }
+        return count
+    }
+
+    struct NoCount: Error {
+        let said: String
+    }
+}
+
+extension ChildProcess.Finished {
+    /// The numbers that the worker told of: whole lines only.
+    var told: [Int64] { wholeLines.compactMap { Int64($0) } }
+
+    /// The errors that it told of.
+    var complaints: [String] { wholeLines.filter { $0.hasPrefix("! ") }.map { String($0.dropFirst(2)) } }
+
+    var wholeLines: [Substring] {
+        guard let end = text.lastIndex(of: "\n") else { return [] }
+        return text[...end].split(separator: "\n")
+    }
+}
+
+/// Runs work for many points, a few at a time.
+func forEachPoint<Point: Sendable>(
+    _ points: [Point], _ work: @escaping @Sendable (Point) async throws -> Void
+) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        for (index, point) in points.enumerated() {
+            if index >= 4 { try await group.next() }
+            group.addTask { try await work(point) }
+        }
+        try await group.waitForAll()
+    }
+}

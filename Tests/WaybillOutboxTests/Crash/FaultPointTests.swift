@@ -1,0 +1,205 @@
+import Glibc
+import TestSupport
+import Testing
+import Waybill
+
+@testable import WaybillOutbox
+
+/// A kill, or an error of the disk, at each call that changes a file or sends something. `WAYBILL_TORTURE=1` takes every
+/// point, else a spread of them.
+@Suite(.serialized, .timeLimit(.minutes(30 * Slowness.factor))) struct FaultPointTests {
+    private static let isTorture = unsafe getenv("WAYBILL_TORTURE") != nil
+    private static let uploads = 3
+
+    @Test func `killed at any call while it hands over, what was told is there and nothing else is left`() async throws
+    {
+        var random = SeededGenerator()
+        let count = try await Self.callsOfEnqueue()
+        let points = Self.points([.kill, .tear], upTo: count, spread: 24, using: &random)
+        try await forEachPoint(points) { point in
+            let folder = try TemporaryDirectory()
+            let path = folder.path("outbox")
+            let run = try await point.start(["stage", path, "http://127.0.0.1:1/u", "\(Self.uploads)"]).finish()
+            #expect(run.exit == .signal(Int(SIGKILL)), "\(point): \(run.text)\(run.errorText)")
+            try await Self.check(path, run, point, unheard: 1)
+        }
+        print("killed at \(points.count) points of \(count) calls that hand over")
+    }
+
+    @Test(arguments: [true, false])
+    func `killed at any call while it delivers, and while it recovers, nothing is lost or doubled`(
+        honoursKeys: Bool
+    ) async throws {
+        var random = SeededGenerator()
+        let count = try await Self.callsOfDelivery()
+        let points = Self.points([.kill, .tear], upTo: count, spread: 16, using: &random).map {
+            ($0, FaultPoint(how: .kill, first: Int.random(in: 1...count, using: &random)))
+        }
+        try await forEachPoint(points) { first, second in
+            let folder = try TemporaryDirectory()
+            let server = try Self.server(honoursKeys)
+            let run = KillRun(uploads: Self.uploads, honoursKeys: honoursKeys)
+            let digests = try await run.fill(folder.path("outbox"), server, staging: true)
+            let words = ["idle", folder.path("outbox")]
+            let end = try await first.start(words).finish()
+            // Which call is the n-th differs a little between runs: the last ones may not be reached.
+            #expect([.signal(Int(SIGKILL)), .status(0)].contains(end.exit), "\(first): \(end.text)\(end.errorText)")
+            _ = try await second.start(words).finish()
+            let last = try await ChildProcess.run(KillRun.worker, words)
+            #expect(last.exit == .status(0), "\(first), \(second): \(last.text)\(last.errorText)")
+            var books = KillRun.Books()
+            try await run.balance(&books, folder.path("outbox"), server, digests)
+            #expect(books.isClean, "\(first), \(second): \(books)")
+            #expect(
+                books.delivered + (honoursKeys ? 0 : books.doubtful) == Self.uploads, "\(first), \(second): \(books)")
+        }
+        print(
+            "killed at \(points.count) points of \(count) calls that deliver, keys \(honoursKeys ? "honoured" : "ignored")"
+        )
+    }
+
+    @Test func `when any call fails while it hands over, an error says so, nothing told is lost and it goes on`()
+        async throws
+    {
+        var random = SeededGenerator()
+        let count = try await Self.callsOfEnqueue(FaultPoint.disk)
+        let points = Self.faults(upTo: count, spread: 24, using: &random)
+        try await forEachPoint(points) { point in
+            let folder = try TemporaryDirectory()
+            let path = folder.path("outbox")
+            let words = ["stage", path, "http://127.0.0.1:1/u", "\(Self.uploads)"]
+            let run = try await point.start(words).finish()
+            #expect(Set(run.complaints).isSubset(of: Self.codesOfDisks), "\(point): \(run.text)")
+            // Without an outbox nothing could go on: then it said so and ended.
+            let isOpen = run.exit == .status(0)
+            #expect(
+                isOpen ? run.told.count == Self.uploads : run.exit == .status(3),
+                "\(point): \(run.text)\(run.errorText)")
+            #expect(isOpen || !run.complaints.isEmpty, "\(point): \(run.text)")
+            try await Self.check(path, run, point, unheard: 0)
+        }
+        print("failed at \(points.count) points of \(count) calls that hand over")
+    }
+
+    @Test func `when any call fails while it delivers, every upload has one effect and one end`() async throws {
+        var random = SeededGenerator()
+        let count = try await Self.callsOfDelivery(FaultPoint.disk)
+        let points = Self.faults(upTo: count, spread: 16, using: &random)
+        try await forEachPoint(points) { point in
+            let folder = try TemporaryDirectory()
+            // Who ignores keys shows each request that should not have been.
+            let server = try Self.server(false)
+            let run = KillRun(uploads: Self.uploads, honoursKeys: false)
+            let digests = try await run.fill(folder.path("outbox"), server, staging: true)
+            let words = ["idle", folder.path("outbox")]
+            let first = try await point.start(words).finish()
+            #expect([.status(0), .status(3)].contains(first.exit), "\(point): \(first.text)\(first.errorText)")
+            #expect(Set(first.complaints).isSubset(of: Self.codesOfDisks), "\(point): \(first.text)")
+            let last = try await ChildProcess.run(KillRun.worker, words)
+            #expect(last.exit == .status(0), "\(point): \(last.text)\(last.errorText)")
+            var books = KillRun.Books()
+            try await run.balance(&books, folder.path("outbox"), server, digests)
+            #expect(books.isClean && books.delivered == Self.uploads, "\(point): \(books)\n\(first.text)")
+        }
+        print("failed at \(points.count) points of \(count) calls that deliver")
+    }
+
+    @Test func `no call that changes a file or sends goes by the ones that are counted`() async throws {
+        let folder = try TemporaryDirectory()
+        let words = ["stage", folder.path("outbox"), "http://127.0.0.1:1/u", "1"]
+        let counted = try await FaultPoint.count(words, calls: "cst")
+        let calls = "fsync,fdatasync,ftruncate,open,openat"
+        let trace: ChildProcess.Finished
+        do {
+            trace = try await ChildProcess.run(
+                "strace",
+                ["-f", "-qq", "-e", "trace=\(calls)", "-e", "signal=none", KillRun.worker]
+                    + words.map {
+                        $0 == words[1] ? folder.path("another") : $0
+                    })
+        } catch {
+            print("system calls were not counted: strace can't be started (\(error))")
+            return
+        }
+        guard trace.exit == .status(0) else {
+            print("system calls were not counted: \(trace.errorText.split(separator: "\n").last ?? "strace failed")")
+            return
+        }
+        let seen = trace.errorText.split(separator: "\n").count { line in
+            guard line.contains(" = ") || line.contains("unfinished") else { return false }
+            return line.contains("sync(") || line.contains("ftruncate(") || line.contains("O_CREAT")
+        }
+        #expect(seen == counted, "\(trace.errorText)")
+    }
+}
+
+extension FaultPointTests {
+    private static let codesOfDisks: Set<String> = ["diskFull", "storageFailed", "folderUnusable", "queueUnusable"]
+
+    private static func server(_ honoursKeys: Bool) throws -> VerifyingServer {
+        var random = SeededGenerator(seed: 0)
+        return try VerifyingServer(honoursKeys: honoursKeys, faults: 0, outOf: 1, using: &random)
+    }
+
+    private static func callsOfEnqueue(_ calls: String = FaultPoint.everything) async throws -> Int {
+        let folder = try TemporaryDirectory()
+        return try await FaultPoint.count(
+            ["stage", folder.path("outbox"), "http://127.0.0.1:1/u", "\(uploads)"], calls: calls)
+    }
+
+    private static func callsOfDelivery(_ calls: String = FaultPoint.everything) async throws -> Int {
+        let folder = try TemporaryDirectory()
+        let server = try server(true)
+        _ = try await KillRun(uploads: uploads, honoursKeys: true).fill(folder.path("outbox"), server, staging: true)
+        return try await FaultPoint.count(["idle", folder.path("outbox")], calls: calls)
+    }
+
+    /// Every point, or some from the beginning to the end.
+    private static func points(
+        _ ways: [FaultPoint.How], upTo count: Int, spread: Int, using random: inout SeededGenerator
+    ) -> [FaultPoint] {
+        guard !isTorture else { return ways.flatMap { how in (1...count).map { FaultPoint(how: how, first: $0) } } }
+        return (0..<spread).map { share in
+            let range = share * count / spread + 1...max(share * count / spread + 1, (share + 1) * count / spread)
+            return FaultPoint(how: ways[share % ways.count], first: Int.random(in: range, using: &random))
+        }
+    }
+
+    private static func faults(upTo count: Int, spread: Int, using random: inout SeededGenerator) -> [FaultPoint] {
+        points([.fail(EIO), .fail(ENOSPC), .fail(EROFS)], upTo: count, spread: spread, using: &random).map { point in
+            var point = point
+            point.calls = FaultPoint.disk
+            point.times = [1, 2, 5, 12].randomElement(using: &random)!
+            return point
+        }
+    }
+
+    /// Looks at what a worker left that handed over.
+    private static func check(
+        _ path: String, _ run: ChildProcess.Finished, _ point: FaultPoint, unheard: Int
+    ) async throws {
+        let outbox = try await Outbox(at: path)
+        var there: Set<Int64> = []
+        for try await item in outbox.items() {
+            there.insert(item.id.rawValue)
+            #expect(item.state == .ready, "\(point)")
+        }
+        #expect(there.isSuperset(of: run.told), "\(point): told \(run.told), there \(there)")
+        #expect(there.count <= run.told.count + unheard, "\(point): told \(run.told), there \(there), \(run.text)")
+        let spool = Spool(folder: outbox.folder.spool)
+        #expect(spool.fileNames().count == there.count, "\(point)")
+        for name in spool.fileNames() {
+            #expect(try readFile(spool.path(name)) == [UInt8](repeating: 65, count: 40_000), "\(point)")
+        }
+        #expect(try await outbox.owner?.store.checkIntegrity() == "ok", "\(point)")
+        await outbox.close()
+    }
+}
+
+extension KillRun.Books {
+    /// Whether nothing happened that must not.
+    var isClean: Bool {
+        lost.isEmpty && doubled.isEmpty && stuck.isEmpty && altered.isEmpty && strangers == 0 && orphans.isEmpty
+            && integrity == "ok"
+    }
+}

@@ -1,0 +1,71 @@
+import TestSupport
+import Testing
+
+@testable import WaybillOutbox
+
+/// A real disk that is full, and one that can only be read: file systems in memory, in a mount table of the test's own.
+@Suite(.serialized, .timeLimit(.minutes(2 * Slowness.factor))) struct SmallDiskTests {
+    @Test func `a full disk refuses what is new, sends nothing, and when there is room all goes on`() async throws {
+        let server = try LoopbackServer(otherwise: .respond(200, body: String(repeating: "r", count: 2_000)))
+        let script = """
+            head -c 1000000 /dev/zero > "$1/ballast"
+            "$2" full "$1/outbox" "$3" "$1/ballast" || echo "ended with $?"
+            echo requests
+            "$2" list "$1/outbox"
+            echo "spool $(ls "$1/outbox/spool" | wc -l)"
+            """
+        guard let run = try await onDisk("size=3m", script, server.url("/u")) else { return }
+        let lines = run.wholeLines.map(String.init)
+        let told = run.told
+        // Twice before anything was removed: the staged bytes had no room, and then the queue itself.
+        #expect(lines.prefix { $0 != "nothing taken" }.count { $0 == "! diskFull" } == 2, "\(run.text)")
+        #expect(Set(run.complaints) == ["diskFull"] && !lines.contains { $0.hasPrefix("ended") }, "\(run.text)")
+        #expect(told.count > 20 && Set(told).count == told.count)
+        let listed = lines.drop { $0 != "requests" }.dropFirst()
+        #expect(listed.dropLast(2).elementsEqual(told.sorted().map { "\($0) done" }), "\(run.text)")
+        #expect(listed.suffix(2) == ["ok", "spool 0"], "\(run.text)")
+        #expect(server.requests.count == told.count && server.requests.allSatisfy(\.isComplete))
+    }
+
+    @Test func `a disk that can only be read is said to be one, and nothing is lost by it`() async throws {
+        let server = try LoopbackServer(otherwise: .respond(200))
+        let script = """
+            "$2" stage "$1/outbox" "$3" 2
+            mount -o remount,ro "$1"
+            "$2" stage "$1/outbox" "$3" 1 || echo "ended with $?"
+            "$2" idle "$1/outbox" || echo "ended with $?"
+            mount -o remount,rw "$1"
+            "$2" stage "$1/outbox" "$3" 1
+            "$2" idle "$1/outbox"
+            "$2" list "$1/outbox"
+            """
+        guard let run = try await onDisk("size=8m", script, server.url("/u")) else { return }
+        let lines = run.wholeLines
+        #expect(lines.count { $0 == "ended with 3" } == 2, "\(run.text)")
+        #expect(run.complaints.count == 2 && Set(run.complaints).isSubset(of: ["storageFailed", "folderUnusable"]))
+        #expect(lines.suffix(4) == ["1 done", "2 done", "3 done", "ok"], "\(run.text)")
+        #expect(server.requests.count == 3)
+    }
+
+    /// Runs a script with a disk of its own: `$1` is where it is mounted, `$2` the worker, `$3` a URL.
+    ///
+    /// - Returns: `nil` where this machine doesn't let us; the reason is printed.
+    private func onDisk(_ options: String, _ script: String, _ url: String) async throws -> ChildProcess.Finished? {
+        let folder = try TemporaryDirectory()
+        let mount = "mount -t tmpfs -o mode=700,\(options) waybill \"$1\" || exit 77\necho mounted"
+        let run = try await ChildProcess.run(
+            "unshare",
+            [
+                "--mount", "--propagation", "private", "sh", "-euc", "\(mount)\n\(script)", "sh", folder.path,
+                KillRun.worker, url,
+            ])
+        guard run.wholeLines.first == "mounted" else {
+            print(
+                "a disk of our own was not tried: \(run.errorText.split(separator: "\n").last ?? "no reason was given")"
+            )
+            return nil
+        }
+        #expect(run.exit == .status(0), "\(run.text)\(run.errorText)")
+        return run
+    }
+}
