@@ -162,11 +162,14 @@ let package = Package(
             swiftSettings: swift),
         .testTarget(
             name: "CLITests", dependencies: ["WaybillCLI", "TestSupport", argumentParser], swiftSettings: swift),
+        .executableTarget(
+            name: "TutorialProgram", dependencies: ["WaybillOutbox", "Waybill"], path: "Tests/TutorialProgram",
+            swiftSettings: swift),
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "Waybill", "WaybillFoundation", "WaybillStores", "WaybillTesting", "WaybillCLI", argumentParser,
-                logging,
+                "Waybill", "WaybillFoundation", "WaybillStores", "WaybillOutbox", "WaybillTesting", "WaybillCLI",
+                "TutorialProgram", "TestSupport", argumentParser, logging,
             ],
             swiftSettings: swift),
         .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: swift),
