@@ -6,6 +6,7 @@
 #   make test-vendors  hold stores and signatures to the vendors' own packages from PyPI (make test ends with it)
 #   make check      make test, then the image kernels in plain Swift, thread and address sanitizer and a short fuzz
 #   make torture    kill and cut the power of the outbox a thousand times each (as root; about half an hour)
+#   make fresh      make demo and make test in a minimal Debian made for it (as root, with debootstrap)
 #   make lint       layout and documentation rules, without changing a file
 #   make format     put the layout right
 #   make bench      measure against curl on this machine
@@ -24,7 +25,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 # Two builds side by side would wait for each other's lock or fight for memory: one thing at a time, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help setup setup-build build demo test torture samples-test test-vendors check plain thread address lint format bench bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short docs clean
+.PHONY: help setup setup-build build demo test fresh torture samples-test test-vendors check plain thread address lint format bench bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short docs clean
 
 FUZZ_SECONDS ?= 60
 THREAD_ROUNDS ?= 5
@@ -90,6 +91,9 @@ ifneq ($(wildcard Samples/Package.swift),)
 	$(call say,Tests of the samples beside swift-crypto)
 	@$(TESTING) swift test --package-path Samples/Crypto $(KERNELS)
 endif
+
+fresh: ## the README's two commands where nothing is installed yet
+	@Scripts/fresh
 
 torture: setup ## the long forms of what is done to the outbox
 	$(call say,Torture: kills and power cuts of the outbox)

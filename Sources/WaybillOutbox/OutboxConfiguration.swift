@@ -12,8 +12,9 @@ extension Outbox {
         public var credentials: any NamedCredentials = NoCredentials()
         /// The kinds of uploads, beside forms and files, that it may hold.
         public var kinds: [any DurableUpload.Type] = []
-        /// Told of each end, after it was written down: at least once, in order, again if it throws. What it does never makes
-        /// an upload go out twice.
+        /// Told of each end, after it was written down: at least once, in order. When it throws it is asked again, six times in
+        /// all within some two seconds; then the result is passed over, with an error in the log, and is found only among
+        /// ``Outbox/results(after:limit:)``. What it does never makes an upload go out twice.
         public var onResult: (@Sendable (OutboxResult) async throws -> Void)?
 
         // Options.

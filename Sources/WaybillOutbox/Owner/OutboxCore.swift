@@ -72,6 +72,9 @@ final class OutboxCore: Sendable {
         return try await spool.sweep { (names) async throws(OutboxError) in try await store.stagedInUse(names) }
     }
 
+    // Whoever forgets to close an outbox leaves no thread and no socket behind.
+    deinit { door.withLock { $0 }?.shutDown() }
+
     func close() async {
         await door.withLock { $0.take() }?.close()
         await store.close()
@@ -94,6 +97,7 @@ final class OutboxCore: Sendable {
         case .enqueue(let items):
             let added = try await store.enqueue(items, now: now())
             abort(added.flatMap(\.aborts))
+            spool.remove(added.flatMap(\.freed))
             ring()
             return .enqueued(added)
         case .control(let event, let selection):

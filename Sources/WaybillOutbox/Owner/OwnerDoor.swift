@@ -5,8 +5,15 @@ import WaybillCore
 /// The owner's end of the socket: takes requests of other processes of the same user and answers them one by one.
 final class OwnerDoor: Sendable {
     private let listener: LocalSocket
-    private let guests = Locked<Set<Int32>>([])
+    private let present = Locked(Present())
     private let answer: @Sendable (OutboxRequest) async -> OutboxReply
+    private struct Present {
+        var isOpen = true
+        /// Whether the listening socket's number is still ours.
+        var isListening = true
+        var guests: Set<Int32> = []
+    }
+
     /// Threads that are here.
     private let threads = Observed(1)
 
@@ -18,30 +25,41 @@ final class OwnerDoor: Sendable {
         self.answer = answer
         BlockingThread.start { [self] in
             while let guest = listener.accept() { take(guest) }
+            present.withLock { present in
+                listener.close()
+                present.isListening = false
+            }
             threads.update { $0 -= 1 }
         }
     }
 
     /// Closes it, and lets go of whoever is in it.
     func close() async {
-        listener.shutDown()
-        for guest in guests.withLock({ $0 }) { LocalSocket(descriptor: guest).shutDown() }
+        shutDown()
         await threads.wait(isDeaf: true) { $0 == 0 }
-        listener.close()
+    }
+
+    /// Has everybody leave, and doesn't wait for it.
+    func shutDown() {
+        present.withLock { present in
+            present.isOpen = false
+            if present.isListening { listener.shutDown() }
+            for guest in present.guests { LocalSocket(descriptor: guest).shutDown() }
+        }
     }
 
     private func take(_ guest: LocalSocket) {
-        let hasRoom = guests.withLock { guests in
-            guard guests.count < Self.mostGuests else { return false }
-            guests.insert(guest.descriptor)
+        let hasRoom = present.withLock { present in
+            guard present.isOpen, present.guests.count < Self.mostGuests else { return false }
+            present.guests.insert(guest.descriptor)
             return true
         }
         guard hasRoom else { return guest.close() }
         threads.update { $0 += 1 }
         BlockingThread.start { [self] in
             while let frame = guest.receiveFrame(), guest.send(reply(to: frame)) {}
-            guests.withLock { guests in
-                guests.remove(guest.descriptor)
+            present.withLock { present in
+                present.guests.remove(guest.descriptor)
                 // Closed under the lock, so that nobody shuts down who has got the number next.
                 guest.close()
             }

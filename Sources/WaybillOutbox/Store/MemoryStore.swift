@@ -157,18 +157,21 @@ package final class MemoryStore: OutboxStore {
 
 extension MemoryStore.State {
     fileprivate mutating func insert(_ item: NewItem, _ now: Int64) -> EnqueuedItem {
-        if let known = entries.first(where: { $0.value.new.idempotencyKey == item.idempotencyKey })?.key {
-            return EnqueuedItem(id: known, isNew: true)
+        if let (known, entry) = entries.first(where: { $0.value.new.idempotencyKey == item.idempotencyKey }) {
+            return EnqueuedItem(
+                id: known, isNew: entry.spec == item.spec || !entry.staged.isEmpty && entry.staged == item.staged)
         }
+        var added = EnqueuedItem(id: lastID + 1, isNew: true)
         var after: Int64?
-        var aborts: [Int64] = []
         if let there = lastInLine(item.dedupeKey) {
             switch item.duplicates {
             case .keep: return EnqueuedItem(id: there, isNew: false)
             case .append: after = there
             case .replace:
-                for id in unfinished(item.dedupeKey) where happen(.cancel, id, now).effects.contains(.abort) {
-                    aborts.append(id)
+                for id in unfinished(item.dedupeKey) {
+                    let (effects, freed) = happen(.cancel, id, now)
+                    if effects.contains(.abort) { added.aborts.append(id) }
+                    added.freed += freed
                 }
                 after = lastInLine(item.dedupeKey)
             }
@@ -178,7 +181,7 @@ extension MemoryStore.State {
         if lanes[item.lane] == nil { lanes[item.lane] = LaneLife() }
         entries[lastID] = MemoryStore.Entry(
             new: item, life: item.life, after: after, spec: item.spec, staged: item.staged, createdAt: now)
-        return EnqueuedItem(id: lastID, isNew: true, aborts: aborts)
+        return added
     }
 
     fileprivate mutating func happen(

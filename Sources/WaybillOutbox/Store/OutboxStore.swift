@@ -107,6 +107,8 @@ package struct EnqueuedItem: Sendable, Codable, Hashable {
     package var isNew: Bool
     /// Items that are being sent and have to be stopped.
     package var aborts: [Int64] = []
+    /// Staged files of items that were replaced.
+    package var freed: [String] = []
 }
 
 /// What a worker can take.

@@ -159,12 +159,9 @@ extension SQLiteStore {
     }
 
     private static func insert(_ item: NewItem, _ now: Int64, _ db: Database) throws -> EnqueuedItem {
-        let known = try Int64.fetchOne(
-            try db.cachedStatement(sql: "SELECT id FROM item WHERE idem_key = ?"), arguments: [item.idempotencyKey])
-        // Somebody who didn't get our answer asks again.
-        if let known { return EnqueuedItem(id: known, isNew: true) }
+        if let known = try known(item, db) { return known }
+        var added = EnqueuedItem(id: 0, isNew: true)
         var after: Int64?
-        var aborts: [Int64] = []
         if let there = try lastInLine(item.dedupeKey, db) {
             switch item.duplicates {
             case .keep: return EnqueuedItem(id: there, isNew: false)
@@ -172,8 +169,9 @@ extension SQLiteStore {
             case .replace:
                 for id in try unfinished(item.dedupeKey, db) {
                     guard var row = try ItemRow.fetch(db, id: id) else { continue }
-                    let (effects, _) = try happen(.cancel, to: &row, now, db)
-                    if effects.contains(.abort) { aborts.append(id) }
+                    let (effects, freed) = try happen(.cancel, to: &row, now, db)
+                    if effects.contains(.abort) { added.aborts.append(id) }
+                    added.freed += freed
                 }
                 after = try lastInLine(item.dedupeKey, db)
             }
@@ -190,11 +188,25 @@ extension SQLiteStore {
             item.life.maxAttempts, item.life.deadline, item.life.onUnknown.rawValue, item.life.onChange.rawValue,
             item.priority, item.rank(now), item.batch, ItemRow.join(item.tags), item.dedupeKey, after, item.size, now,
         ])
-        let id = db.lastInsertedRowID
+        added.id = db.lastInsertedRowID
         for name in item.staged {
-            try db.cachedStatement(sql: "INSERT INTO staged(name, item) VALUES(?, ?)").execute(arguments: [name, id])
+            try db.cachedStatement(sql: "INSERT INTO staged(name, item) VALUES(?, ?)").execute(
+                arguments: [name, added.id])
         }
-        return EnqueuedItem(id: id, isNew: true, aborts: aborts)
+        return added
+    }
+
+    /// The item that has this one's idempotency key. Somebody who didn't get our answer asks again with the very same; a key
+    /// that was chosen twice belongs to the first.
+    private static func known(_ item: NewItem, _ db: Database) throws -> EnqueuedItem? {
+        let found = try Row.fetchOne(
+            try db.cachedStatement(sql: "SELECT id, spec FROM item WHERE idem_key = ?"),
+            arguments: [item.idempotencyKey])
+        guard let found else { return nil }
+        let staged = try String.fetchAll(
+            try db.cachedStatement(sql: "SELECT name FROM staged WHERE item = ?"), arguments: [found[0] as Int64])
+        let isSame = found[1] == item.spec || !staged.isEmpty && Set(staged) == Set(item.staged)
+        return EnqueuedItem(id: found[0], isNew: isSame)
     }
 
     static let pageSize = 1_000

@@ -66,7 +66,8 @@ final class Worker: Sendable {
                     if untilIdle, isIdle, core.signal.value == seen, answer.nextDue == nil { return }
                     if let due = answer.nextDue { wait = min(wait, max(1, due - core.now())) }
                 } catch {
-                    guard error.code != .closed else { throw error }
+                    // What no waiting mends is told at once.
+                    guard error.code != .closed, error.code != .queueUnusable else { throw error }
                     core.logger?.error("nothing can be taken from the queue", metadata: ["error": "\(error)"])
                     wait = Self.pauseInTrouble
                 }

@@ -71,6 +71,19 @@ import Waybill
         await outbox.close()
     }
 
+    @Test func `an outbox that is forgotten without being closed lets go of its guests and its folder`() async throws {
+        let world = try OutboxWorld()
+        var outbox: Outbox? = try await world.open()
+        let guest = try #require(try LocalSocket.connect(in: world.path))
+        #expect(outbox?.isOwner == true)
+        outbox = nil
+        #expect(await onThread { guest.receiveFrame() } == nil)
+        guest.close()
+        let next = try await world.open()
+        #expect(next.isOwner)
+        await next.close()
+    }
+
     @Test func `a folder that others may read, or that is none, is refused`() async throws {
         let folder = try TemporaryDirectory()
         let open = folder.path("open")

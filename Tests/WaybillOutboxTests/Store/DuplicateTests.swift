@@ -85,6 +85,26 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `what was staged for a replaced item is free`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        _ = try await world.add(StoreWorld.item("a", key: "k", staged: ["one", "two"]))
+        let added = try await world.store.enqueue([StoreWorld.item("b", key: "k", duplicates: .replace)], now: 0)[0]
+        #expect(added.freed.sorted() == ["one", "two"])
+        #expect(try await world.store.stagedInUse(["one", "two"]).isEmpty)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `an idempotency key that is chosen twice belongs to the first`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        var (first, second) = (StoreWorld.item("a", staged: ["one"]), StoreWorld.item("b", staged: ["two"]))
+        first.idempotencyKey = "mine"
+        second.idempotencyKey = "mine"
+        let there = try await world.store.enqueue([first], now: 0)[0]
+        #expect(try await world.store.enqueue([second], now: 0) == [EnqueuedItem(id: there.id, isNew: false)])
+        #expect(try await world.store.stagedInUse(["one", "two"]) == ["one"])
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `the same request asked twice adds one item`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         let item = StoreWorld.item("a")
