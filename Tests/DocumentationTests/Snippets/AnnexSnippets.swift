@@ -38,7 +38,7 @@ private func recipe(_ client: AliyunOSSClient, _ number: String) async throws {
 }
 
 private func handedOver(_ token: String, _ session: UploadSession) async throws {
-    // snippet: outbox
+    // snippet: page of the outbox
     var configuration = Outbox.Configuration()
     configuration.credentials = CredentialTable { name in name == "backend" ? .secret(token) : nil }
     let outbox = try await Outbox(at: "/var/lib/kiosk/outbox", configuration: configuration)
@@ -51,10 +51,10 @@ private func handedOver(_ token: String, _ session: UploadSession) async throws 
     let receipt = try await outbox.enqueue(form, to: "https://backend.example/upload")
     print(receipt.id)  // it is on the disk, images made: neither kill -9 nor a power cut takes it away
     // end
-    // snippet: outbox, delivering
+    // snippet: page of the outbox, delivering
     try await outbox.run(session: session)
     // end
-    // snippet: outbox, results
+    // snippet: page of the outbox, results
     for result in try await outbox.results() {
         print(result.item.id, result.isDelivered ? result.text : result.message ?? "")
         try await outbox.acknowledge(through: result.sequence)
