@@ -167,11 +167,14 @@ let package = Package(
         .testTarget(
             name: "CLITests", dependencies: ["WaybillCLI", "WaybillOutbox", "TestSupport", argumentParser],
             swiftSettings: swift),
+        .executableTarget(
+            name: "TutorialProgram", dependencies: ["WaybillOutbox", "Waybill"], path: "Tests/TutorialProgram",
+            swiftSettings: swift),
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
                 "Waybill", "WaybillFoundation", "WaybillStores", "WaybillOutbox", "WaybillTesting", "WaybillCLI",
-                argumentParser, logging,
+                "TutorialProgram", "TestSupport", argumentParser, logging,
             ],
             swiftSettings: swift),
         .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: swift),

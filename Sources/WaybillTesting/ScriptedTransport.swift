@@ -22,7 +22,7 @@ public import WaybillCore
 /// when the transport is made. Every attempt runs by itself; events come from the threads of Swift's concurrency, in
 /// order. Bodies are kept in memory unless told otherwise.
 ///
-/// It keeps the contract of ``UploadTransport`` as far as a script can: ``TransportConformance`` is run against it. What
+/// It keeps the contract of ``/Waybill/UploadTransport`` as far as a script can: ``TransportConformance`` is run against it. What
 /// takes a network is not played: no limits in time, no rate limit, no request that is refused for its header fields.
 public final class ScriptedTransport: UploadTransport {
     /// Chooses the script of an attempt: by its request and by how many were started before it.
@@ -90,7 +90,7 @@ public final class ScriptedTransport: UploadTransport {
         state.withLock { $0.rules.append(rule) }
     }
 
-    /// Starts an attempt. See ``UploadTransport/start(_:sink:)``.
+    /// Starts an attempt. See ``/Waybill/UploadTransport/start(_:sink:)``.
     public func start(_ request: TransferRequest, sink: any TransferSink) -> any TransferControl {
         let number = state.withLock { state in
             state.transfers.append(RecordedTransfer(request: request))

@@ -41,7 +41,7 @@ public struct TransferScript: Sendable, ExpressibleByArrayLiteral {
         /// The head of a final response is seen, and its body is not; an answer or a failure may follow.
         case head(HTTPResponse)
         /// The complete answer: the attempt ends. A success that comes before the whole body is acknowledged ends it in
-        /// ``TransferError/Code/bodyNotTaken``.
+        /// ``/Waybill/TransferError/Code/bodyNotTaken``.
         case answer(HTTPResponse, body: [UInt8])
         /// The attempt ends in an error. Without an outcome, what follows from the bytes is claimed.
         case fail(TransferError.Code, outcome: UploadOutcome?)

@@ -1,6 +1,7 @@
 /// The tables of a guide for those who come from another library: their name, ours, and what to mind.
 ///
-/// The cell of ours is either code spans, one for each line of code with `<br>` between them, or the word `none`.
+/// The cell of ours is either code spans, one for each line of code with `<br>` between them, or the word `none`. A single
+/// span that begins with `waybill` is a command line.
 struct ComingFromTable {
     struct Row: Equatable {
         /// In the Markdown file.
@@ -11,6 +12,9 @@ struct ComingFromTable {
         var code: [String]?
         /// What there is to mind, or to do instead.
         var note: String
+
+        /// The command line that stands in the place of code.
+        var commandLine: String? { code.flatMap { $0.count == 1 && $0[0].hasPrefix("waybill ") ? $0[0] : nil } }
     }
 
     var rows: [Row] = []

@@ -1,5 +1,8 @@
+import ArgumentParser
 import Foundation
 import Testing
+
+@testable import WaybillCLI
 
 /// What the guides for those who come from other libraries promise, compiles: the code of each row stands between
 /// `// row: their name` and `// end` in the Swift file of the guide's name, and each such region has its row. What has no
@@ -7,13 +10,16 @@ import Testing
 struct ComingFromTests {
     static let guides = [
         "ComingFromAFNetworking", "ComingFromXMNetworking", "ComingFromHYBNetworking", "ComingFromAlamofire",
-        "ComingFromOperations",
+        "ComingFromOperations", "ComingFromURLSession",
     ]
 
     /// Those of clients of one object store, which have rows of their own.
     static let storeGuides = ["ComingFromAliyunOSS", "ComingFromQiniu"]
 
-    private static let allGuides = guides + storeGuides
+    /// Those of programs at a shell: some of their rows are command lines.
+    static let shellGuides = ["ComingFromCurl"]
+
+    static let allGuides = guides + storeGuides + shellGuides
 
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
@@ -22,7 +28,7 @@ struct ComingFromTests {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    @Test(arguments: guides + storeGuides) func `every row is compiled, and nothing else is`(guide: String) throws {
+    @Test(arguments: allGuides) func `every row is compiled, and nothing else is`(guide: String) throws {
         let table = ComingFromTable(try Self.text("Docs/\(guide).md"))
         let source = try Self.text("Tests/DocumentationTests/ComingFrom/\(guide).swift")
         #expect(table.complaints.isEmpty)
@@ -30,6 +36,15 @@ struct ComingFromTests {
         #expect(differences.isEmpty, "Docs/\(guide).md: \(differences.joined(separator: "\n"))")
         #expect(table.rows.count { $0.code != nil } >= 20)
         #expect(table.rows.contains { $0.code == nil })
+    }
+
+    @Test(arguments: shellGuides) func `every command line of a row is read by the command`(guide: String) throws {
+        let lines = ComingFromTable(try Self.text("Docs/\(guide).md")).rows.compactMap(\.commandLine)
+        #expect(lines.count >= 20)
+        for line in lines {
+            let words = CommandLines.words(line)
+            #expect(throws: Never.self, "\(line)") { try WaybillCommand.parseAsRoot(Array(words.dropFirst())) }
+        }
     }
 
     @Test(arguments: guides) func `every guide has what upload users use`(guide: String) throws {
@@ -117,6 +132,7 @@ struct ComingFromTests {
         }
         for row in table.rows {
             let found = regions.filter { $0.name == row.theirs }
+            if row.commandLine != nil { continue }
             if let code = row.code {
                 let wanted = Samples.normalised(code.joined(separator: "\n"))
                 if found.map({ Samples.normalised($0.text) }) != [wanted] {

@@ -8,7 +8,9 @@ import Testing
 /// a region of a file of `Snippets`, which the compiler has just accepted.
 struct DocumentationTests {
     @Test func `every sample is compiled`() throws {
-        let snippets = try files(under: "Tests/DocumentationTests/Snippets", endingIn: ".swift")
+        let snippets = try ["Tests/DocumentationTests/Snippets", "Tests/TutorialProgram"].flatMap {
+            try files(under: $0, endingIn: ".swift")
+        }
         let regions = snippets.flatMap { file in
             Samples.regions(in: file.text).map {
                 (name: $0.key, text: $0.value, imports: Samples.imports(of: file.text))
@@ -17,8 +19,9 @@ struct DocumentationTests {
         #expect(!regions.isEmpty)
         var used = Set<String>()
         var count = 0
-        for page in try pages() {
-            for block in Samples.blocks("swift", in: page.text) {
+        for page in try pages() + tutorialSteps() {
+            let whole = [Samples.Sample(line: 1, text: page.text)]
+            for block in page.isCode ? whole : Samples.blocks("swift", in: page.text) {
                 count += 1
                 let twin = regions.first { Samples.normalised($0.text) == Samples.normalised(block.text) }
                 guard let twin else {
@@ -79,6 +82,19 @@ struct DocumentationTests {
         #expect(count > 0)
     }
 
+    /// A page may say where something is tested or written; then it is there.
+    @Test func `every file that is named is there`() throws {
+        var count = 0
+        for page in try pages() {
+            for match in page.text.matches(of: /`((?:Tests|Sources|Samples|Docs|Scripts|Fuzz)\/[\w\/+.-]+)`/) {
+                count += 1
+                let path = root.appending(path: String(match.1)).path
+                #expect(FileManager.default.fileExists(atPath: path), "\(page.path): \(match.1)")
+            }
+        }
+        #expect(count > 20)
+    }
+
     @Test func `command lines are cut as a shell cuts them`() {
         #expect(
             CommandLines.words("waybill post u -F 'a=b c' x\"y z\" # d") == [
@@ -92,6 +108,7 @@ struct DocumentationTests {
     private struct File {
         var path: String
         var text: String
+        var isCode: Bool { path.hasSuffix(".swift") }
     }
 
     private let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -99,7 +116,13 @@ struct DocumentationTests {
 
     private func pages() throws -> [File] {
         try ["README.md", "CONTRIBUTING.md"].map(file) + files(under: "Docs", endingIn: ".md")
-            + files(under: "Sources/Waybill/Waybill.docc", endingIn: ".md")
+            + files(under: "Sources", endingIn: ".md").filter { $0.path.contains(".docc/") }
+    }
+
+    /// What stands in the tutorial's windows. Its manifest is read by the package manager, in `TidyTests`.
+    private func tutorialSteps() throws -> [File] {
+        try files(under: "Sources", endingIn: ".swift")
+            .filter { $0.path.contains(".docc/") && !$0.path.hasSuffix("/Package.swift") }
     }
 
     private func files(under folder: String, endingIn ending: String) throws -> [File] {

@@ -16,8 +16,9 @@ struct TextFile {
 
     var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
 
-    /// The folder right below `Sources`, or `nil` outside of it.
+    /// The folder right below `Sources`, or `nil` outside of it. What a documentation catalogue shows is no source.
     var target: String? {
+        guard !path.contains(".docc/") else { return nil }
         let steps = path.split(separator: "/")
         guard steps.count > 2, steps[0] == "Sources" else { return nil }
         return String(steps[1])

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -12,28 +13,64 @@ import Testing
         _ product: String, _ traits: String, _ expected: [String]
     ) async throws {
         let folder = try TemporaryDirectory()
-        let manifest = """
-            // swift-tools-version: 6.2
-            import PackageDescription
-            let package = Package(
-                name: "guest",
-                dependencies: [.package(name: "waybill", path: "\(ProjectRoot.path)", traits: \(traits))],
-                targets: [
-                    .executableTarget(name: "guest", dependencies: [.product(name: "\(product)", package: "waybill")])
-                ])
-            """
-        try folder.write("Package.swift", manifest)
-        // The package manager wants a source, though it builds nothing here.
-        let made = try await ChildProcess.run("mkdir", ["-p", folder.path("Sources/guest")])
-        #expect(made.exit == .status(0))
-        try folder.write("Sources/guest/main.swift", "")
-        let resolved = try await ChildProcess.run("swift", ["package", "--package-path", folder.path, "resolve"])
-        try #require(resolved.exit == .status(0), "\(resolved.errorText)")
-        let lines = try String(decoding: folder.read("Package.resolved"), as: UTF8.self).split(separator: "\n")
-        let identities = lines.compactMap { line -> String? in
-            guard line.contains("\"identity\"") else { return nil }
-            return line.split(separator: "\"").last { $0 != "," }.map(String.init)
-        }
-        #expect(identities.sorted() == expected)
+        let guest = try GuestPackage(
+            at: folder.path("guest"), manifest: GuestPackage.manifest(product: product, traits: traits))
+        #expect(try await guest.resolved() == expected)
+    }
+
+    @Test func `the manifest of the tutorial is one`() async throws {
+        let file = ProjectRoot.file("Sources/Waybill/Waybill.docc/Tutorials/Code/Package.swift")
+        let shown = try String(contentsOfFile: file, encoding: .utf8)
+        let manifest = shown.replacing(
+            #".package(url: "<where you got this>/waybill", branch: "main", "#,
+            with: #".package(name: "waybill", path: "\#(ProjectRoot.path)", "#)
+        #expect(manifest != shown)
+        let folder = try TemporaryDirectory()
+        let guest = try GuestPackage(at: folder.path("Kiosk"), manifest: manifest)
+        #expect(try await guest.resolved() == ["grdb.swift", "swift-http-types", "swift-log"])
+    }
+}
+
+/// What the first screen of README.md promises, done by a stranger: a new package, the lines as they stand, a file posted.
+@Suite(.timeLimit(.minutes(15 * Slowness.factor))) struct FirstMinuteTests {
+    @Test func `the lines of the README build in a new package and post a photo`() async throws {
+        // Where it stays from run to run: what has not changed is not built again.
+        let guest = try GuestPackage(
+            at: ProjectRoot.file(".build/guests/readme"),
+            manifest: GuestPackage.manifest(product: "Waybill", traits: "[]"), main: try Self.program())
+        let fetched = try await guest.resolved()
+        #expect(fetched == ["swift-http-types", "swift-log"])
+        for package in ["grdb.swift", "swift-crypto", "swift-argument-parser"] { #expect(!fetched.contains(package)) }
+
+        let program = try await guest.built()
+        let server = try LoopbackServer(otherwise: .respond(200, body: "stored"))
+        let folder = try TemporaryDirectory()
+        try folder.write("front.jpg", Self.photo())
+        let run = try await ChildProcess.run(program, [server.url("/upload")], directory: folder.path)
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        #expect(run.text.contains("awaitingResponse"))
+
+        let request = try #require(server.requests.first)
+        let body = String(decoding: request.body, as: UTF8.self)
+        #expect(server.requests.count == 1 && request.isComplete)
+        #expect(body.contains("name=\"TOKEN\"\r\n\r\nspecimen-token\r\n"))
+        #expect(body.contains("name=\"FILE\"; filename=\"IDFrontImage.jpg\"\r\nContent-Type: image/jpeg\r\n\r\n"))
+        #expect(request.body.count <= 102_400 + 1_024)
+        #expect(!run.text.contains("specimen-token"))
+    }
+
+    /// The first block of Swift in README.md. What it takes for granted comes before, and the address is that of a server here.
+    private static func program() throws -> String {
+        let readme = try String(contentsOfFile: ProjectRoot.file("README.md"), encoding: .utf8)
+        let block = try #require(readme.firstMatch(of: /```swift\n((?s:.*?))```/)).1
+        let address = "\"https://backend.example/upload\""
+        #expect(block.contains("import Waybill\n"))
+        #expect(block.contains(address))
+        return "let token = \"specimen-token\"\n" + block.replacing(address, with: "CommandLine.arguments[1]")
+    }
+
+    private static func photo() -> [UInt8] {
+        let grey = TinyJPEG.Component(identifier: 1) { x, y in (x * 7 + y * 11) % 256 }
+        return TinyJPEG(width: 160, height: 120, components: [grey]).encoded()
     }
 }

@@ -2,7 +2,7 @@ public import WaybillCore
 
 /// What every transport owes to the session above it, as checks that anybody who writes one can run.
 ///
-/// Each ``Check`` plays one promise of ``UploadTransport`` through against a server whose behaviour it chooses, and throws a
+/// Each ``Check`` plays one promise of ``/Waybill/UploadTransport`` through against a server whose behaviour it chooses, and throws a
 /// ``TestingError`` with the events that were reported when the promise is broken. The libcurl transport and
 /// ``ScriptedTransport`` pass them all.
 ///

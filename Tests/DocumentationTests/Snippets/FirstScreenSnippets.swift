@@ -4,7 +4,6 @@ private func firstScreen(token: String) async throws {
     // snippet: first screen
     let form: MultipartForm = [
         .text("TOKEN", .secret(token)),
-        .text("BUSINESSNO", "20260117-0042"),
         .image("FILE", path: "front.jpg", fileName: "IDFrontImage.jpg", .maxBytes(.kibibytes(100))),
     ]
     let response = try await UploadSession.shared.upload(form, to: "https://backend.example/upload") { progress in

@@ -27,7 +27,7 @@ public final class QiniuBatch<Item: Sendable>: Sendable {
 
     /// What became of each item, in the order in which they end. Several readers share the results.
     ///
-    /// While somebody reads, no result is lost: a reader that falls ``UploadBatchOptions/unreadResults`` behind holds the
+    /// While somebody reads, no result is lost: a reader that falls ``/Waybill/UploadBatchOptions/unreadResults`` behind holds the
     /// batch up. Before the first comes, and after the last left, the newest ones are kept, as many as that.
     public var results: QiniuBatchResults<Item> { QiniuBatchResults(run: run) }
 

@@ -76,7 +76,7 @@ public final class QiniuClient: Sendable {
     let pace: QiniuPace
     let desk: QiniuRegionDesk?
 
-    /// A client that sends with a session's slots; with those of ``UploadSession/shared`` unless told.
+    /// A client that sends with a session's slots; with those of ``/Waybill/UploadSession/shared`` unless told.
     public init(
         tokens: QiniuTokens, configuration: Configuration = Configuration(), session: UploadSession = .shared
     ) {
@@ -173,7 +173,7 @@ public struct QiniuPutOptions: Sendable {
     public var formFields: [String: String] = [:]
     /// How urgent the requests are, beside others of the session.
     public var priority = UploadPriority.normal
-    /// Names to find the requests by: ``UploadSession/uploads(taggedWith:)``.
+    /// Names to find the requests by: ``/Waybill/UploadSession/uploads(taggedWith:)``.
     public var tags: Set<String> = []
     /// The group of the session that the requests belong to.
     public var group: String?

@@ -1,0 +1,9 @@
+import Waybill
+
+let form: MultipartForm = [
+    .text("TOKEN", .secret("specimen-token")),
+    .text("BUSINESSNO", "20260117-0042"),
+    .image("FILE", path: "front.jpg", fileName: "IDFrontImage.jpg", .maxBytes(.kibibytes(100))),
+]
+let response = try await UploadSession.shared.upload(form, to: "http://127.0.0.1:8080/upload")
+print(response.text)

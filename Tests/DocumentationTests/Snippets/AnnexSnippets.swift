@@ -1,0 +1,63 @@
+// The samples of the pages of object stores and of the outbox, compiled.
+import Waybill
+import WaybillOutbox
+import WaybillStores
+
+private func ossClient(_ session: UploadSession) async throws {
+    // snippet: put into OSS
+    var configuration = try AliyunOSSClient.Configuration(endpoint: .region("cn-hangzhou"), bucket: "cards")
+    configuration.records = RecordFolder(path: "/var/lib/kiosk/uploads")
+    let client = try AliyunOSSClient(
+        configuration: configuration, credentials: .tokenServer("https://backend.example/sts", through: session))
+    let stored = try await client.upload(file: "scan.pdf", to: "2026/scan.pdf")
+    print(stored.url, stored.etag)
+    // end
+}
+
+private func presigned(_ session: UploadSession, _ urlFromServer: String) async throws {
+    // snippet: presigned
+    let ticket = try OSSPresignedUpload(urlFromServer, headers: [.contentType: "image/jpeg"])
+    let response = try await session.send(ticket.request(.file(path: "front.jpg")))
+    // end
+    print(response)
+}
+
+private func qiniu(_ tokens: QiniuTokens, _ session: UploadSession) async throws {
+    // snippet: put into Qiniu
+    let client = QiniuClient(tokens: tokens, session: session)
+    let stored = try await client.upload(.file(path: "front.jpg"), to: "2026/front.jpg")
+    // end
+    print(stored)
+}
+
+private func recipe(_ client: AliyunOSSClient, _ number: String) async throws {
+    // snippet: recipe
+    let front = try await client.upload(.idCardFront, file: "IMG_0042.jpg", parameters: ["businessNo": number])
+    print(front.url)
+    // end
+}
+
+private func handedOver(_ token: String, _ session: UploadSession) async throws {
+    // snippet: page of the outbox
+    var configuration = Outbox.Configuration()
+    configuration.credentials = CredentialTable { name in name == "backend" ? .secret(token) : nil }
+    let outbox = try await Outbox(at: "/var/lib/kiosk/outbox", configuration: configuration)
+
+    let form: MultipartForm = [
+        .credential("TOKEN", named: "backend"),
+        .text("BUSINESSNO", "20260117-0042"),
+        .image("FILE", path: "front.jpg", .maxBytes(.kibibytes(100))),
+    ]
+    let receipt = try await outbox.enqueue(form, to: "https://backend.example/upload")
+    print(receipt.id)  // it is on the disk, images made: neither kill -9 nor a power cut takes it away
+    // end
+    // snippet: page of the outbox, delivering
+    try await outbox.run(session: session)
+    // end
+    // snippet: page of the outbox, results
+    for result in try await outbox.results() {
+        print(result.item.id, result.isDelivered ? result.text : result.message ?? "")
+        try await outbox.acknowledge(through: result.sequence)
+    }
+    // end
+}

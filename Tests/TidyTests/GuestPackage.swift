@@ -1,0 +1,67 @@
+import Foundation
+import TestSupport
+
+/// A package that depends on this one, as a user makes it.
+struct GuestPackage {
+    struct Failed: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    let path: String
+
+    /// Writes a package, in place of one that may lie there.
+    ///
+    /// - Parameters:
+    ///   - path: Its folder, which is made.
+    ///   - manifest: `Package.swift`.
+    ///   - main: The program. The package manager wants a source even if nothing is built.
+    /// - Throws: What the disk has against it.
+    init(at path: String, manifest: String, main: String = "") throws {
+        self.path = path
+        let name = manifest.firstMatch(of: /executableTarget\(\s*name: "(\w+)"/).map { String($0.1) } ?? "guest"
+        let sources = "\(path)/Sources/\(name)"
+        try FileManager.default.createDirectory(atPath: sources, withIntermediateDirectories: true)
+        try Data(manifest.utf8).write(to: URL(filePath: "\(path)/Package.swift"))
+        try Data(main.utf8).write(to: URL(filePath: "\(sources)/main.swift"))
+    }
+
+    /// A manifest that needs one product.
+    static func manifest(product: String, traits: String) -> String {
+        """
+        // swift-tools-version: 6.2
+        import PackageDescription
+        let package = Package(
+            name: "guest",
+            dependencies: [.package(name: "waybill", path: "\(ProjectRoot.path)", traits: \(traits))],
+            targets: [
+                .executableTarget(name: "guest", dependencies: [.product(name: "\(product)", package: "waybill")])
+            ])
+        """
+    }
+
+    /// What the package manager fetches for it, by name.
+    func resolved() async throws -> [String] {
+        try await swift("package", "--package-path", path, "resolve")
+        let lines = try String(contentsOfFile: "\(path)/Package.resolved", encoding: .utf8).split(separator: "\n")
+        return lines.compactMap { line -> String? in
+            guard line.contains("\"identity\"") else { return nil }
+            return line.split(separator: "\"").last { $0 != "," }.map(String.init)
+        }.sorted()
+    }
+
+    /// Builds it.
+    ///
+    /// - Returns: The path of the program.
+    func built() async throws -> String {
+        try await swift("build", "--package-path", path)
+        return "\(path)/.build/debug/guest"
+    }
+
+    private func swift(_ arguments: String...) async throws {
+        let run = try await ChildProcess.run("swift", arguments)
+        guard run.exit == .status(0) else {
+            let line = "swift \(arguments.joined(separator: " "))"
+            throw Failed(description: "\(line): \(run.exit)\n\(run.text)\(run.errorText)")
+        }
+    }
+}
