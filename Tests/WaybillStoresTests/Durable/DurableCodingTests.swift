@@ -147,9 +147,11 @@ import WaybillCore
     func `no secret of an account is written, neither with the upload nor with where it stands`(
         _ isOSS: Bool
     ) async throws {
-        let world = try DurableWorld()
-        let file = try world.file(isOSS ? 400_000 : 3 << 20)
         let secret = "SECRET-THAT-NOBODY-WRITES"
+        var settings = OSSStoreSettings()
+        settings.accounts = [OSSAccount("ak", "sk", token: secret)]
+        let world = try DurableWorld(settings)
+        let file = try world.file(isOSS ? 400_000 : 3 << 20)
         let accounts = StoreAccounts(
             oss: [
                 "test": .fixed(

@@ -21,7 +21,8 @@ import WaybillCore
         let object = try #require(world.oss.object("k"))
         #expect(object.content.size == size && object.timesMade == 1)
         #expect(object.content.crc64 == CRC64(of: file.bytes).value)
-        #expect(object.fields["x-oss-meta-author"] == "alice" && object.fields["content-type"] == "video/quicktime")
+        #expect(object.fields["x-oss-meta-author"] == "alice")
+        #expect(object.fields["content-type"] == "application/octet-stream")
         #expect(world.oss.state.log(.uploadPart).count == (size > 150_000 ? (size + 102_399) / 102_400 : 0))
         await outbox.close()
     }
