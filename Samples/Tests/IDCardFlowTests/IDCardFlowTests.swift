@@ -37,7 +37,7 @@ struct IDCardFlowTests {
             if line.contains(#""state":"stored""#) { stored += 1 }
             if stored == 2 { break }
         }
-        events.process.terminate()
+        kill(events.process.processIdentifier, SIGKILL)
         #expect(seen.first?.contains(#""state":"arriving""#) == true)
         for side in ["front", "back"] { #expect(seen.contains { $0.contains("\"fileName\":\"ID-\(side).jpg\"") }) }
         var said = ""

@@ -134,10 +134,10 @@ final class Browser: Sendable {
     }
 
     /// Gives the window another size.
-    func resize(width: Int, height: Int, scale: Double = 1) async throws {
+    func resize(width: Int, height: Int) async throws {
         try await devtools(
             "Emulation.setDeviceMetricsOverride",
-            ["width": width, "height": height, "deviceScaleFactor": scale, "mobile": false])
+            ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": false])
     }
 
     /// The window as a PNG file.
@@ -207,15 +207,19 @@ final class Browser: Sendable {
             }
             return Browser(driver: driver, root: root, session: session, profile: profile)
         } catch {
-            driver.terminate()
+            end(driver)
             throw error
         }
     }
 
     private func end() {
-        driver.terminate()
-        driver.waitUntilExit()
+        Self.end(driver)
         try? FileManager.default.removeItem(atPath: profile)
+    }
+
+    private static func end(_ driver: Process) {
+        kill(driver)
+        driver.waitUntilExit()
     }
 
     /// The port that chromedriver says it has taken; what it says afterwards is read and thrown away.

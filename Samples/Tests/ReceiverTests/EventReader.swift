@@ -85,5 +85,5 @@ final class EventReader: Sendable {
     /// Reads to the end that the server makes.
     func drain() async { for await _ in events {} }
 
-    func stop() { process.terminate() }
+    func stop() { kill(process) }
 }

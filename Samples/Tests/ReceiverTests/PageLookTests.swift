@@ -5,8 +5,7 @@ import Testing
 
 /// How the page looks: light and dark, narrow and wide, in scripts that run the other way.
 ///
-/// With `RECEIVER_SCREENSHOTS=DIR` the pictures are kept there: `light.png`, `dark.png`, `narrow.png`, `scripts.png`; with
-/// `RECEIVER_PICTURE=FILE` the one of the documentation is made, which is the light one made smaller.
+/// With `RECEIVER_SCREENSHOTS=DIR` the pictures are kept there: `light.png`, `dark.png`, `narrow.png`, `scripts.png`.
 @Suite(
     .serialized, .timeLimit(.minutes(5)),
     .enabled(if: Browser.isInstalled, "Chromium or chromedriver is not installed; `make setup` does that"))
@@ -25,9 +24,6 @@ struct PageLookTests {
                 // WCAG 2.2, success criterion 1.4.3.
                 #expect(ratios.compactMap(Double.init).allSatisfy { $0 >= 4.5 }, "\(scheme): \(ratios)")
                 pictures.append(try await Self.keep(scheme, browser))
-                if let file = Self.picture, scheme == "light" {
-                    try await Self.keep(browser, at: file, scale: 0.75)
-                }
             }
             #expect(pictures[0] != pictures[1])
             #expect(try await browser.text(beat) == "beat")
@@ -77,7 +73,7 @@ struct PageLookTests {
 
     /// Both sides, sent and shown; as large as a camera's where a picture is to be kept.
     private static func sendBothSides(_ browser: Browser, _ scratch: Scratch) async throws {
-        let cards = try await CardArtist.cards(in: scratch.path, width: folder == nil && picture == nil ? 800 : 2_016)
+        let cards = try await CardArtist.cards(in: scratch.path, width: folder == nil ? 800 : 2_016)
         for (side, path) in [("FRONT", cards.front), ("BACK", cards.back)] {
             try await browser.type(path, into: "input[name=\(side)]")
         }
@@ -90,7 +86,6 @@ struct PageLookTests {
     }
 
     private static let folder = ProcessInfo.processInfo.environment["RECEIVER_SCREENSHOTS"]
-    private static let picture = ProcessInfo.processInfo.environment["RECEIVER_PICTURE"]
 
     /// Takes a picture of the window, keeps it if that is asked for, and gives it.
     private static func keep(
@@ -105,11 +100,6 @@ struct PageLookTests {
             try picture.write(to: URL(filePath: folder).appending(path: "\(name).png"))
         }
         return picture
-    }
-
-    private static func keep(_ browser: Browser, at file: String, scale: Double) async throws {
-        try await browser.resize(width: 1_200, height: 860, scale: scale)
-        try await browser.screenshot().write(to: URL(filePath: file))
     }
 
     /// The contrast of every text on the page against what lies under it (WCAG 2.2, relative luminance).

@@ -1,7 +1,7 @@
 // The live list: what the Receiver tells of uploads, whoever sends them.
 
 import { compare } from "./compare.js";
-import { amount, duration, element, foreign, fragment, pixels, progressText, visible } from "./words.js";
+import { amount, duration, element, foreign, fragment, progressText, visible } from "./words.js";
 
 const key = fragment.get("watch");
 const home = `/watch/${encodeURIComponent(key ?? "")}`;
@@ -38,12 +38,11 @@ function details(arrival) {
 
 function fileRow(arrival, file, index) {
   const place = `${home}/arrivals/${arrival.id}/${index}`;
-  const size = file.width ? `  ·  ${pixels(file.width, file.height)}` : "";
   return element(
     "li", { class: "file" },
     element("p", { class: "file-name" }, element("span", { class: "part" }, foreign(file.name)), foreign(file.fileName)),
     file.width ? compare(place) : null,
-    element("p", { class: "faint" }, foreign(file.type), `  ·  ${amount(file.bytes)}${size}`),
+    element("p", { class: "faint" }, foreign(file.type), `  ·  ${amount(file.bytes)}`),
     element("p", { class: "digest" }, "SHA-256 ", element("code", {}, file.sha256)),
     element("p", {}, element("a", { href: `${place}/file`, download: "" }, "Download")));
 }
