@@ -35,55 +35,37 @@ final class EventReader: Sendable {
         let text: String
     }
 
-    let events: AsyncStream<Event>
-    private let process: Process
+    private let lines: Lines
 
     /// Opens a stream.
-    init(_ url: String) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["curl", "-sN", url]
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        self.process = process
-        let (events, continuation) = AsyncStream.makeStream(of: Event.self)
-        self.events = events
-        try process.run()
-        Thread.detachNewThread {
-            var bytes = Data()
-            var name = ""
-            while case let more = pipe.fileHandleForReading.availableData, !more.isEmpty {
-                bytes += more
-                while let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
-                    let line = String(decoding: bytes[..<end], as: UTF8.self)
-                    bytes = Data(bytes[(end + 1)...])
-                    if line.hasPrefix("event: ") { name = String(line.dropFirst(7)) }
-                    guard line.hasPrefix("data: ") else { continue }
-                    let text = String(line.dropFirst(6))
-                    let arrivals = try? JSONDecoder().decode([Arrival].self, from: Data(text.utf8))
-                    continuation.yield(Event(name: name, arrivals: arrivals ?? [], text: text))
-                }
-            }
-            process.waitUntilExit()
-            continuation.finish()
-        }
-    }
+    init(_ url: String) throws { lines = try Lines("curl", ["-sN", url]) }
 
-    /// Reads on until an upload is in a state; gives all events that were read.
-    func until(_ state: String) async -> [Event] {
+    /// Reads on until an event is the last that was waited for; gives all that were read.
+    func read(until isLast: (Event) -> Bool) async -> [Event] {
         var read: [Event] = []
-        for await event in events {
+        var name = ""
+        for await line in lines.lines {
+            if line.hasPrefix("event: ") { name = String(line.dropFirst(7)) }
+            guard line.hasPrefix("data: ") else { continue }
+            let text = String(line.dropFirst(6))
+            let arrivals = try? JSONDecoder().decode([Arrival].self, from: Data(text.utf8))
+            let event = Event(name: name, arrivals: arrivals ?? [], text: text)
             read.append(event)
-            if event.arrivals.contains(where: { $0.state == state }) { break }
+            if isLast(event) { break }
         }
         return read
     }
 
+    /// Reads on until an upload is in a state; gives all events that were read.
+    func until(_ state: String) async -> [Event] {
+        await read { event in event.arrivals.contains { $0.state == state } }
+    }
+
     /// Reads the one event that comes first.
-    func first() async -> Event? { await events.first { _ in true } }
+    func first() async -> Event? { await read { _ in true }.last }
 
     /// Reads to the end that the server makes.
-    func drain() async { for await _ in events {} }
+    func drain() async { _ = await read { _ in false } }
 
-    func stop() { kill(process) }
+    func stop() { lines.stop() }
 }

@@ -113,20 +113,33 @@ struct PageInBrowserTests {
                 try await browser.text("document.getElementById('about-FRONT').textContent").hasPrefix(visible(name)))
             try await browser.click("#submit")
             try await browser.until("document.getElementById('outcome').className === 'good'")
-            try await browser.until("document.querySelector('[data-state=stored] .compare p')")
+            try await browser.until("document.querySelector('[data-state=stored] .file a')")
+            // Texts as such, and texts that a script of the page has declared to be markup and script.
             let inject = """
+                window.blocked = [];
+                addEventListener('securitypolicyviolation', event => blocked.push(event.effectiveDirective));
+                try { document.body.innerHTML = '<img src=x onerror="window.hit = 2">'; } catch {}
+                const trusted = trustedTypes.createPolicy('test', {createHTML: t => t, createScript: t => t});
                 const script = document.createElement('script');
-                try { script.textContent = 'window.hit = 2'; } catch {}
-                try { document.body.append(script); } catch {}
-                try { document.body.insertAdjacentHTML('beforeend', '<img src=x onerror="window.hit = 3">'); } catch {}
-                const link = document.createElement('a');
-                try { link.setAttribute('onclick', 'window.hit = 4'); } catch {}
-                document.body.append(link);
-                link.click();
+                script.textContent = trusted.createScript('window.hit = 3');
+                document.body.append(script);
+                document.body.insertAdjacentHTML(
+                    'beforeend', trusted.createHTML('<p onclick="window.hit = 4" style="color: red" id="put">x</p>'));
+                document.getElementById('put').click();
+                const picture = new Image();
+                picture.src = 'data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=';
+                fetch('https://evil.example/').catch(() => {});
                 """
             try await browser.value(inject)
+            for directive in [
+                "require-trusted-types-for", "script-src-elem", "script-src-attr", "style-src-attr", "img-src",
+                "connect-src",
+            ] {
+                try await browser.until("blocked.includes('\(directive)')")
+            }
             #expect(try await browser.isTrue("typeof window.hit === 'undefined'"))
-            #expect(try await browser.complaints().joined().contains("Content Security Policy"))
+            #expect(
+                try await browser.text("getComputedStyle(document.getElementById('put')).color") == "rgb(29, 33, 37)")
         }
     }
 

@@ -205,6 +205,23 @@ struct PageTests {
         #expect(try await curl(to: receiver.origin + "/").exitCode == 7)
     }
 
+    @Test func `the command prints the page's link, and a token in it only while everybody knows it`() async throws {
+        let path = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "Receiver").path
+        for (options, ending) in [([], "&token=specimen-token"), (["--token", "s3cr3t"], "")] {
+            let receiver = try Lines(path, options)
+            var said: [String] = []
+            for await line in receiver.lines {
+                said.append(line)
+                if line.hasPrefix("page: ") { break }
+            }
+            await receiver.interrupt()
+            let link = try #require(
+                said.last?.wholeMatch(of: /page: (http:\/\/127\.0\.0\.1:[0-9]+\/)#watch=[0-9a-f]{32}(.*)/))
+            #expect(link.2 == ending)
+            #expect(!said.joined().contains("s3cr3t"))
+        }
+    }
+
     // MARK: Help
 
     private struct Facts: Decodable {

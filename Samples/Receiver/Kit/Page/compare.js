@@ -30,10 +30,10 @@ function scale(label, one, share) {
 }
 
 function remark(facts) {
-  if (facts.isUntouched) return `Fits ${amount(facts.limit)} as it is.`;
   const saved = Math.round((1 - facts.small.bytes / facts.arrived.bytes) * 100);
+  const work = facts.isUntouched ? "The same picture, nothing lost" : `${saved} % smaller in ${duration(facts.milliseconds)}`;
   const stripped = facts.stripped.length > 0 ? ` Taken out: ${visible(facts.stripped.join(", "))}.` : "";
-  return `${saved} % smaller in ${duration(facts.milliseconds)}; the limit is ${amount(facts.limit)}.${stripped}`;
+  return `${work}; the limit is ${amount(facts.limit)}.${stripped}`;
 }
 
 async function fill(figure, place) {
