@@ -14,6 +14,9 @@ struct ArrivalReport {
 
     var received: Int { meter.received }
 
+    /// Whether more of the body is waited for: an upload that ends now was not refused, its client is gone.
+    var isWaiting = false
+
     /// Some of the body has come and was parsed.
     mutating func received(_ count: Int, _ intake: FormIntake) async {
         let isDue = meter.add(count, at: .now - began)
@@ -34,16 +37,8 @@ struct ArrivalReport {
 
     /// Nothing is kept, for a reason.
     mutating func refused(_ reason: String) async {
-        // A body that is shorter than it said was not refused: its client was gone.
-        let isWhole = arrival.total.map { meter.received >= $0 } ?? true
         arrival.message = Excerpt.of(reason)
-        await end(isWhole ? .refused : .broken)
-    }
-
-    /// The announced length alone was enough to say no.
-    mutating func refusedUnread(_ reason: String) async {
-        arrival.message = Excerpt.of(reason)
-        await end(.refused)
+        await end(isWaiting ? .broken : .refused)
     }
 
     private mutating func end(_ state: Arrival.State, paths: [Journal.Kept] = []) async {

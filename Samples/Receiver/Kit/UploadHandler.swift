@@ -15,7 +15,7 @@ struct UploadHandler: HTTPHandler {
             to: journal, agent: request.headers[HTTPHeader("User-Agent")] ?? "", total: announced)
         if let announced, announced > sizeLimit {
             let reply = Reply.tooLarge(limit: sizeLimit)
-            await report.refusedUnread(reply.message)
+            await report.refused(reply.message)
             return try closing(reply, request, bytesLeft: announced)
         }
         let intake = FormIntake(directory: directory)
@@ -48,11 +48,15 @@ struct UploadHandler: HTTPHandler {
     private func read(_ request: HTTPRequest, into intake: FormIntake, _ report: inout ArrivalReport) async throws {
         var parser = try MultipartParser(contentType: request.headers[.contentType] ?? "", limits: MultipartLimits())
         var handler = intake
+        report.isWaiting = true
         for try await chunk in request.bodySequence {
+            report.isWaiting = false
             guard report.received + chunk.count <= sizeLimit else { throw Refusal.tooLarge }
             try parser.feed([UInt8](chunk).span, to: &handler)
             await report.received(chunk.count, intake)
+            report.isWaiting = true
         }
+        report.isWaiting = request.bodySequence.count.map { report.received < $0 } ?? false
         try parser.finish()
     }
 

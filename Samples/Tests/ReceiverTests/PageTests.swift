@@ -107,9 +107,17 @@ struct PageTests {
             #expect(large.state == "refused")
             #expect(large.message.contains("1000000"))
 
+            _ = try await curl(
+                "-H", "Expect:", "-H", "Content-Type: multipart/form-data; boundary=b", "--data-binary", "@\(file)",
+                to: receiver.url)
+            let malformed = try #require(try await receiver.latest())
+            #expect(malformed.state == "refused")
+            #expect(malformed.received < 900_000)
+            #expect(!malformed.message.isEmpty)
+
             let reader = try EventReader(receiver.events)
             _ = try await curl(
-                "-H", "Expect:", "--limit-rate", "1M", "-m", "0.3", "-F", "FILE=@\(file)", to: receiver.url)
+                "-H", "Expect:", "--limit-rate", "300K", "-m", "1", "-F", "FILE=@\(file)", to: receiver.url)
             let broken = try #require(await reader.until("broken").last?.arrivals.last)
             reader.stop()
             #expect(broken.received < 900_000)
