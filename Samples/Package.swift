@@ -25,13 +25,17 @@ let package = Package(
             dependencies: [
                 .product(name: "FlyingFox", package: "FlyingFox"),
                 .product(name: "FlyingSocks", package: "FlyingFox"),
+                .product(name: "WaybillJPEG", package: "waybill"),
                 .product(name: "WaybillMultipart", package: "waybill"),
             ],
-            path: "Receiver/Kit", swiftSettings: settings),
+            path: "Receiver/Kit",
+            // Part of the program, so that it runs from anywhere.
+            resources: [.embedInCode("Page")], swiftSettings: settings),
         .executableTarget(
             name: "Receiver", dependencies: ["ReceiverKit"], path: "Receiver/Command", swiftSettings: settings),
         .testTarget(
-            name: "ReceiverTests", dependencies: ["ReceiverKit", .product(name: "waybill", package: "waybill")],
+            name: "ReceiverTests",
+            dependencies: ["CardArtist", "ReceiverKit", .product(name: "waybill", package: "waybill")],
             swiftSettings: settings),
 
         // Two sides of a specimen identity card, drawn, photographed, prepared and posted.

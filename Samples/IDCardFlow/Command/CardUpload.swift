@@ -13,6 +13,8 @@ struct CardUpload {
     let side: String
     let path: String
     let business: Business
+    /// Slow enough to see the bar move.
+    var rate = ByteCount.kibibytes(200)
 
     static let limit = ByteCount.kibibytes(100)
 
@@ -35,7 +37,7 @@ struct CardUpload {
         say("\(side): \(original) -> \(ByteCount(bytes: image.byteCount)) in \(Wording.seconds(.now - start))")
 
         var options = UploadOptions()
-        options.transfer.rateLimit = .kibibytes(200)  // slow enough to see the bar move
+        options.transfer.rateLimit = rate
         let bar = ProgressBar(label: side)
         let task = session.start(.body(body), to: url, method: .post, options: options)
         for await progress in task.progress { bar.show(progress) }

@@ -9,16 +9,24 @@ struct Demo {
     var directory = ".build/specimen-cards"
     /// The width of the pictures in pixels.
     var width = 4_032
+    /// Whether a person looks on in a browser: the uploads wait for the page, are slow, and the page stays afterwards.
+    var isWatched = false
 
     func run() async throws {
         let cards = try await cards()
         // A secret of this run: the backend knows it, and nothing prints it.
         let token = String(UInt64.random(in: .min ... .max), radix: 36)
         let receiver = try await Receiver.start(.init(token: token))
-        let result = await post(cards, to: receiver, token)
+        let signals = isWatched ? StopSignals() : nil
+        let result: Result<Void, any Error>
+        if let signals {
+            result = await postWatched(cards, to: receiver, token, signals)
+        } else {
+            result = await post(cards, to: receiver, token)
+        }
         await receiver.stop()
         try result.get()
-        say("\nBoth sides are stored, byte for byte. The backend has stopped and its files are gone.")
+        say("The backend has stopped and its files are gone.")
     }
 
     private func cards() async throws -> CardArtist.Cards {
@@ -26,6 +34,23 @@ struct Demo {
         let cards = try await CardArtist.cards(in: directory, width: width)
         say("Specimen card: \(cards.front), \(cards.back) (\(Wording.seconds(.now - start)))")
         return cards
+    }
+
+    /// Posts while somebody looks, and lets them look until they have seen enough.
+    private func postWatched(
+        _ cards: CardArtist.Cards, to receiver: Receiver, _ token: String, _ signals: StopSignals
+    ) async -> Result<Void, any Error> {
+        say("Open this in a browser; the uploads begin when the page is there. Ctrl-C ends it.\n\n  \(receiver.page)\n")
+        let work = Task { () -> Result<Void, any Error> in
+            await receiver.waitForWatcher()
+            if Task.isCancelled { return .success(()) }
+            let result = await post(cards, to: receiver, token)
+            if case .failure(let error) = result { say("\n\(error)") }
+            return result
+        }
+        await signals.wait()
+        work.cancel()
+        return await work.value
     }
 
     private func post(
@@ -37,9 +62,12 @@ struct Demo {
         do {
             for (side, path) in [("front", cards.front), ("back", cards.back)] {
                 // The back goes only after the front has arrived: an error ends the loop.
-                try await CardUpload(side: side, path: path, business: business).run(session, to: receiver.url)
+                var upload = CardUpload(side: side, path: path, business: business)
+                if isWatched { upload.rate = .kibibytes(20) }
+                try await upload.run(session, to: receiver.url)
             }
             await session.close()
+            say("\nBoth sides are stored, byte for byte.")
             return .success(())
         } catch {
             await session.close(.cancel)

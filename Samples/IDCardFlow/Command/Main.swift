@@ -8,12 +8,15 @@ struct Command {
         var demo = Demo()
         var arguments = CommandLine.arguments.dropFirst()
         while let option = arguments.popFirst() {
-            switch (option, arguments.popFirst()) {
-            case ("--cards", let directory?): demo.directory = directory
-            case ("--width", let text?) where Int(text).map { $0 >= 64 } ?? false: demo.width = Int(text)!
-            default:
-                print("usage: IDCardFlow [--cards DIR] [--width PIXELS]")
-                exit(64)
+            switch option {
+            case "--watch": demo.isWatched = true
+            case "--cards":
+                guard let directory = arguments.popFirst() else { usage() }
+                demo.directory = directory
+            case "--width":
+                guard let width = arguments.popFirst().flatMap({ Int($0) }), width >= 64 else { usage() }
+                demo.width = width
+            default: usage()
             }
         }
         do {
@@ -22,5 +25,9 @@ struct Command {
             print("\nIt did not work: \(error)")
             exit(1)
         }
+    }
+    private static func usage() -> Never {
+        print("usage: IDCardFlow [--watch] [--cards DIR] [--width PIXELS]")
+        exit(64)
     }
 }

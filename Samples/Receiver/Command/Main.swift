@@ -4,8 +4,10 @@ import ReceiverKit
 /// Runs the backend until it is told to stop (`SIGINT`, `SIGTERM`).
 @main
 struct Command {
+    private static let specimen = "specimen-token"
+
     static func main() async {
-        var configuration = Receiver.Configuration(token: "specimen-token")
+        var configuration = Receiver.Configuration(token: specimen)
         var arguments = CommandLine.arguments.dropFirst()
         while let option = arguments.popFirst() {
             guard let value = arguments.popFirst(), apply(option, value, to: &configuration) else {
@@ -17,6 +19,9 @@ struct Command {
         do {
             let receiver = try await Receiver.start(configuration)
             print("listening on \(receiver.url), files in \(receiver.directory)")
+            // The token of everybody's tries may stand in a link; one that was chosen is typed by who knows it.
+            let token = configuration.token == specimen ? "&token=\(specimen)" : ""
+            print("page: \(receiver.page)\(token)")
             fflush(nil)
             await signals.wait()
             await receiver.stop()

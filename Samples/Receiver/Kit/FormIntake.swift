@@ -62,12 +62,13 @@ final class FormIntake: MultipartHandler {
         open = nil
     }
 
-    /// Whether the form carries the token, compared in a time that does not tell how much of it is right.
+    /// The fields that may be told again, which the token may not: answers end up in logs and pages on screens.
+    var publicFields: [Field] { fields.filter { $0.name != "TOKEN" } }
+
+    /// Whether the form carries the token.
     func holds(token: String) -> Bool {
         guard let given = fields.first(where: { $0.name == "TOKEN" })?.value else { return false }
-        let (left, right) = (Array(given.utf8), Array(token.utf8))
-        guard left.count == right.count else { return false }
-        return zip(left, right).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+        return Bytes.areEqual(given, token)
     }
 
     /// Removes what was stored.

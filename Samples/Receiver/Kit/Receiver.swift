@@ -7,6 +7,7 @@ import Foundation
 /// ```swift
 /// let receiver = try await Receiver.start(.init(token: "s3cr3t"))
 /// print(receiver.url)                              // http://127.0.0.1:40213/upload
+/// print(receiver.page)                             // http://127.0.0.1:40213/#watch=5d0c…
 /// await receiver.stop()
 /// ```
 ///
@@ -34,21 +35,28 @@ public final class Receiver: Sendable {
 
     /// Where forms are to be posted to.
     public let url: String
+    /// The page for people, where cards are sent and what arrives is shown. Whoever has the link can see all of it, as long
+    /// as this backend runs; without what stands behind `#` the page can send and not see.
+    public let page: String
     /// Where files are kept.
     public let directory: String
 
     private let server: HTTPServer
     private let running: Task<Void, any Error>
     private let removesDirectory: Bool
+    private let journal: Journal
 
     private init(
-        server: HTTPServer, running: Task<Void, any Error>, port: UInt16, directory: String, removesDirectory: Bool
+        server: HTTPServer, running: Task<Void, any Error>, port: UInt16, directory: String, removesDirectory: Bool,
+        watch: PageHandler
     ) {
         self.server = server
+        journal = watch.journal
         self.running = running
         self.directory = directory
         self.removesDirectory = removesDirectory
         url = "http://127.0.0.1:\(port)/upload"
+        page = "http://127.0.0.1:\(port)/#watch=\(watch.key)"
     }
 
     /// Starts a backend.
@@ -63,13 +71,18 @@ public final class Receiver: Sendable {
                 address: try .inet(ip4: "127.0.0.1", port: configuration.port),
                 // It bounds a whole request, its body included, so it has to allow for a slow line.
                 timeout: 3_600,
-                sharedRequestBufferSize: 65_536,
+                // Bodies up to it are read before a handler sees them; the server reads no more at a time anyway.
+                sharedRequestBufferSize: 4_096,
                 // Bodies above it are streamed and below it replayed from memory. Nothing is replayed here.
                 sharedRequestReplaySize: 0,
                 logger: .disabled))
+        let journal = Journal()
+        let page = PageHandler(key: RandomName.make(), journal: journal)
         await server.appendRoute(
             "POST /upload",
-            to: UploadHandler(token: configuration.token, directory: directory, sizeLimit: configuration.sizeLimit))
+            to: UploadHandler(
+                token: configuration.token, directory: directory, sizeLimit: configuration.sizeLimit, journal: journal))
+        for route in ["GET /", "GET /page/*", "GET /watch/*"] { await server.appendRoute(HTTPRoute(route), to: page) }
         let running = Task { try await server.run() }
         do {
             try await server.waitUntilListening(timeout: 5)
@@ -83,8 +96,11 @@ public final class Receiver: Sendable {
         }
         return Receiver(
             server: server, running: running, port: port, directory: directory,
-            removesDirectory: configuration.directory == nil)
+            removesDirectory: configuration.directory == nil, watch: page)
     }
+
+    /// Waits until somebody has opened the page with its whole link. Cancelling the task ends the waiting.
+    public func waitForWatcher() async { await journal.waitForWatcher() }
 
     /// Closes the port and the connections, and removes the files unless they were asked to be kept.
     public func stop() async {

@@ -33,15 +33,14 @@ struct Reply {
         envelope = Envelope(RETCODE: code, RETMSG: message, DATA: data)
     }
 
-    /// All is stored. The token is not repeated: answers end up in logs.
+    /// All is stored.
     static func accepted(_ form: FormIntake) -> Reply {
         let files = form.files.map { file in
             File(
                 name: file.name, fileName: file.fileName, type: file.type, bytes: file.byteCount, sha256: file.sha256,
                 width: file.size?.width, height: file.size?.height)
         }
-        let fields = form.fields.filter { $0.name != "TOKEN" }
-        return Reply(.ok, "000000", "stored", Content(FIELDS: fields, FILES: files))
+        return Reply(.ok, "000000", "stored", Content(FIELDS: form.publicFields, FILES: files))
     }
 
     /// The business says no, HTTP says yes: what a client must not take for success.
@@ -63,7 +62,15 @@ struct Reply {
         return try encoder.encode(envelope)
     }
 
+    /// Names that clients chose stand in the answer, so it must not be taken for anything but JSON.
+    static let headers: HTTPHeaders = [
+        .contentType: "application/json", HTTPHeader("X-Content-Type-Options"): "nosniff",
+    ]
+
+    /// What it says to a person.
+    var message: String { envelope.RETMSG }
+
     func response() throws -> HTTPResponse {
-        HTTPResponse(statusCode: status, headers: [.contentType: "application/json"], body: try json())
+        HTTPResponse(statusCode: status, headers: Self.headers, body: try json())
     }
 }

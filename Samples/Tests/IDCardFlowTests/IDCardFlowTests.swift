@@ -23,6 +23,33 @@ struct IDCardFlowTests {
         #expect(output.matches(of: /[0-9]+\.[0-9] KiB in/).count == 2)
     }
 
+    @Test func `watched, it waits for the page, posts both sides in sight of it, and ends when told`() async throws {
+        let directory = try Directory()
+        let flow = try Running(flow, ["--watch", "--cards", directory.path, "--width", "320"])
+        let page = await flow.lines.compactMap { try? /(http:.*)\/#watch=([0-9a-f]{32})/.firstMatch(in: $0)?.output }
+            .first { _ in true }
+        let link = try #require(page)
+        let events = try Running("/usr/bin/curl", ["-sN", "\(link.1)/watch/\(link.2)/events"])
+        var stored = 0
+        var seen: [String] = []
+        for await line in events.lines where line.hasPrefix("data: [{") {
+            seen.append(line)
+            if line.contains(#""state":"stored""#) { stored += 1 }
+            if stored == 2 { break }
+        }
+        kill(events.process.processIdentifier, SIGKILL)
+        #expect(seen.first?.contains(#""state":"arriving""#) == true)
+        for side in ["front", "back"] { #expect(seen.contains { $0.contains("\"fileName\":\"ID-\(side).jpg\"") }) }
+        var said = ""
+        for await line in flow.lines {
+            said += line + "\n"
+            if line.hasPrefix("Both sides are stored") { flow.process.interrupt() }
+        }
+        await flow.ended()
+        #expect(flow.process.terminationStatus == 0, "\(said)")
+        #expect(said.contains("its files are gone"))
+    }
+
     @Test func `unknown options are told`() async throws {
         let (code, output) = try await runFlow(["--nonsense", "1"])
         #expect(code == 64)
@@ -64,6 +91,9 @@ struct IDCardFlowTests {
 
     // MARK: Help
 
+    private let flow = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "IDCardFlow")
+        .path
+
     private static let fields = ["USERNO", "BUSINESSTYPE", "BUSINESSNO", "DOCTYPE"]
     private static let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
@@ -85,8 +115,7 @@ struct IDCardFlowTests {
 
     private func runFlow(_ arguments: [String]) async throws -> (Int32, String) {
         let process = Process()
-        process.executableURL = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(
-            path: "IDCardFlow")
+        process.executableURL = URL(filePath: flow)
         process.arguments = arguments
         let pipe = Pipe()
         process.standardOutput = pipe
@@ -109,4 +138,40 @@ private final class Directory {
     init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false) }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+/// A program whose lines are read as they come.
+private final class Running: Sendable {
+    let process: Process
+    let lines: AsyncStream<String>
+    private let end: Task<Void, Never>
+
+    init(_ program: String, _ arguments: [String]) throws {
+        let process = Process()
+        process.executableURL = URL(filePath: program)
+        process.arguments = arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        self.process = process
+        let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+        self.lines = lines
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        self.end = Task { for await _ in ends {} }
+        try process.run()
+        Thread.detachNewThread {
+            var bytes = Data()
+            while case let more = pipe.fileHandleForReading.availableData, !more.isEmpty {
+                bytes += more
+                while let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
+                    continuation.yield(String(decoding: bytes[..<end], as: UTF8.self))
+                    bytes = Data(bytes[(end + 1)...])
+                }
+            }
+            continuation.finish()
+            process.waitUntilExit()
+            end.finish()
+        }
+    }
+
+    func ended() async { await end.value }
 }

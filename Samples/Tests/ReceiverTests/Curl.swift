@@ -58,6 +58,11 @@ func run(
     }
 }
 
+/// Ends a program for good: what `Process` starts may have `SIGTERM` blocked, as the thread has that started it.
+func kill(_ process: Process) {
+    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+}
+
 /// Posts with curl(1).
 func curl(_ arguments: String..., to url: String) async throws -> Exchange {
     let (code, output) = try await run("curl", ["-s", "-w", "\n%{http_code}"] + arguments + [url])

@@ -171,21 +171,6 @@ struct ReceiverTests {
         #expect(try await curl("-F", "TOKEN=right", to: receiver.url).exitCode == 7)
     }
 
-    private func withReceiver(
-        sizeLimit: Int = 8 << 20, _ body: (Receiver, Scratch) async throws -> Void
-    ) async throws {
-        let scratch = try Scratch()
-        defer { scratch.remove() }
-        let receiver = try await Receiver.start(.init(token: "right", sizeLimit: sizeLimit))
-        do {
-            try await body(receiver, scratch)
-        } catch {
-            await receiver.stop()
-            throw error
-        }
-        await receiver.stop()
-    }
-
     private func stored(in directory: String) throws -> [Data] {
         try FileManager.default.contentsOfDirectory(atPath: directory).map { name in
             try Data(contentsOf: URL(fileURLWithPath: "\(directory)/\(name)"))

@@ -2,11 +2,12 @@ import Dispatch
 import Glibc
 
 /// Tells of `SIGINT` and `SIGTERM`, which end the program no more once the value is made.
-final class StopSignals {
+public final class StopSignals {
     private let arrivals: AsyncStream<Int32>
     private let sources: [any DispatchSourceSignal]
 
-    init() {
+    /// From now on both are told instead of ending the program.
+    public init() {
         let (arrivals, continuation) = AsyncStream.makeStream(of: Int32.self)
         self.arrivals = arrivals
         sources = [SIGINT, SIGTERM].map { number in
@@ -19,7 +20,7 @@ final class StopSignals {
     }
 
     /// Waits for the first.
-    func wait() async {
+    public func wait() async {
         for await _ in arrivals { return }
     }
 }

@@ -1,0 +1,149 @@
+// The live list: what the Receiver tells of uploads, whoever sends them.
+
+import { compare } from "./compare.js";
+import { amount, duration, element, foreign, fragment, progressText, visible } from "./words.js";
+
+const key = fragment.get("watch");
+const home = `/watch/${encodeURIComponent(key ?? "")}`;
+const link = document.getElementById("link");
+const list = document.getElementById("list");
+const news = document.getElementById("news");
+const most = 50;
+
+const words = { arriving: "Arriving", stored: "Stored", refused: "Refused", broken: "Broke off" };
+
+document.getElementById("command").textContent =
+  `waybill post ${location.origin}/upload -F TOKEN=specimen-token -F 'FILE=@card.jpg' --limit-rate 100K`;
+
+function tell(kind, text) {
+  link.className = `link ${kind}`;
+  link.textContent = text;
+}
+
+// MARK: One upload
+
+function title(arrival) {
+  const names = arrival.files.map((file) => file.fileName || file.name);
+  if (names.length === 0) return ["A form"];
+  return names.flatMap((name, index) => (index > 0 ? [", ", foreign(name)] : [foreign(name)]));
+}
+
+function details(arrival) {
+  const pairs = element("dl", { class: "pairs" });
+  for (const field of arrival.fields) {
+    pairs.append(element("div", {}, element("dt", {}, foreign(field.name)), element("dd", {}, foreign(field.value))));
+  }
+  return arrival.fields.length > 0 ? pairs : null;
+}
+
+function fileRow(arrival, file, index) {
+  const place = `${home}/arrivals/${arrival.id}/${index}`;
+  return element(
+    "li", { class: "file" },
+    element("p", { class: "file-name" }, element("span", { class: "part" }, foreign(file.name)), foreign(file.fileName)),
+    file.width ? compare(place) : null,
+    element("p", { class: "faint" }, foreign(file.type), `  ·  ${amount(file.bytes)}`),
+    element("p", { class: "digest" }, "SHA-256 ", element("code", {}, file.sha256)),
+    element("p", {}, element("a", { href: `${place}/file`, download: "" }, "Download")));
+}
+
+/// The element of one upload, kept up to date.
+class Row {
+  constructor(arrival) {
+    this.heading = element("h3", {});
+    this.badge = element("span", { class: "badge" });
+    this.sub = element("p", { class: "faint" });
+    this.bar = element("progress", { max: "100", value: "0" });
+    this.amount = element("p", { class: "amount" });
+    this.rest = element("div", { class: "rest" });
+    this.node = element(
+      "li", { class: "panel arrival", "data-id": arrival.id },
+      element("div", { class: "top" }, this.heading, this.badge), this.sub, this.bar, this.amount, this.rest);
+    this.state = "";
+    this.names = null;
+  }
+
+  update(arrival) {
+    const names = JSON.stringify(arrival.files.map((file) => file.fileName));
+    if (names !== this.names) {
+      this.names = names;
+      this.heading.replaceChildren(...title(arrival));
+      this.bar.setAttribute("aria-label", visible(arrival.files[0]?.fileName ?? "A form"));
+    }
+    if (arrival.state === "arriving") {
+      if (arrival.total > 0) this.bar.value = arrival.received / arrival.total * 100;
+      else this.bar.removeAttribute("value");
+      this.amount.textContent = progressText(arrival.received, arrival.total, arrival.bytesPerSecond);
+    }
+    if (arrival.state !== this.state) this.become(arrival);
+  }
+
+  become(arrival) {
+    this.state = arrival.state;
+    this.node.dataset.state = arrival.state;
+    this.badge.textContent = words[arrival.state];
+    const agent = foreign(arrival.agent || "unnamed client");
+    const time = new Date(arrival.began).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+    this.sub.replaceChildren(time, "  ·  ", agent);
+    if (arrival.state === "arriving") { news.replaceChildren("Arriving: ", ...title(arrival)); return; }
+    this.bar.remove();
+    this.amount.remove();
+    agent.before(`${amount(arrival.received)} in ${duration(arrival.milliseconds)}  ·  `);
+    this.rest.replaceChildren();
+    if (arrival.message) this.rest.append(element("p", { class: "bad" }, foreign(arrival.message)));
+    const pairs = details(arrival);
+    if (pairs) this.rest.append(pairs);
+    if (arrival.files.length > 0 && arrival.state === "stored") {
+      this.rest.append(
+        element("ul", { class: "files" }, ...arrival.files.map((file, index) => fileRow(arrival, file, index))));
+    }
+    news.replaceChildren(`${words[arrival.state]}: `, ...title(arrival));
+  }
+}
+
+// MARK: All of them
+
+const rows = new Map();
+
+function take(arrival) {
+  let row = rows.get(arrival.id);
+  if (!row) {
+    row = new Row(arrival);
+    rows.set(arrival.id, row);
+    list.prepend(row.node);
+  }
+  row.update(arrival);
+  while (rows.size > most) {
+    const [oldest] = rows.keys();
+    rows.get(oldest).node.remove();
+    rows.delete(oldest);
+  }
+  document.getElementById("empty").hidden = true;
+}
+
+function takeAll(arrivals) {
+  const ids = new Set(arrivals.map((arrival) => arrival.id));
+  for (const [id, row] of rows) if (!ids.has(id)) { row.node.remove(); rows.delete(id); }
+  arrivals.forEach(take);
+  document.getElementById("empty").hidden = rows.size > 0;
+}
+
+function watch() {
+  const source = new EventSource(`${home}/events`);
+  source.addEventListener("all", (event) => { tell("live", "Live"); takeAll(JSON.parse(event.data)); });
+  source.addEventListener("some", (event) => JSON.parse(event.data).forEach(take));
+  source.addEventListener("error", () => {
+    if (source.readyState === EventSource.CLOSED) tell("off", "This link is of a run that is over");
+    else tell("waiting", "Connecting again");
+  });
+}
+
+// What stands behind # is the key, so this link must not replace it.
+document.getElementById("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("arrivals").focus();
+});
+// The same tab with another link: start over.
+addEventListener("hashchange", () => { if (new URLSearchParams(location.hash.slice(1)).has("watch")) location.reload(); });
+if (key) watch();
+else tell("off", "Not live: open the link that the Receiver printed");

@@ -1,0 +1,40 @@
+import Foundation
+
+/// A program whose lines are read as it says them.
+final class Lines: Sendable {
+    let lines: AsyncStream<String>
+    private let process: Process
+
+    /// Starts a program of the `PATH`, or of a path.
+    init(_ program: String, _ arguments: [String]) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [program] + arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        self.process = process
+        let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+        self.lines = lines
+        try process.run()
+        Thread.detachNewThread {
+            var bytes = Data()
+            while case let more = pipe.fileHandleForReading.availableData, !more.isEmpty {
+                bytes += more
+                while let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
+                    continuation.yield(String(decoding: bytes[..<end], as: UTF8.self))
+                    bytes = Data(bytes[(end + 1)...])
+                }
+            }
+            process.waitUntilExit()
+            continuation.finish()
+        }
+    }
+
+    func stop() { kill(process) }
+
+    /// Asks it to end, as Ctrl-C does, and waits until it has.
+    func interrupt() async {
+        process.interrupt()
+        for await _ in lines {}
+    }
+}
