@@ -134,7 +134,10 @@ import Waybill
 }
 
 extension FaultPointTests {
-    private static let codesOfDisks: Set<String> = ["diskFull", "storageFailed", "folderUnusable", "queueUnusable"]
+    /// `notDurable`: where the log can't be made, SQLite goes on without it, and the outbox refuses to.
+    private static let codesOfDisks: Set<String> = [
+        "diskFull", "storageFailed", "folderUnusable", "queueUnusable", "notDurable",
+    ]
 
     private static func server(_ honoursKeys: Bool) throws -> VerifyingServer {
         var random = SeededGenerator(seed: 0)
