@@ -184,28 +184,30 @@ struct PageInBrowserTests {
     }
 
     @Test func `an upload of waybill is followed while it comes, and cancel ends one of the page`() async throws {
-        try await withPage { receiver, scratch, browser in
-            try await browser.until("document.getElementById('link').textContent === 'Live'")
-            try await Self.follow(browser, "#list")
-            let file = try scratch.write("scan.bin", Data(repeating: 7, count: 300_000))
-            let posted = try await run(
-                commandPath,
-                ["post", receiver.url, "-F", "TOKEN=right", "-F", "FILE=@\(file)", "--limit-rate", "400K"])
-            #expect(posted.exitCode == 0)
-            try await browser.until("document.querySelector('[data-state=stored]')")
-            try await Self.expectRise(of: "window.seen", in: browser)
-            #expect(try await browser.text("document.querySelector('.arrival').innerText").contains("waybill"))
-            #expect(try await browser.text("document.getElementById('news').textContent") == "Stored: scan.bin")
+        try await withRunningReceiver { receiver, scratch in
+            try await Browser.open("\(receiver.page)&token=right") { browser in
+                try await browser.until("document.getElementById('link').textContent === 'Live'")
+                try await Self.follow(browser, "#list")
+                let file = try scratch.write("scan.bin", Data(repeating: 7, count: 300_000))
+                let posted = try await run(
+                    commandPath,
+                    ["post", receiver.url, "-F", "TOKEN=right", "-F", "FILE=@\(file)", "--limit-rate", "400K"])
+                #expect(posted.exitCode == 0)
+                try await browser.until("document.querySelector('[data-state=stored]')")
+                try await Self.expectRise(of: "window.seen", in: browser)
+                #expect(try await browser.text("document.querySelector('.arrival').innerText").contains("waybill"))
+                #expect(try await browser.text("document.getElementById('news').textContent") == "Stored: scan.bin")
 
-            let picture = try scratch.write("p.jpg", jpeg(width: 100, height: 100, padding: 500_000))
-            try await browser.type(picture, into: "input[name=FRONT]")
-            try await browser.limitUploads(to: 50_000)
-            try await browser.click("#submit")
-            try await browser.until("document.getElementById('amount').textContent.includes('%')")
-            #expect(try await browser.text("document.activeElement.id") == "cancel")
-            try await browser.click("#cancel")
-            try await browser.until("document.getElementById('outcome').textContent === 'Cancelled.'")
-            try await browser.until("!document.getElementById('submit').disabled")
+                let picture = try scratch.write("p.jpg", jpeg(width: 100, height: 100, padding: 500_000))
+                try await browser.type(picture, into: "input[name=FRONT]")
+                try await browser.limitUploads(to: 50_000)
+                try await browser.click("#submit")
+                try await browser.until("document.getElementById('amount').textContent.includes('%')")
+                #expect(try await browser.text("document.activeElement.id") == "cancel")
+                try await browser.click("#cancel")
+                try await browser.until("document.getElementById('outcome').textContent === 'Cancelled.'")
+                try await browser.until("!document.getElementById('submit').disabled")
+            }
         }
     }
 

@@ -61,7 +61,7 @@ struct PageTests {
     }
 
     @Test func `an upload of waybill is told of while it comes and when it is stored`() async throws {
-        try await withReceiver { receiver, scratch in
+        try await withRunningReceiver { receiver, scratch in
             let reader = try EventReader(receiver.events)
             #expect(await reader.first()?.name == "all")
             let file = try scratch.write("card.bin", Data(repeating: 7, count: 300_000))
@@ -136,9 +136,15 @@ struct PageTests {
                 #expect(arrival.files.first?.fileName == said)
                 #expect(arrival.fields == [.init(name: "</script>", value: name.replacing("\n", with: " "))])
             }
-            let head = try await head(of: receiver.events, "-m", "1")
-            #expect(head.contains("content-type: text/event-stream\n"))
-            expectGuarded(head)
+            let stream = try Lines("curl", ["-sN", "-D", "-", receiver.events])
+            var head = ""
+            for await line in stream.lines {
+                if line.hasPrefix("data: ") { break }
+                head += line + "\n"
+            }
+            stream.stop()
+            expectGuarded(Self.normalised(head))
+            #expect(Self.normalised(head).contains("content-type: text/event-stream\n"))
         }
     }
 
@@ -214,9 +220,8 @@ struct PageTests {
     }
 
     @Test func `the command prints the page's link, and a token in it only while everybody knows it`() async throws {
-        let path = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "Receiver").path
         for (options, ending) in [([], "&token=specimen-token"), (["--token", "s3cr3t"], "")] {
-            let receiver = try Lines(path, options)
+            let receiver = try Lines(RunningReceiver.path, options)
             var said: [String] = []
             for await line in receiver.lines {
                 said.append(line)
@@ -245,10 +250,14 @@ struct PageTests {
         let stripped: [String]
     }
 
-    /// The head of an answer in small letters, with single line ends.
-    private func head(of url: String, _ arguments: String...) async throws -> String {
-        let output = try await run("curl", ["-s", "-o", "/dev/null", "-D", "-"] + arguments + [url]).output
-        return String(decoding: output, as: UTF8.self).replacing("\r\n", with: "\n").split(separator: "\n")
+    private func head(of url: String) async throws -> String {
+        let output = try await run("curl", ["-s", "-o", "/dev/null", "-D", "-", url]).output
+        return Self.normalised(String(decoding: output, as: UTF8.self))
+    }
+
+    /// The head of an answer with names in small letters and single line ends.
+    private static func normalised(_ head: String) -> String {
+        head.replacing("\r\n", with: "\n").split(separator: "\n")
             .map { line in
                 guard let colon = line.firstIndex(of: ":") else { return String(line) + "\n" }
                 return String(line[..<colon]).lowercased() + String(line[colon...]) + "\n"

@@ -17,7 +17,58 @@ func withReceiver(
     await receiver.stop()
 }
 
-extension Receiver {
+/// A program of its own, for what has to go on while this one's threads draw pictures.
+func withRunningReceiver(_ body: (RunningReceiver, Scratch) async throws -> Void) async throws {
+    let scratch = try Scratch()
+    defer { scratch.remove() }
+    let receiver = try await RunningReceiver()
+    do {
+        try await body(receiver, scratch)
+    } catch {
+        await receiver.stop()
+        throw error
+    }
+    await receiver.stop()
+}
+
+/// The command `Receiver` with the token `right`.
+final class RunningReceiver: Backend {
+    let url: String
+    let page: String
+    private let program: Lines
+
+    static let path = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "Receiver")
+        .path
+
+    init() async throws {
+        program = try Lines(Self.path, ["--token", "right"])
+        var said = ""
+        for await line in program.lines {
+            said += line + "\n"
+            if line.hasPrefix("page: ") { break }
+        }
+        guard let match = said.firstMatch(of: /listening on (\S+),.*\npage: (\S+)/) else {
+            throw NotStarted(said: said)
+        }
+        (url, page) = (String(match.1), String(match.2))
+    }
+
+    func stop() async { await program.interrupt() }
+
+    struct NotStarted: Error {
+        let said: String
+    }
+}
+
+/// A backend, here or in a process of its own.
+protocol Backend {
+    var url: String { get }
+    var page: String { get }
+}
+
+extension Receiver: Backend {}
+
+extension Backend {
     /// `http://127.0.0.1:40213`
     var origin: String { String(url.dropLast("/upload".count)) }
     /// What the page's link holds behind `#watch=`.
