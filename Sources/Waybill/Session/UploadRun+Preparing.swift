@@ -1,16 +1,26 @@
 import WaybillCore
 import WaybillMultipart
 
-// Making the body, off the caller's thread where that takes a disk or a processor.
+// Making the body, off the caller's thread and the engine's where that takes a disk or a processor.
 
 extension UploadRun {
     func prepare() {
         switch request.content.kind {
         case .empty, .notAFile: prepareNow(nil)
         case .body(let body): prepareNow(body)
-        case .form(let form): prepareLater { [plan] in try await plan.get().composed(form).prepared() }
-        case .file(let path, let type): prepareLater { try FileBody(path: path, contentType: type) }
+        case .form(let form):
+            if isPlain, let body = form.preparedAtOnce() { return prepareNow(body) }
+            prepareLater { [plan] in try await plan.get().composed(form).prepared() }
+        case .file(let path, let type):
+            if let body = FileBody(atOnce: path, contentType: type) { return prepareNow(body) }
+            prepareLater { try FileBody(path: path, contentType: type) }
         }
+    }
+
+    /// Whether a form is sent as it was given.
+    private var isPlain: Bool {
+        guard let plan = try? plan.get() else { return false }
+        return plan.commonFields == nil && plan.chain.isEmpty
     }
 
     private func prepareNow(_ body: (any UploadBody)?) {
