@@ -8,14 +8,14 @@ extension MultipartForm {
     ///
     /// - Returns: `nil` for a form that has to wait for something, runs code that is not ours, is long, or has a mistake in
     ///   it: then ``prepared(boundary:)`` does the work, or says what is wrong.
-    package func preparedAtOnce() -> MultipartBody? {
+    package func preparedAtOnce(boundary: MultipartBoundary = .random()) -> MultipartBody? {
         guard isShort else { return nil }
-        return try? makeAtOnce()
+        return try? makeAtOnce(boundary)
     }
 
-    private func makeAtOnce() throws(BodyError) -> MultipartBody? {
+    private func makeAtOnce(_ boundary: MultipartBoundary) throws(BodyError) -> MultipartBody? {
         try limits?.check(partCount: parts.count)
-        var builder = BodyBuilder(boundary: .random(), compatibility: compatibility)
+        var builder = BodyBuilder(boundary: boundary, compatibility: compatibility)
         for index in order.indices(of: parts) {
             var part = parts[index]
             let place = PartPlace(index: index, name: part.name)
