@@ -136,6 +136,10 @@ int wb_has_input(int socket) {
     return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
 }
 
+void wb_hold_segments(int socket, int on) {
+    setsockopt(socket, IPPROTO_TCP, TCP_CORK, &on, sizeof on);
+}
+
 int wb_tcp_state(int socket, uint64_t *acked, uint64_t *pending) {
     struct tcp_info info;
     memset(&info, 0, sizeof info);

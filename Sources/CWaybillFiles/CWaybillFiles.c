@@ -31,13 +31,24 @@ int wb_open_cached(const char *path, int flags) {
 #endif
 }
 
-int wb_stat_cached(const char *path, struct stat *status) {
+static int stat_cached(const char *path, struct stat *status, int must_be_readable) {
     int descriptor = wb_open_cached(path, O_PATH);
     if (descriptor < 0) return descriptor;
     int result = fstat(descriptor, status) < 0 ? -errno : 0;
+    if (result == 0 && must_be_readable) {
+#ifdef SYS_faccessat2
+        if (syscall(SYS_faccessat2, descriptor, "", R_OK, AT_EACCESS | AT_EMPTY_PATH) != 0) result = -errno;
+#else
+        result = -ENOSYS;
+#endif
+    }
     close(descriptor);
     return result;
 }
+
+int wb_stat_cached(const char *path, struct stat *status) { return stat_cached(path, status, 0); }
+
+int wb_look_cached(const char *path, struct stat *status) { return stat_cached(path, status, 1); }
 
 long wb_file_system_type(const char *path) {
     struct statfs found;

@@ -1,4 +1,4 @@
-import Glibc
+package import Glibc
 
 /// A value behind a mutex.
 ///
@@ -11,25 +11,39 @@ import Glibc
 /// count.withLock { $0 += 1 }
 /// ```
 @safe package struct Locked<Value>: ~Copyable, @unchecked Sendable {
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let value: UnsafeMutablePointer<Value>
+    // Inlinable, because this is called thirty times an upload: as a generic function of another module each call would go
+    // by the value's witnesses.
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline let value: UnsafeMutablePointer<Value>
 
     package init(_ initial: sending Value) {
-        unsafe mutex = .allocate(capacity: 1)
-        unsafe value = .allocate(capacity: 1)
+        // One block for both: an upload has a handful of these.
+        let offset = Self.offset
+        let block = UnsafeMutableRawPointer.allocate(
+            byteCount: offset + MemoryLayout<Value>.size, alignment: Self.alignment)
+        unsafe mutex = block.bindMemory(to: pthread_mutex_t.self, capacity: 1)
+        unsafe value = (block + offset).bindMemory(to: Value.self, capacity: 1)
         unsafe value.initialize(to: initial)
         unsafe pthread_mutex_init(mutex, nil)
     }
 
     deinit {
         unsafe pthread_mutex_destroy(mutex)
-        unsafe mutex.deallocate()
         unsafe value.deinitialize(count: 1)
-        unsafe value.deallocate()
+        unsafe UnsafeMutableRawPointer(mutex).deallocate()
+    }
+
+    private static var alignment: Int {
+        unsafe max(MemoryLayout<pthread_mutex_t>.alignment, MemoryLayout<Value>.alignment)
+    }
+    private static var offset: Int {
+        let mask = MemoryLayout<Value>.alignment - 1
+        return unsafe (MemoryLayout<pthread_mutex_t>.size + mask) & ~mask
     }
 
     /// Runs `body` alone with the value. Call nothing of the user's in it: a lock held over foreign code is a
     /// deadlock waiting for its day.
+    @inlinable @inline(__always)
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

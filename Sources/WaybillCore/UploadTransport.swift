@@ -44,9 +44,9 @@ public enum TransferEvent: Sendable {
     /// The peer's TCP has acknowledged the last byte of the body.
     case bodyAcknowledged
     /// A complete head of a final response was read (not 1xx).
-    case responseHead(HTTPResponse)
+    indirect case responseHead(HTTPResponse)
     /// The end; nothing follows.
-    case ended(TransferEnd)
+    indirect case ended(TransferEnd)
 }
 
 /// The connection of an attempt.

@@ -11,12 +11,19 @@ final class CurlEngine: @unchecked Sendable {
     let inbox: EngineInbox
     let sockets = SocketRegistry()
     var expectations = ExpectMemory()
+    var origins = OriginMemory()
     private var commands: [EngineCommand] = []
     /// By the address of the easy handle, which is what libcurl tells of a transfer that has ended.
     private var active: [UInt: CurlTransfer] = [:]
     private var pool = HandlePool()
+    /// Those whose request was written just now, and is held back for the first bytes of its body.
+    var heads: [CurlTransfer] = []
     private var nextTick = ContinuousClock.now
+    private var patience = Patience()
     private var isClosing = false
+
+    /// Whether no transfer is at work.
+    var isIdle: Bool { active.isEmpty }
 
     init(maximumConnections: Int) {
         inbox = EngineInbox(multi: MultiHandle(maximumConnections: maximumConnections))
@@ -37,7 +44,9 @@ final class CurlEngine: @unchecked Sendable {
             inbox.take(into: &commands)
             for command in commands { perform(command) }
             inbox.multi.perform()
-            endFinished()
+            letHeadsGo()
+            let hasEnded = endFinished()
+            if hasEnded, active.isEmpty, !isClosing { patience.linger(inbox) }
             let now = ContinuousClock.now
             if now >= nextTick { tick(now) }
             if isClosing, active.isEmpty { break }
@@ -61,6 +70,12 @@ final class CurlEngine: @unchecked Sendable {
         case .readable(let transfer): transfer.bodyIsReadable()
         case .close: isClosing = true
         }
+    }
+
+    /// Whatever libcurl came to write: nothing is held back beyond one of its rounds.
+    private func letHeadsGo() {
+        for transfer in heads { transfer.letHeadGo() }
+        heads.removeAll(keepingCapacity: true)
     }
 
     // MARK: - Life of a transfer
@@ -90,11 +105,15 @@ final class CurlEngine: @unchecked Sendable {
         nextTick = min(nextTick, .now + min(interval, Self.progressInterval))
     }
 
-    private func endFinished() {
+    /// - Returns: Whether a transfer has ended.
+    private func endFinished() -> Bool {
+        var hasEnded = false
         while let (handle, code) = inbox.multi.nextDone() {
             guard let transfer = active.removeValue(forKey: handle) else { continue }
             finish(transfer, end: transfer.end(code: code), mayReuse: code == CURLE_OK)
+            hasEnded = true
         }
+        return hasEnded
     }
 
     private func abandon(_ transfer: CurlTransfer, because reason: TransferError.Code) {

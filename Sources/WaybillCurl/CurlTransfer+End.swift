@@ -19,11 +19,9 @@ extension CurlTransfer {
         // TLS says goodbye before a socket is closed, and that is not acknowledged yet when the last look is taken.
         let isAcknowledged = isAcknowledgedNow || hasReportedAcknowledged
         let sent = max(progress.sent, mostSent)
-        // Where nobody can look into the socket, what left has to count as arrived.
-        let arrived = probe == nil ? UInt64(max(0, sent)) : lastAcknowledged
         let evidence = TransferEvidence(
             announced: request.body?.length, sent: sent, acknowledged: progress.acknowledged,
-            requestAcknowledged: assembler.head != nil || arrived > 0,
+            requestAcknowledged: assembler.head != nil || arrived(sent) > 0,
             isBodyComplete: isHandedOver(sent), sawResponseHead: assembler.head != nil,
             isConnectionReused: connection?.isReused == true && probe != nil)
         let result = result(code: code, evidence: evidence, isAcknowledged: isAcknowledged)
@@ -36,7 +34,10 @@ extension CurlTransfer {
         return TransferEnd(result: result, evidence: evidence, metrics: metrics)
     }
 
-    private var lastAcknowledged: UInt64 { probe?.sample()?.acknowledged ?? 0 }
+    /// How many bytes arrived. Where nobody can look into the socket, what left has to count as arrived.
+    private func arrived(_ sent: Int64) -> UInt64 {
+        probe == nil ? UInt64(max(0, sent)) : probe?.sample()?.acknowledged ?? 0
+    }
 
     private func learnExpectation() {
         guard asksLeave, !isAskingForChallenge, connection != nil, let engine else { return }

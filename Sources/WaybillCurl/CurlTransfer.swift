@@ -44,6 +44,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// that is sent.
     private(set) var untilAnswer = Duration.zero
     private var reported: TransferProgress?
+    private var lastSeen: TransferProgress?
     private(set) var hasReportedAcknowledged = false
     /// The most that was ever handed to the kernel. libcurl sets its own count to zero before it asks to send again.
     private(set) var mostSent: Int64 = 0
@@ -61,7 +62,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// Makes the body's reader and readies a handle.
     func begin(on engine: CurlEngine, handle: EasyHandle, wake: @escaping @Sendable () -> Void) throws(TransferError) {
         self.engine = engine
-        origin = try RequestCheck.check(request)
+        origin = try engine.origins.check(request)
         if let body = request.body, body.length != 0 {
             do {
                 feed = try BodyFeed(body, wake: wake)
@@ -75,7 +76,7 @@ final class CurlTransfer: @unchecked Sendable {
         if isAskingForChallenge { askingHeaders = .headers(of: request, asksLeave: asksLeave, isQuestion: true) }
         resolve = .connectTo(request.options.resolve)
         handle.reset()
-        handle.configure(for: request, headers: headers, resolve: resolve)
+        handle.configure(for: request, isAlone: engine.isIdle, headers: headers, resolve: resolve)
         if isAskingForChallenge { handle.set(CURLOPT_HTTPHEADER, askingHeaders) }
         do {
             lists = try handle.set(request.options.curlOptions)
@@ -145,8 +146,17 @@ final class CurlTransfer: @unchecked Sendable {
         }
         if isFirst { sink?.transfer(.connected(connection)) }
         if assembler.head?.status.code == 417 { wasRefusedLeave = true }
+        // libcurl writes the head of a request by itself; waiting for the first bytes of the body, which follow at once,
+        // spares a packet and the peer a wake-up.
+        if feed != nil, !asksLeave, !isAskingForChallenge, let probe, let engine {
+            probe.holdSegments(true)
+            engine.heads.append(self)
+        }
         return true
     }
+
+    /// The head of the request waits no longer for the first bytes of the body.
+    func letHeadGo() { probe?.holdSegments(false) }
 
     /// Whether the server can't have acted on what was sent so far: it asked for the request again without a question
     /// (417) or with credentials (401), or no byte of the body was handed over of a request that has one.
@@ -299,12 +309,15 @@ final class CurlTransfer: @unchecked Sendable {
         guard connection != nil else { return (TransferProgress(sent: 0, acknowledged: 0, accuracy: accuracy), false) }
         // Of a body of unknown length, libcurl counts the framing of its chunks too.
         let sent = min(easy!.offset(CURLINFO_SIZE_UPLOAD_T), feed?.handedOver ?? 0)
+        // When all has arrived there is nothing more to see, and looking takes two system calls.
+        if hasReportedAcknowledged, let last = lastSeen, last.sent == sent { return (last, true) }
         guard let sample = probe?.sample() else {
             return (TransferProgress(sent: sent, acknowledged: sent, accuracy: .estimated), isHandedOver(sent))
         }
         let pending = Int64(sample.pending)
         let acknowledged = max(reported?.acknowledged ?? 0, max(0, sent - pending))
         let progress = TransferProgress(sent: sent, acknowledged: min(sent, acknowledged), accuracy: accuracy)
+        lastSeen = progress
         return (progress, isHandedOver(sent) && pending == 0)
     }
 
@@ -315,7 +328,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     private var accuracy: ProgressAccuracy {
         if let feed, feed.length == nil { return .estimated }
-        if request.options.httpVersion == .http2 || request.url.lowercased().hasPrefix("https:") { return .estimated }
+        if request.options.httpVersion == .http2 || request.isOverTLS { return .estimated }
         return request.options.proxy == nil ? .exact : .acknowledgedByProxy
     }
 

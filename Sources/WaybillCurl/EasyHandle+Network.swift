@@ -59,7 +59,7 @@ extension EasyHandle {
     /// comparing what is asked of the proxy's certificate. So such a connection serves one request.
     func keepFromReuse(_ request: TransferRequest) {
         guard let proxy = request.options.proxy, proxy.lowercased().hasPrefix("https:"),
-            !request.url.lowercased().hasPrefix("https:")
+            !request.isOverTLS
         else { return }
         set(CURLOPT_FORBID_REUSE, true)
     }

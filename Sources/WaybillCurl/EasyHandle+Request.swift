@@ -7,7 +7,9 @@ extension EasyHandle {
     ///
     /// What libcurl would do unasked is switched off here: redirects, the environment's proxies, `Expect`, a content
     /// type of its own.
-    func configure(for request: TransferRequest, headers: borrowing StringList, resolve: borrowing StringList) {
+    func configure(
+        for request: TransferRequest, isAlone: Bool, headers: borrowing StringList, resolve: borrowing StringList
+    ) {
         set(CURLOPT_URL, request.url)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_PATH_AS_IS, true)
@@ -19,7 +21,7 @@ extension EasyHandle {
         set(CURLOPT_HTTPHEADER, headers)
         if unsafe resolve.first != nil { set(CURLOPT_CONNECT_TO, resolve) }
         if let digest = request.options.digest { configureDigest(digest) }
-        configureMethod(request)
+        configureMethod(request, isAlone: isAlone)
         configureNetwork(request.options)
         set(
             CURLOPT_HTTP_VERSION,
@@ -27,7 +29,7 @@ extension EasyHandle {
         configureLimits(request)
     }
 
-    private func configureMethod(_ request: TransferRequest) {
+    private func configureMethod(_ request: TransferRequest, isAlone: Bool) {
         guard let body = request.body else {
             switch request.method {
             case .get: set(CURLOPT_HTTPGET, true)
@@ -40,7 +42,7 @@ extension EasyHandle {
             return
         }
         configurePost(request.method, length: body.length)
-        set(CURLOPT_UPLOAD_BUFFERSIZE, Self.uploadBufferSize(for: request))
+        set(CURLOPT_UPLOAD_BUFFERSIZE, Self.uploadBufferSize(for: request, isAlone: isAlone))
     }
 
     /// One path for all methods with a body. `CURLOPT_UPLOAD` would do for PUT, but brings PUT's own rules.
@@ -68,13 +70,22 @@ extension EasyHandle {
         set(CURLOPT_TCP_KEEPALIVE, true)
     }
 
-    /// Large buffers make large bodies 1.7 times as fast on a plain connection. Small bodies lose by them: libcurl
-    /// allocates the buffer for each transfer, and glibc gives blocks of 128 KiB back to the kernel each time. TLS sends
-    /// records of 16 KiB whatever the buffer. A limited rate is kept in bursts of one buffer, so that one is small.
-    static func uploadBufferSize(for request: TransferRequest) -> Int {
+    /// Large buffers make large bodies 1.7 times as fast on a plain connection, and a very large one another fifth, which a
+    /// single transfer may have that is long enough to pay for the memory; many of them would leave the processor's cache.
+    /// Small bodies lose by them: libcurl allocates the buffer for each transfer, and glibc gives blocks of 128 KiB back to
+    /// the kernel each time. What fits into a little less than that is read and sent in one piece. TLS sends records of
+    /// 16 KiB whatever the buffer. A limited rate is kept in bursts of one buffer, so that one is small.
+    static func uploadBufferSize(for request: TransferRequest, isAlone: Bool = false) -> Int {
         if let rate = request.options.rateLimit { return Int(max(16 << 10, min(64 << 10, rate.bytes / 8))) }
-        let isSmall = request.body?.length.map { $0 < 1 << 20 } ?? false
-        return isSmall || request.url.lowercased().hasPrefix("https:") ? 64 << 10 : 512 << 10
+        if request.isOverTLS { return 64 << 10 }
+        guard let length = request.body?.length else { return 512 << 10 }
+        return switch length {
+        case ...(64 << 10): 64 << 10
+        case ...(112 << 10): 112 << 10
+        case ..<(1 << 20): 64 << 10
+        case (64 << 20)... where isAlone: 2 << 20
+        default: 512 << 10
+        }
     }
 }
 
@@ -87,7 +98,11 @@ extension StringList {
         var list = StringList()
         for field in request.headers where !isQuestion || field.name.canonicalName != "idempotency-key" {
             // "Name;" is libcurl's way to say a field with an empty value; "Name:" would remove it.
-            list.append(field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)")
+            if field.value.isEmpty {
+                list.append(field.name.rawName, ";")
+            } else {
+                list.append(field.name.rawName, ": ", field.value)
+            }
         }
         if request.headers[.contentType] == nil { list.append("Content-Type:") }
         if request.headers[.accept] == nil { list.append("Accept: */*") }
@@ -130,6 +145,9 @@ extension StringList {
 }
 
 extension TransferRequest {
+    /// Whether the URL says so.
+    var isOverTLS: Bool { url.utf8.prefix(6).elementsEqual("https:".utf8) { $0 | 0x20 == $1 | 0x20 } }
+
     /// libcurl's own threshold: below it, the question takes longer than the body.
     private static let leastAsked: Int64 = 1 << 20
 

@@ -106,4 +106,21 @@ import CWaybillCurl
         // A failed append leaves the old list standing; out of memory is not survivable here anyway.
         if let longer = unsafe curl_slist_append(first, string) { unsafe first = longer }
     }
+
+    /// Appends the texts as one string, which libcurl copies.
+    mutating func append(_ texts: String...) {
+        let count = texts.reduce(1) { $0 + $1.utf8.count }
+        unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: count) { buffer in
+            var end = 0
+            for var text in texts {
+                text.withUTF8 { bytes in
+                    unsafe UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[end...])
+                        .copyMemory(from: UnsafeRawBufferPointer(bytes))
+                    end += bytes.count
+                }
+            }
+            unsafe buffer[end] = 0
+            if let longer = unsafe curl_slist_append(first, buffer.baseAddress!) { unsafe first = longer }
+        }
+    }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import WaybillCore
 
 /// What other threads ask of the engine.
@@ -47,6 +48,18 @@ final class EngineInbox: Sendable {
         commands = []
         state.withLock { state in swap(&state.commands, &taken) }
         commands = taken
+    }
+
+    /// Stays awake until a command comes, but no longer than that.
+    ///
+    /// - Returns: Whether one came.
+    func linger(for time: Duration) -> Bool {
+        let end = ContinuousClock.now + time
+        while state.withLock({ $0.commands.isEmpty }) {
+            guard ContinuousClock.now < end else { return false }
+            sched_yield()
+        }
+        return true
     }
 
     /// Sleeps in libcurl's poll, unless a command has come meanwhile.

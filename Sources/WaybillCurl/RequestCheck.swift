@@ -8,7 +8,13 @@ enum RequestCheck {
     /// - Throws: ``TransferError/Code/invalidURL`` or ``TransferError/Code/invalidRequest``, outcome `notSent`.
     @discardableResult
     static func check(_ request: TransferRequest) throws(TransferError) -> String {
-        let origin = try checkURL(request.url)
+        let origin = try origin(of: request.url)
+        try check(request, origin: origin)
+        return origin
+    }
+
+    /// Checks all but the URL, whose origin is known.
+    static func check(_ request: TransferRequest, origin: String) throws(TransferError) {
         for field in request.headers {
             guard !TransferRequest.ownedFields.contains(field.name) else {
                 throw refused("The header field \(field.name.canonicalName) belongs to the transport. Leave it out.")
@@ -35,11 +41,10 @@ enum RequestCheck {
         if let length = request.body?.length, length < 0 {
             throw refused("The body announces a negative length.")
         }
-        return origin
     }
 
     /// Lets libcurl's own parser judge the URL (`curl_url_set(3)`), then looks at the scheme.
-    private static func checkURL(_ text: String) throws(TransferError) -> String {
+    static func origin(of text: String) throws(TransferError) -> String {
         guard let url = unsafe curl_url() else { throw refused("Out of memory.") }
         defer { unsafe curl_url_cleanup(url) }
         let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE)

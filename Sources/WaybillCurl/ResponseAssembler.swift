@@ -64,12 +64,16 @@ struct ResponseAssembler {
 
     private mutating func beginHead(_ line: Span<UInt8>) throws(Failure) {
         // HTTP-version SP 3DIGIT [SP reason]; libcurl has checked the version.
-        let text = line.string
-        let fields = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
-        guard fields.count >= 2, fields[1].utf8.count == 3, let code = Int(fields[1]), (100...999).contains(code) else {
-            throw .malformedStatusLine
+        guard let space = line.firstIndex(of: UInt8(ascii: " ")), line.count >= space + 4,
+            line.count == space + 4 || line[space + 4] == UInt8(ascii: " ")
+        else { throw .malformedStatusLine }
+        var code = 0
+        for index in space + 1..<space + 4 {
+            guard (0x30...0x39).contains(line[index]) else { throw .malformedStatusLine }
+            code = code * 10 + Int(line[index] - 0x30)
         }
-        let reason = fields.count > 2 ? String(fields[2]) : ""
+        guard code >= 100 else { throw .malformedStatusLine }
+        let reason = line.count > space + 5 ? line.extracting((space + 5)...).string : ""
         pending = HTTPResponse(status: .init(code: code, reasonPhrase: reason))
         headLines = 0
         isHeadOpen = true

@@ -42,6 +42,11 @@ struct SocketProbe {
         return wb_has_input(socket) != 0
     }
 
+    /// Has the kernel wait with what is less than a segment, or no longer.
+    func holdSegments(_ isOn: Bool) {
+        if let socket { wb_hold_segments(socket, isOn ? 1 : 0) }
+    }
+
     /// Takes the last look.
     mutating func letGo() {
         _ = sample()

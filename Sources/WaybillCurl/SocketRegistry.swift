@@ -20,6 +20,8 @@ final class SocketRegistry {
     private var ends: [Int32: ConnectionEnds] = [:]
     private var sockets: [ConnectionEnds: Int32] = [:]
     private var owners: [Int32: Owner] = [:]
+    /// The connection that was claimed last, which is mostly the one that is claimed next.
+    private var last: (ends: ConnectionEnds, socket: Int32)?
 
     func open(_ socket: Int32) {
         fresh.insert(socket)
@@ -27,7 +29,8 @@ final class SocketRegistry {
 
     /// The connection between these ends now carries this transfer; whoever had it before takes a last look.
     func claim(_ ends: ConnectionEnds, for transfer: CurlTransfer) -> SocketProbe? {
-        guard let socket = sockets[ends] ?? find(ends) else { return nil }
+        guard let socket = last?.ends == ends ? last?.socket : sockets[ends] ?? find(ends) else { return nil }
+        last = (ends, socket)
         owners[socket]?.transfer?.socketWillBeLetGo()
         owners[socket] = Owner(transfer: transfer)
         return SocketProbe(socket: socket)
@@ -36,6 +39,7 @@ final class SocketRegistry {
     /// Closes a socket after its transfer had a last look.
     func close(_ socket: Int32) -> Int32 {
         owners.removeValue(forKey: socket)?.transfer?.socketWillBeLetGo()
+        if last?.socket == socket { last = nil }
         if let ends = ends.removeValue(forKey: socket) { sockets[ends] = nil }
         fresh.remove(socket)
         return Glibc.close(socket)

@@ -25,6 +25,19 @@ import WaybillCore
         try RequestCheck.check(TransferRequest(method: .post, url: url))
     }
 
+    @Test func `the URL that was checked last is not checked again, and no other is taken for it`() throws {
+        var memory = OriginMemory()
+        func origin(_ url: String, _ headers: HTTPFields = [:]) throws -> String {
+            try memory.check(TransferRequest(method: .post, url: url, headers: headers))
+        }
+        #expect(try origin("http://Host/a") == "http://host:80")
+        #expect(try origin("http://Host/a") == "http://host:80")
+        #expect(try origin("https://host:8443/a") == "https://host:8443")
+        #expect(throws: TransferError.self) { try origin("ftp://host/a") }
+        #expect(throws: TransferError.self) { try origin("https://host:8443/a", [HTTPField.Name("Host")!: "other"]) }
+        #expect(try origin("https://host:8443/a") == "https://host:8443")
+    }
+
     @Test(arguments: ["Content-Length", "transfer-encoding", "Host", "Connection", "Expect", "Trailer"])
     func `the fields of the framing are the transport's own`(name: String) {
         let headers: HTTPFields = [HTTPField.Name(name)!: "5"]
@@ -42,14 +55,20 @@ import WaybillCore
 
     @Test(
         arguments: [
-            (100, nil, "http://h", 65_536), (1 << 20, nil, "http://h", 524_288), (1 << 30, nil, "https://h", 65_536),
+            (100, nil, "http://h", 65_536), (100_000, nil, "http://h", 114_688), (114_688, nil, "HTTP://h", 114_688),
+            (114_689, nil, "http://h", 65_536), (100_000, nil, "HTTPS://h", 65_536),
+            (1 << 20, nil, "http://h", 524_288), (1 << 30, nil, "https://h", 65_536),
             (1 << 30, 200 << 10, "http://h", 25_600), (1 << 30, 1 << 30, "http://h", 65_536),
             (1 << 30, 1_000, "http://h", 16_384),
-            (nil, nil, "http://h", 524_288),
+            (nil, nil, "http://h", 524_288), (64 << 20, nil, "http://h", 524_288),
+            ((64 << 20) - 1, nil, "http://h", 524_288),
         ] as [(Int64?, Int64?, String, Int)])
     func `the upload buffer fits the body, the rate and TLS`(length: Int64?, rate: Int64?, url: String, size: Int) {
         var request = TransferRequest(method: .post, url: url, body: ScriptedBody(length: length, []))
         request.options.rateLimit = rate.map { .bytes($0) }
         #expect(EasyHandle.uploadBufferSize(for: request) == size)
+        let isLong = length.map { $0 >= 64 << 20 } ?? false
+        let isFree = rate == nil && url.hasPrefix("http:")
+        #expect(EasyHandle.uploadBufferSize(for: request, isAlone: true) == (isLong && isFree ? 2 << 20 : size))
     }
 }

@@ -59,6 +59,9 @@ int wb_socket_joins(int socket, const char *local_address, int local_port, const
 // Whether a read would give bytes or the end at once.
 int wb_has_input(int socket);
 
+// Has the kernel send whole segments only, until it is told otherwise (TCP_CORK, tcp(7)). Does nothing to other sockets.
+void wb_hold_segments(int socket, int on);
+
 // What the kernel knows of a TCP socket. Returns 0, or -1 when it is not one.
 //   acked:   bytes that the peer acknowledged since the connection began (tcp_info.tcpi_bytes_acked, RFC 4898);
 //            glibc's <netinet/tcp.h> lacks the field, the kernel's header has it.

@@ -19,6 +19,9 @@ int wb_open_cached(const char *path, int flags);
 /// stat(2) in the same manner. Returns 0 or a negated errno.
 int wb_stat_cached(const char *path, struct stat *status);
 
+/// The same for a file that the caller means to read; it fails if that is not allowed.
+int wb_look_cached(const char *path, struct stat *status);
+
 /// What kind of file system a path lies on: f_type of statfs(2), or a negated errno.
 long wb_file_system_type(const char *path);
 

@@ -17,7 +17,7 @@ extension UploadSession {
     /// session.uploads(taggedWith: "order 7").forEach { $0.priority = .high }
     /// ```
     public func uploads(taggedWith tag: String) -> [UploadTask] {
-        core.members(of: nil).filter { $0.options?.tags.contains(tag) == true }.flatMap(\.tasks)
+        core.members(of: nil).filter { $0.plan?.options.tags.contains(tag) == true }.flatMap(\.tasks)
     }
 
     /// The upload with this id, while it lives; of several joined handles the oldest.

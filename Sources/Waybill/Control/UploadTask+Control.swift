@@ -54,10 +54,10 @@ extension UploadTask {
     public var isJoined: Bool { handle > 0 }
 
     /// The names to find it by: ``UploadOptions/tags``.
-    public var tags: Set<String> { run.options?.tags ?? [] }
+    public var tags: Set<String> { run.plan?.options.tags ?? [] }
 
     /// The name of its group, if it has one: ``UploadOptions/group``.
-    public var group: String? { run.options?.group }
+    public var group: String? { run.plan?.options.group }
 
     /// Where it stands, in the four words of operation queues.
     public var state: UploadState { UploadState(run.currentProgress(for: handle).phase) }

@@ -5,11 +5,11 @@ import WaybillCore
 extension AdmissionQueue {
     mutating func nextCalls() -> Calls {
         var calls = Calls()
-        while running < slots, let id = nextToStart() {
+        while readyInLine > 0, running < slots, let id = nextToStart() {
             update(id) { $0.stage = .running }
             calls.start.append(id)
         }
-        while ahead < slots + 2, let id = nextToPrepare() {
+        while waitingInLine > 0, ahead < slots + 2, let id = nextToPrepare() {
             update(id) { $0.stage = .preparing }
             calls.prepare.append(id)
         }

@@ -27,6 +27,8 @@ package struct AdmissionQueue: Sendable {
             self.prepare = prepare
             self.start = start
         }
+
+        package var isEmpty: Bool { prepare.isEmpty && start.isEmpty }
     }
 
     enum Stage: Sendable { case waiting, preparing, ready, running }
@@ -85,6 +87,9 @@ package struct AdmissionQueue: Sendable {
     package internal(set) var running = 0
     /// Uploads that prepare or are ready for their first attempt.
     package internal(set) var ahead = 0
+    /// Uploads that stand in one of the lines and are not held. Where there is none, nobody has to be looked for.
+    var waitingInLine = 0
+    var readyInLine = 0
     /// All uploads that are in a line or hold something.
     package var count: Int { entries.count }
 
@@ -188,10 +193,10 @@ extension AdmissionQueue {
     }
 
     mutating func update(_ id: UploadID, _ change: (inout Entry) -> Void) {
-        guard var entry = entries[id] else { return }
-        count(entry, -1)
+        guard let old = entries[id] else { return }
+        var entry = old
         change(&entry)
-        count(entry, 1)
+        count(from: old, to: entry)
         entries[id] = entry
         line(id, entry)
     }
@@ -209,19 +214,26 @@ extension AdmissionQueue {
     mutating func register(_ entry: Entry) {
         lanes[entry.lane, default: Lines()].members += 1
         hosts[entry.host, default: Usage()].members += 1
-        count(entry, 1)
+        count(from: nil, to: entry)
     }
 
     mutating func unregister(_ entry: Entry) {
-        count(entry, -1)
+        count(from: entry, to: nil)
         lanes[entry.lane]?.members -= 1
         if lanes[entry.lane]?.members == 0 { lanes[entry.lane] = nil }
         hosts[entry.host]?.members -= 1
         if hosts[entry.host]?.members == 0 { hosts[entry.host] = nil }
     }
 
-    private mutating func count(_ entry: Entry, _ sign: Int) {
-        let (ahead, running) = (entry.isAhead ? sign : 0, entry.stage == .running ? sign : 0)
+    /// Takes an entry out of the counts, or into them, or changes it; host and lane stay the same.
+    private mutating func count(from old: Entry?, to new: Entry?) {
+        func change(_ isCounted: (Entry) -> Bool) -> Int {
+            (new.map(isCounted) == true ? 1 : 0) - (old.map(isCounted) == true ? 1 : 0)
+        }
+        guard let entry = new ?? old else { return }
+        waitingInLine += change { $0.stage == .waiting && !$0.isHeld }
+        readyInLine += change { $0.stage == .ready && !$0.isHeld }
+        let (ahead, running) = (change(\.isAhead), change { $0.stage == .running })
         guard ahead != 0 || running != 0 else { return }
         self.ahead += ahead
         self.running += running

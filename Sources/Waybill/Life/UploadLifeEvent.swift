@@ -2,17 +2,19 @@ package import WaybillCore
 
 extension UploadStateMachine {
     /// What can happen to an upload. Any event may come at any time; what no longer fits is ignored.
+    ///
+    /// What is large is kept apart (`indirect`), so that the many small events are cheap to hand on.
     package enum Event: Sendable {
         /// The upload begins.
         case started
         /// The request can't be used, or the session is closed.
-        case refused(UploadError)
+        indirect case refused(UploadError)
         /// The queue lets it prepare its body.
         case mayPrepare
         /// The body is ready.
         case prepared(total: Int64?, isReplayable: Bool)
         /// The body can't be made.
-        case preparationFailed(UploadError)
+        indirect case preparationFailed(UploadError)
         /// The queue gave it a slot, so long after the start of its first attempt.
         case admitted(elapsed: Duration = .zero)
         /// The transport told something about an attempt, so long after the start of the first one. The random number in
@@ -23,7 +25,7 @@ extension UploadStateMachine {
         /// A fresh credential is there, for what this attempt was refused.
         case credentialReady(attempt: Int)
         /// None can be had.
-        case credentialFailed(attempt: Int, UploadError)
+        indirect case credentialFailed(attempt: Int, UploadError)
         /// The wait before this attempt is over.
         case retryDue(attempt: Int)
         /// The caller wants it to stand still, so long after the start of the first attempt.
@@ -86,7 +88,7 @@ extension UploadStateMachine {
         /// The credential is no longer wanted.
         case stopRefreshing
         /// From now on, the upload goes there.
-        case redirect(UploadRoute.Hop)
+        indirect case redirect(UploadRoute.Hop)
         /// Come back with `retryDue` after this time.
         case scheduleRetry(after: Duration, attempt: Int)
         /// Don't come back.
@@ -94,7 +96,7 @@ extension UploadStateMachine {
         /// Tell the listeners.
         case publish(UploadSnapshot)
         /// The one terminal event, and the last action of all.
-        case finish(Result<UploadResponse, UploadError>)
+        indirect case finish(Result<UploadResponse, UploadError>)
     }
 }
 

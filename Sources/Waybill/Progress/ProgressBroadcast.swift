@@ -63,10 +63,14 @@ final class ProgressBroadcast: Sendable {
 
     /// Tells all listeners; a terminal snapshot is the last.
     func publish(_ snapshot: UploadSnapshot) {
+        let isHeard = state.withLock { state in
+            state.snapshot = snapshot
+            return !state.listeners.isEmpty
+        }
+        // Who comes to listen from now on begins with this snapshot.
+        guard isHeard else { return }
         let time = elapsed()
         let leaving = state.withLock { state -> [Listener] in
-            state.snapshot = snapshot
-            guard !state.listeners.isEmpty else { return [] }
             let progress = Self.progress(&state, at: time)
             for listener in state.listeners.values { listener.stream.yield(progress) }
             guard snapshot.phase.isTerminal else { return [] }

@@ -31,17 +31,20 @@ struct IdempotencyKey: Sendable {
     init(random: (high: UInt64, low: UInt64)) {
         let high = random.high & ~0xF000 | 0x4000
         let low = random.low & ~(0b11 << 62) | 0b10 << 62
-        let digits = Self.hexadecimal(high) + Self.hexadecimal(low)
-        var text = "\""
-        for (index, digit) in digits.enumerated() {
-            if [8, 12, 16, 20].contains(index) { text += "-" }
-            text.append(digit)
+        fieldValue = unsafe String(unsafeUninitializedCapacity: 38) { text in
+            var count = 0
+            func put(_ byte: UInt8) {
+                unsafe text[count] = byte
+                count += 1
+            }
+            put(UInt8(ascii: "\""))
+            for index in 0..<32 {
+                if index == 8 || index == 12 || index == 16 || index == 20 { put(UInt8(ascii: "-")) }
+                let digit = UInt8((index < 16 ? high : low) >> UInt64(60 - index % 16 * 4) & 15)
+                put(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+            }
+            put(UInt8(ascii: "\""))
+            return count
         }
-        fieldValue = text + "\""
-    }
-
-    private static func hexadecimal(_ number: UInt64) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }

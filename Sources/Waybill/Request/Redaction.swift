@@ -31,6 +31,8 @@ package enum Redaction {
     /// Text of foreign origin with control characters, escapes and direction marks made visible, so that it can't
     /// rewrite the terminal or the log it is printed to.
     package static func escaped(_ text: String) -> String {
+        // Plain ASCII, as most of it is.
+        guard text.utf8.contains(where: { $0 < 0x20 || $0 >= 0x7F }) else { return text }
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar.properties.generalCategory {

@@ -2,7 +2,9 @@ import HTTPTypes
 import WaybillCore
 
 /// A request that was checked and joined with the session's settings: all that attempts have in common but the body.
-struct RequestPlan: Sendable {
+///
+/// A class, for every event of an upload looks into it, and a copy of a value of that size costs more than what is looked for.
+final class RequestPlan: Sendable {
     let method: HTTPRequest.Method
     let url: String
     let target: RequestTarget

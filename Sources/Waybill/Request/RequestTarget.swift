@@ -10,10 +10,10 @@ struct RequestTarget: Sendable, Hashable {
     /// - Throws: ``UploadError`` with the code ``UploadError/Code/invalidURL``.
     init(_ url: String) throws(UploadError) {
         guard !url.isEmpty else { throw Self.refused("the URL is empty") }
-        guard !url.unicodeScalars.contains(where: { $0.value <= 0x20 || $0.value == 0x7F }) else {
+        // Byte by byte, here and below: a mark behind a delimiter would make it another Character.
+        guard !url.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
             throw Self.refused("the URL holds a blank or a control character: percent-encode it")
         }
-        // Byte by byte: a mark behind a slash would make it another Character.
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url.utf8[colon...].starts(with: "://".utf8) else {
             throw Self.refused(
                 "\"\(Redaction.url(url))\" is not an absolute URL: write it out, as in https://host/path")
@@ -22,33 +22,45 @@ struct RequestTarget: Sendable, Hashable {
         guard scheme == "http" || scheme == "https" else {
             throw Self.refused("the scheme \"\(Redaction.escaped(scheme))\" is not http or https")
         }
-        let authority = url.utf8[url.utf8.index(colon, offsetBy: 3)...].prefix { !"/?#".utf8.contains($0) }
+        let authority = url.utf8[url.utf8.index(colon, offsetBy: 3)...].prefix {
+            $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
+        }
         // Programs disagree about a backslash here, and what they disagree about is the host.
         guard !authority.contains(UInt8(ascii: "\\")) else { throw Self.refused("the URL's host holds a backslash") }
         let at = authority.lastIndex(of: UInt8(ascii: "@"))
         let hostAndPort = at.map { authority[authority.index(after: $0)...] } ?? authority
-        let (host, port) = try Self.split(Substring(hostAndPort))
+        let (host, port) = try Self.split(hostAndPort)
         guard !host.isEmpty else { throw Self.refused("the URL names no host") }
         isSecure = scheme == "https"
         self.hostAndPort = "\(host.lowercased()):\(port ?? (scheme == "https" ? 443 : 80))"
     }
 
-    private static func split(_ text: Substring) throws(UploadError) -> (host: Substring, port: Int?) {
-        let host: Substring
-        if text.hasPrefix("[") {
-            guard let bracket = text.firstIndex(of: "]") else {
+    private static func split(_ text: Substring.UTF8View) throws(UploadError) -> (host: Substring, port: Int?) {
+        var rest = text
+        if text.first == UInt8(ascii: "[") {
+            guard let bracket = text.firstIndex(of: UInt8(ascii: "]")) else {
                 throw refused("the URL's IPv6 address has no closing bracket")
             }
-            host = text[...bracket]
+            rest = text[text.index(after: bracket)...]
         } else {
-            host = text.prefix { $0 != ":" }
+            rest = text[(text.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex)...]
         }
-        let rest = text[host.endIndex...]
-        guard !rest.isEmpty, rest != ":" else { return (host, nil) }
-        guard rest.hasPrefix(":"), rest.dropFirst().allSatisfy({ $0.isASCII && $0.isNumber }),
-            let port = Int(rest.dropFirst()), (1...65_535).contains(port)
-        else { throw refused("the URL's port is not a number from 1 to 65535") }
+        let host = Substring(text[..<rest.startIndex])
+        guard let colon = rest.popFirst(), !(rest.isEmpty && colon == UInt8(ascii: ":")) else { return (host, nil) }
+        guard colon == UInt8(ascii: ":"), let port = port(rest) else {
+            throw refused("the URL's port is not a number from 1 to 65535")
+        }
         return (host, port)
+    }
+
+    private static func port(_ digits: Substring.UTF8View) -> Int? {
+        var port = 0
+        for digit in digits {
+            guard (0x30...0x39).contains(digit) else { return nil }
+            port = port * 10 + Int(digit - 0x30)
+            if port > 65_535 { return nil }
+        }
+        return port > 0 ? port : nil
     }
 
     private static func refused(_ message: String) -> UploadError {

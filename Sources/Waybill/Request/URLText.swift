@@ -101,7 +101,13 @@ enum URLText {
     }
 
     private static func mayStand(_ byte: UInt8, in part: Part) -> Bool {
-        guard byte > 0x20, byte < 0x7F, !"\"<>\\^`{|}#".utf8.contains(byte) else { return false }
+        switch byte {
+        case ...0x20, 0x7F..., UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),
+            UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"),
+            UInt8(ascii: "#"):
+            return false
+        default: break
+        }
         switch part {
         case .userInformation: return !"/?@[]".utf8.contains(byte)
         // Brackets are not of the grammar, but servers want them as they stand: `ids[]=1`.

@@ -86,6 +86,6 @@ extension SessionCore.State {
 
     func members(of group: String?) -> [UploadRun] {
         guard let group else { return living }
-        return live.values.filter { $0.options?.group == group }.sorted { $0.number < $1.number }
+        return live.values.filter { $0.plan?.options.group == group }.sorted { $0.number < $1.number }
     }
 }

@@ -4,12 +4,12 @@ import WaybillCore
 
 extension SessionCore {
     func join(_ run: UploadRun, isHeld: Bool) {
-        let (host, group) = (run.host, run.options?.group)
+        let (host, group) = (run.host, run.plan?.options.group)
         ask { $0.join(run.id, host: host, group: group, priority: run.priority, isHeld: isHeld) }
     }
     func ready(_ id: UploadID) { ask { $0.ready(id) } }
     func requeue(_ run: UploadRun, isHeld: Bool) {
-        let (host, group) = (run.host, run.options?.group)
+        let (host, group) = (run.host, run.plan?.options.group)
         ask { $0.requeue(run.id, host: host, group: group, priority: run.priority, isHeld: isHeld) }
     }
     /// The upload's own word is taken under the lock, so that of two changes the last one stands.
@@ -37,6 +37,8 @@ extension SessionCore {
     func ask(_ change: @Sendable (inout AdmissionQueue) -> AdmissionQueue.Calls) {
         let mustCall = state.withLock { state -> Bool in
             let calls = change(&state.queue)
+            // Mostly nobody is called, for a change that lets nobody go on.
+            guard !calls.isEmpty else { return false }
             state.calls.prepare += calls.prepare
             state.calls.start += calls.start
             defer { state.isCalling = true }
@@ -53,7 +55,7 @@ extension SessionCore {
         state.withLock { state in
             let calls = state.calls
             state.calls = AdmissionQueue.Calls()
-            guard calls != AdmissionQueue.Calls() else {
+            guard !calls.isEmpty else {
                 state.isCalling = false
                 return nil
             }

@@ -17,7 +17,7 @@ extension SessionCore {
     ///
     /// - Returns: Its share.
     func beginSending(_ run: UploadRun) -> ByteCount? {
-        let (group, limit) = (run.options?.group, run.ownLimit)
+        let (group, limit) = (run.plan?.options.group, run.ownLimit)
         return changeRates { shares in
             shares.join(run.id, group: group, limit: limit)
             return shares.share(of: run.id)

@@ -58,12 +58,13 @@ final class SessionCore: Sendable {
     func start(_ request: UploadRequest, isCancelled: Bool = false) -> UploadTask {
         let plan = Result { () throws(UploadError) in try RequestPlan(request, configuration) }
         let (id, number) = newID()
-        let run = UploadRun(request, plan, id: id, number: number, core: self)
+        let run = UploadRun(request, try? plan.get(), id: id, number: number, core: self)
         if case .success = plan, !isCancelled {
             switch register(run) {
             case .new(let handle):
                 run.settle()
                 run.post(.started)
+                run.hasStarted()
                 return UploadTask(run: run, handle: handle)
             case .joined(let other, let handle):
                 other.settle()
@@ -91,7 +92,7 @@ final class SessionCore: Sendable {
 
     /// Puts the upload among the living, or its handle to the one that has its key.
     private func register(_ run: UploadRun) -> Registration {
-        let options = run.options
+        let options = run.plan?.options
         let priority = options?.priority ?? .normal
         return state.withLock { state in
             guard !state.isClosed else { return .closed }
@@ -121,7 +122,7 @@ final class SessionCore: Sendable {
 
     /// The upload is over.
     func forget(_ run: UploadRun) {
-        let key = run.options?.deduplicationKey
+        let key = run.plan?.options.deduplicationKey
         state.withLock { state in
             state.live[run.id] = nil
             if let key, state.keys[key] === run { state.keys[key] = nil }

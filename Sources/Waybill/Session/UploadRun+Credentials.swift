@@ -3,7 +3,7 @@ import WaybillCore
 // The credential of an upload, and how a fresh one is had.
 
 extension UploadRun {
-    var refresher: (any CredentialRefresher)? { (try? plan.get())?.options.authentication?.refresher }
+    var refresher: (any CredentialRefresher)? { plan?.options.authentication?.refresher }
 
     /// The credential to send now. One that was renewed meanwhile is taken over one that was fetched for this upload.
     func credential(of plan: RequestPlan) -> Secret? {

@@ -1,16 +1,36 @@
 import WaybillCore
 import WaybillMultipart
 
-// Making the body, off the caller's thread where that takes a disk or a processor.
+// Making the body, off the caller's thread and the engine's where that takes a disk or a processor.
 
 extension UploadRun {
     func prepare() {
         switch request.content.kind {
         case .empty, .notAFile: prepareNow(nil)
         case .body(let body): prepareNow(body)
-        case .form(let form): prepareLater { [plan] in try await plan.get().composed(form).prepared() }
-        case .file(let path, let type): prepareLater { try FileBody(path: path, contentType: type) }
+        case .form(let form):
+            let isPlain = isPlain
+            if isPlain, isStarting, let body = form.preparedAtOnce() { return prepareNow(body) }
+            prepareLater { [plan] in
+                if isPlain, let body = form.preparedAtOnce() { return body }
+                return try await (plan?.composed(form) ?? form).prepared()
+            }
+        case .file(let path, let type):
+            if isStarting, let body = FileBody(atOnce: path, contentType: type) { return prepareNow(body) }
+            prepareLater { try FileBody(path: path, contentType: type) }
         }
+    }
+
+    /// Whether whoever starts the upload is still at it. What is short is made by that thread, which spares two changes of
+    /// threads; one that is called later, when a slot falls free, would keep the engine from its other transfers.
+    private var isStarting: Bool { state.withLock { $0.isStarting } }
+
+    /// The upload is under way, and whoever started it goes on.
+    func hasStarted() { state.withLock { $0.isStarting = false } }
+
+    /// Whether a form is sent as it was given.
+    private var isPlain: Bool {
+        plan.map { $0.commonFields == nil && $0.chain.isEmpty } ?? false
     }
 
     private func prepareNow(_ body: (any UploadBody)?) {
@@ -34,8 +54,9 @@ extension UploadRun {
     }
 
     private func prepared(_ body: (any UploadBody)?) {
+        guard let plan else { return }
         do {
-            let headers = try plan.get().headers(for: body)
+            let headers = try plan.headers(for: body)
             let isWanted = state.withLock { state -> Bool in
                 guard state.result == nil else { return false }
                 state.held.body = body

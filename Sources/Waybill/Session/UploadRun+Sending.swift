@@ -5,7 +5,7 @@ import WaybillCore
 
 extension UploadRun {
     func startTransfer(_ attempt: Int, _ core: SessionCore?) {
-        guard let core, let plan = try? plan.get() else { return }
+        guard let core, let plan else { return }
         let (body, headers, redirected) = hold { held in
             if held.elapsed == nil { held.elapsed = Self.stopwatch(clock) }
             return (held.body, held.headers, held.hop)
@@ -63,7 +63,7 @@ extension UploadRun {
     func transfer(_ event: TransferEvent, attempt: Int) {
         guard case .ended(var end) = event else {
             log.transfer(event, attempt: attempt)
-            if case .responseHead(let head) = event, let jar = (try? plan.get())?.cookies {
+            if case .responseHead(let head) = event, let jar = plan?.cookies {
                 jar.keep(head.headerFields, from: hold { $0.sent }?.url ?? "")
             }
             return post(.transfer(event, attempt: attempt, jitter: 0))
@@ -83,11 +83,16 @@ extension UploadRun {
             end.result = .success(response)
         }
         log.ended(end, attempt: attempt)
-        post(.transfer(.ended(end), attempt: attempt, jitter: jitter(), elapsed: elapsed))
+        post(.transfer(.ended(end), attempt: attempt, jitter: isLast(end) ? 0 : jitter(), elapsed: elapsed))
+    }
+
+    /// Whether nothing can follow, so that no random number is needed for the wait: each is a system call.
+    private func isLast(_ end: TransferEnd) -> Bool {
+        guard case .success(let response) = end.result, end.objection == nil else { return false }
+        return response.head.status.kind == .successful && plan?.options.accepts.accepts(response.head.status) == true
     }
 
     private func scrubbed(_ text: String) -> String {
-        let plan = try? plan.get()
         let (sent, hop) = hold { ($0.sent, $0.hop) }
         let text = Redaction.scrub(text, of: plan?.options.transfer.secrets ?? [])
         return [request.url, plan?.url, hop?.url, sent?.url].compactMap(\.self).reduce(text) { text, url in

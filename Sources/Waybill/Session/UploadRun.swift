@@ -18,6 +18,8 @@ final class UploadRun: Sendable {
         var waiters: [Waiter] = []
         /// Who wants what of it.
         var book = HandleBook()
+        /// Whether whoever starts it is still at it.
+        var isStarting = true
         /// Whether the machine was told to stand still.
         var isPaused = false
         var priority: UploadPriority
@@ -64,7 +66,8 @@ final class UploadRun: Sendable {
     let number: Int
     let request: UploadRequest
     let callbacks = CallbackPumps()
-    let plan: Result<RequestPlan, UploadError>
+    /// What was made of the request; `nil` for one that was refused.
+    let plan: RequestPlan?
     let clock: any Clock<Duration>
     let jitter: @Sendable () -> Double
     let log: UploadLog
@@ -74,7 +77,7 @@ final class UploadRun: Sendable {
     let state: Locked<State>
 
     init(
-        _ request: UploadRequest, _ plan: Result<RequestPlan, UploadError>, id: UploadID, number: Int, core: SessionCore
+        _ request: UploadRequest, _ plan: RequestPlan?, id: UploadID, number: Int, core: SessionCore
     ) {
         let configuration = core.configuration
         self.id = id
@@ -86,17 +89,15 @@ final class UploadRun: Sendable {
         broadcast = ProgressBroadcast(clock: configuration.clock)
         events = core.events
         log = UploadLog(configuration.logger, id: id, events: events, elapsed: broadcast.elapsed)
-        var rules = (try? plan.get())?.rules ?? LifeRules()
+        var rules = plan?.rules ?? LifeRules()
         // A year is for ever, and no clock overflows by it.
         rules.pauseKeepsSlot = min(max(.zero, configuration.pauseKeepsSlot), .seconds(365 * 86_400))
-        let priority = (try? plan.get())?.options.priority ?? .normal
-        let limit = (try? plan.get())?.options.transfer.rateLimit
+        let priority = plan?.options.priority ?? .normal
+        let limit = plan?.options.transfer.rateLimit
         state = Locked(
             State(machine: UploadStateMachine(rules), core: core, priority: priority, ownLimit: limit))
     }
 
-    /// What was asked for it, beside the request.
-    var options: UploadOptions? { (try? plan.get())?.options }
     var snapshot: UploadSnapshot { broadcast.snapshot }
     var wantsProgress: Bool { broadcast.hasListeners || hold { $0.isStanding } }
     func currentProgress(for handle: Int) -> UploadProgress { broadcast.current(for: handle) }
@@ -196,7 +197,7 @@ extension UploadRun {
         }
     }
 
-    var host: String { hold { $0.hop }?.host ?? (try? plan.get())?.target.hostAndPort ?? "" }
+    var host: String { hold { $0.hop }?.host ?? plan?.target.hostAndPort ?? "" }
 
     /// The time since the first attempt began; zero before that.
     var elapsed: Duration { hold { $0.elapsed }?() ?? .zero }

@@ -21,16 +21,31 @@ public struct FileBody: UploadBody {
     ///
     /// - Throws: ``BodyError``: no file there, not a regular one, not readable, or a control character in the type.
     public init(path: String, contentType: String? = nil) throws(BodyError) {
-        if let contentType, contentType.utf8.isEmpty || contentType.utf8.contains(where: FormText.isControl) {
+        guard Self.isAllowed(contentType) else {
             throw BodyError(
                 .invalidContentType,
-                "\(quoted(contentType)) can't be a content type: it is empty or contains a control character.")
+                "\(quoted(contentType ?? "")) can't be a content type: it is empty or contains a control character.")
         }
+        self.init(try SourceFile(inspecting: path, at: nil), contentType)
+    }
+
+    /// Looks at the file without waiting; `nil` where ``init(path:contentType:)`` would wait, or has something to complain of.
+    package init?(atOnce path: String, contentType: String? = nil) {
+        guard Self.isAllowed(contentType), let source = SourceFile(inspectingAtOnce: path, at: nil) else { return nil }
+        self.init(source, contentType)
+    }
+
+    private init(_ source: SourceFile, _ contentType: String?) {
         var list = SegmentList()
-        list.append(FileSlice(try SourceFile(inspecting: path, at: nil)))
+        list.append(FileSlice(source))
         list.appendVerification()
-        self.segments = list.finished()
-        self.contentType = contentType ?? ContentTypeTable.standard.type(forFile: path) ?? ContentTypeTable.unknown
+        segments = list.finished()
+        self.contentType =
+            contentType ?? ContentTypeTable.standard.type(forFile: source.path) ?? ContentTypeTable.unknown
+    }
+
+    private static func isAllowed(_ contentType: String?) -> Bool {
+        contentType.map { !$0.utf8.isEmpty && !$0.utf8.contains(where: FormText.isControl) } ?? true
     }
 
     /// Some of a file that was looked at once for all its ranges: one part of an object that is sent in many. Each range

@@ -1,3 +1,4 @@
+import CWaybillFiles
 import Glibc
 
 /// A file that was promised as part of a body: where it lies, and what it was at that moment.
@@ -39,6 +40,19 @@ package struct SourceFile: Sendable {
         }
         try Self.requireRegular(status, path, at: place)
         try Self.requireTrueSize(descriptor, status, path, at: place)
+        self.path = path
+        self.stamp = FileStamp(status)
+        self.place = place
+        self.held = nil
+    }
+
+    /// Looks at a file without waiting; `nil` where that would wait, and where there is something to complain of, which
+    /// ``init(inspecting:at:)`` does.
+    init?(inspectingAtOnce path: String, at place: PartPlace?) {
+        var status = stat()
+        guard !path.utf8.contains(0), unsafe wb_look_cached(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            status.st_size > 0
+        else { return nil }
         self.path = path
         self.stamp = FileStamp(status)
         self.place = place

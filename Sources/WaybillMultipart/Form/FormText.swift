@@ -6,8 +6,8 @@ enum FormText {
 
     /// The UTF-8 of a text, with every CR, LF and CRLF turned into CRLF.
     static func withNormalLineBreaks(_ text: String) -> [UInt8] {
-        let source = text.utf8
-        guard source.contains(where: { $0 == lineFeed || $0 == carriageReturn }) else { return Array(source) }
+        let source = Array(text.utf8)
+        guard source.contains(where: { $0 == lineFeed || $0 == carriageReturn }) else { return source }
         var result: [UInt8] = []
         result.reserveCapacity(source.count + 16)
         var previous: UInt8 = 0

@@ -39,6 +39,10 @@ public struct MultipartCompatibility: Sendable, Hashable {
     /// Appends what stands between the quotes of `name` or `filename`. In the standard form `%` stays as it is: nobody
     /// would decode a `%25`.
     func appendEscaped(_ bytes: [UInt8], to block: inout [UInt8]) {
+        guard bytes.contains(where: { $0 < 0x30 || $0 >= 0x7F || $0 == UInt8(ascii: "\\") }) else {
+            block += bytes
+            return
+        }
         for byte in bytes {
             switch (byte, escaping) {
             case (FormText.lineFeed, _), (FormText.carriageReturn, _): Self.appendPercent(byte, to: &block)

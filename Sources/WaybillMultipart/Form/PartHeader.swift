@@ -15,7 +15,14 @@ struct PartHeader {
         compatibility: MultipartCompatibility, at place: PartPlace
     ) throws(BodyError) {
         try Self.check(part, contentType: contentType, at: place)
-        var block: [UInt8] = Array("Content-Disposition: form-data; name=\"".utf8)
+        let delimiter = Array(boundary.description.utf8)
+        var block: [UInt8] = []
+        block.reserveCapacity(192 + part.name.utf8.count + (part.fileName?.utf8.count ?? 0))
+        block += "--".utf8
+        block += delimiter
+        block += FormText.lineBreak
+        let beginning = block.count
+        block += "Content-Disposition: form-data; name=\"".utf8
         compatibility.appendEscaped(FormText.withNormalLineBreaks(part.name), to: &block)
         block.append(UInt8(ascii: "\""))
         if let fileName = part.fileName {
@@ -25,18 +32,26 @@ struct PartHeader {
             compatibility.appendExtended(fileName, to: &block)
         }
         block += FormText.lineBreak
-        if let contentType { block += "Content-Type: \(contentType)\r\n".utf8 }
-        for header in part.headers { block += "\(header.name): \(header.value)\r\n".utf8 }
-        guard block.count <= Self.largestBlock else {
+        if let contentType { Self.append("Content-Type", contentType, to: &block) }
+        for header in part.headers { Self.append(header.name, header.value, to: &block) }
+        guard block.count - beginning <= Self.largestBlock else {
             throw BodyError(
                 .headerTooLarge,
-                "its header lines have \(block.count) bytes; \(Self.largestBlock) are allowed. Shorten the names.",
-                at: place)
+                "its header lines have \(block.count - beginning) bytes; \(Self.largestBlock) are allowed. "
+                    + "Shorten the names.", at: place)
         }
-        if ByteSearch.find(Array(boundary.description.utf8), in: block) != nil {
+        if ByteSearch.find(delimiter, in: block.span, from: beginning) != nil {
             throw Self.containsBoundary("header lines", at: place)
         }
-        bytes = Array("--\(boundary)\r\n".utf8) + block + FormText.lineBreak
+        block += FormText.lineBreak
+        bytes = block
+    }
+
+    private static func append(_ name: String, _ value: String, to block: inout [UInt8]) {
+        block += name.utf8
+        block += ": ".utf8
+        block += value.utf8
+        block += FormText.lineBreak
     }
 
     /// The error for a boundary that occurs where it must not.

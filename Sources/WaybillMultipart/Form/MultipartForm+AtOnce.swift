@@ -1,0 +1,68 @@
+import WaybillCore
+
+// Making a form without waiting: most forms are a few texts and a file that the kernel knows by heart. For those, changing
+// threads takes longer than the work.
+
+extension MultipartForm {
+    /// What ``prepared(boundary:)`` makes, at once; to be called on any thread.
+    ///
+    /// - Returns: `nil` for a form that has to wait for something, runs code that is not ours, is long, or has a mistake in
+    ///   it: then ``prepared(boundary:)`` does the work, or says what is wrong.
+    package func preparedAtOnce(boundary: MultipartBoundary = .random()) -> MultipartBody? {
+        guard isShort else { return nil }
+        return try? makeAtOnce(boundary)
+    }
+
+    private func makeAtOnce(_ boundary: MultipartBoundary) throws(BodyError) -> MultipartBody? {
+        try limits?.check(partCount: parts.count)
+        var builder = BodyBuilder(boundary: boundary, compatibility: compatibility)
+        for index in order.indices(of: parts) {
+            var part = parts[index]
+            let place = PartPlace(index: index, name: part.name)
+            guard let content = part.contentAtOnce(at: place) else { return nil }
+            if part.contentType == nil { part.contentType = part.toldType(contentTypes) }
+            if let count = content.count { try limits?.check(partBytes: count, at: place) }
+            try builder.append(part, content: content, at: place)
+            try limits?.check(totalBytes: builder.knownLength)
+        }
+        let body = try builder.finish()
+        try limits?.check(totalBytes: body.segments.knownLength)
+        return body
+    }
+
+    /// Whether a thread that must not be kept may go through all of it.
+    private var isShort: Bool {
+        guard parts.count <= 64, limits?.allowedTypes == nil else { return false }
+        var left = 64 << 10
+        for part in parts {
+            guard !part.followsContent, let count = part.countInMemory, count <= left else { return false }
+            left -= count
+        }
+        return true
+    }
+}
+
+extension MultipartPart {
+    /// How many bytes of it are in memory; `nil` for a content that has to be made.
+    fileprivate var countInMemory: Int? {
+        switch content {
+        case .text(let text): text.utf8.count
+        case .secret(let secret): secret.value.utf8.count
+        case .bytes(let bytes), .rawText(let bytes, _): bytes.count
+        case .file: 0
+        case .stream, .encoding, .preparing, .refused: nil
+        }
+    }
+
+    fileprivate func contentAtOnce(at place: PartPlace) -> ReadyContent? {
+        switch content {
+        case .text(let text): .bytes(FormText.withNormalLineBreaks(text))
+        case .secret(let secret): .bytes(FormText.withNormalLineBreaks(secret.value))
+        case .bytes(let bytes), .rawText(let bytes, _): .bytes(bytes)
+        case .file(let path, nil): SourceFile(inspectingAtOnce: path, at: place).map { .file(FileSlice($0)) }
+        case .file(let path, let range?):
+            SourceFile(inspectingAtOnce: path, at: place).flatMap { try? FileSlice($0, range: range) }.map { .file($0) }
+        case .stream, .encoding, .preparing, .refused: nil
+        }
+    }
+}

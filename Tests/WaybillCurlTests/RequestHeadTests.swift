@@ -1,0 +1,100 @@
+import Glibc
+import HTTPTypes
+import TestSupport
+import Testing
+import WaybillCore
+import WaybillCurl
+
+/// How a request gets onto the wire. The server is a bare socket: what matters is what one `recv(2)` gives.
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct RequestHeadTests {
+    private let transport = CurlTransport()
+
+    @Test(arguments: [1, 1_000, 60_000])
+    func `the head of a request leaves together with the first bytes of the body`(count: Int) async throws {
+        let listener = try BareListener()
+        // One try alone could be lucky: a slow reader finds both all the same.
+        for _ in 0..<20 {
+            let recorder = Recorder()
+            _ = transport.start(.post(listener.url, PatternBody(count)), sink: recorder)
+            let connection = try listener.accept()
+            let first = try connection.receive()
+            let end = try #require(first.firstRange(of: Array("\r\n\r\n".utf8)), "no whole head came first")
+            #expect(end.upperBound < first.count, "the head came alone")
+            try connection.answerAndClose()
+            #expect(try await recorder.response().head.status == .ok)
+        }
+    }
+
+    @Test func `a head does not wait for a body that has nothing to give yet`() async throws {
+        let listener = try BareListener()
+        let recorder = Recorder()
+        let control = transport.start(
+            .post(listener.url, ScriptedBody(length: 5, [.later])), sink: recorder)
+        let connection = try listener.accept()
+        let first = try connection.receive()
+        #expect(String(decoding: first, as: UTF8.self).hasSuffix("\r\n\r\n"))
+        control.cancel()
+    }
+}
+
+/// A listening socket of the test's own, whose calls give up after ten seconds.
+private final class BareListener {
+    private let descriptor: Int32
+    let url: String
+
+    init() throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let fd = descriptor
+        let isListening = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                unsafe bind(fd, pointer, length) == 0 && listen(fd, 8) == 0 && getsockname(fd, pointer, &length) == 0
+            }
+        }
+        try #require(isListening)
+        url = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/"
+        giveUpAfterTenSeconds(descriptor)
+    }
+
+    deinit { close(descriptor) }
+
+    func accept() throws -> BareConnection {
+        let accepted = unsafe Glibc.accept(descriptor, nil, nil)
+        try #require(accepted >= 0, "nobody connected")
+        giveUpAfterTenSeconds(accepted)
+        return BareConnection(descriptor: accepted)
+    }
+}
+
+private final class BareConnection {
+    private let descriptor: Int32
+
+    init(descriptor: Int32) { self.descriptor = descriptor }
+
+    deinit { close(descriptor) }
+
+    /// What the first call gives.
+    func receive() throws -> [UInt8] {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
+        try #require(count > 0)
+        return Array(buffer[..<count])
+    }
+
+    func answerAndClose() throws {
+        let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8)
+        #expect(unsafe send(descriptor, answer, answer.count, Int32(MSG_NOSIGNAL.rawValue)) == answer.count)
+        // What has not been read yet would make a reset of the close.
+        shutdown(descriptor, Int32(SHUT_WR))
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while unsafe recv(descriptor, &buffer, buffer.count, 0) > 0 {}
+    }
+}
+
+private func giveUpAfterTenSeconds(_ descriptor: Int32) {
+    var limit = timeval(tv_sec: 10, tv_usec: 0)
+    unsafe setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+}

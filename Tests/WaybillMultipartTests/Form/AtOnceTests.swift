@@ -1,0 +1,104 @@
+import Glibc
+import TestSupport
+import Testing
+import WaybillCore
+
+@testable import WaybillMultipart
+
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct AtOnceTests {
+    let directory: TemporaryDirectory
+    let boundary: MultipartBoundary
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        boundary = try MultipartBoundary("at-once")
+    }
+
+    func bytes(_ body: MultipartBody) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        for try await chunk in body.chunks { bytes += chunk }
+        return bytes
+    }
+
+    /// Whether the kernel can tell here whether it would wait for a path.
+    func opensAtOnce(_ path: String) throws -> Bool {
+        try DiskAccess().openNow(SourceFile(inspecting: path, at: nil)) != nil
+    }
+
+    @Test func `a form made at once has the bytes of one that may wait`() async throws {
+        let path = try directory.file("card.jpg", [UInt8](repeating: 7, count: 100_000))
+        var form: MultipartForm = [
+            .file("FILE", path: path, fileName: "a \"b\".jpg"), .text("TOKEN", .secret("s3cret")),
+            .text("a\nb", "one\ntwo"), .data("d", [0, 1, 2], fileName: "身.bin").header("X-Of", "ours"),
+            .file("SLICE", path: path, range: 10..<20),
+        ]
+        form.limits = FormLimits(maxParts: 5, maxPartBytes: .bytes(100_000), maxTotalBytes: .kibibytes(100))
+        for order in [MultipartForm.PartOrder.asGiven, .filesLast] {
+            form.order = order
+            let atOnce = form.preparedAtOnce(boundary: boundary)
+            #expect(try (atOnce != nil) == opensAtOnce(path))
+            guard let atOnce else { return }
+            let other = try await form.prepared(boundary: boundary)
+            #expect(try await bytes(atOnce) == bytes(other))
+            #expect(atOnce.contentLength == other.contentLength && atOnce.parts == other.parts)
+        }
+    }
+
+    @Test func `texts and data are made at once anywhere`() throws {
+        #expect(MultipartForm([.text("a", "b"), .data("c", [1])]).preparedAtOnce() != nil)
+        #expect(MultipartForm().preparedAtOnce()?.contentLength == 58)
+        let limit = [UInt8](repeating: 0, count: 64 << 10)
+        #expect(MultipartForm([.data("a", limit)]).preparedAtOnce() != nil)
+        #expect(MultipartForm([.data("a", limit), .text("b", "x")]).preparedAtOnce() == nil)
+        #expect(MultipartForm(Array(repeating: .text("a", "b"), count: 64)).preparedAtOnce() != nil)
+        #expect(MultipartForm(Array(repeating: .text("a", "b"), count: 65)).preparedAtOnce() == nil)
+    }
+
+    @Test func `what waits, runs foreign code or is wrong is left to the way that may wait`() throws {
+        let path = try directory.file("a.jpg", [1, 2, 3])
+        let empty = try directory.file("empty", [])
+        let fifo = directory.path + "/fifo"
+        #expect(unsafe mkfifo(fifo, 0o600) == 0)
+        let parts: [MultipartPart] = [
+            .json("j", [1]), .text("a", "b").followingContent(), .text("", "no name"), .text("a", "--at-once"),
+            .file("f", path: directory.path), .file("f", path: directory.path + "/none"), .file("f", path: empty),
+            .file("f", path: fifo), .file("f", path: path + "\0"), .file("f", path: path, range: 0..<4),
+            .text("a", "b").header("Content-Length", "1"), .data("a", [1], fileName: "\0"),
+        ]
+        for part in parts {
+            #expect(MultipartForm([.text("t", "v"), part]).preparedAtOnce(boundary: boundary) == nil, "\(part)")
+        }
+        var form: MultipartForm = [.file("f", path: path)]
+        form.limits = FormLimits(maxPartBytes: .bytes(2))
+        #expect(form.preparedAtOnce() == nil)
+        form.limits = FormLimits(allowedTypes: ["image/jpeg"])
+        #expect(form.preparedAtOnce() == nil)
+    }
+
+    @Test func `a file that changes after that look is found out before the closing boundary`() async throws {
+        let path = try directory.file("a.jpg", [1, 2, 3])
+        let body = MultipartForm([.file("f", path: path)]).preparedAtOnce()
+        #expect(try (body != nil) == opensAtOnce(path))
+        guard let body else { return }
+        _ = try directory.file("a.jpg", [1, 2, 3, 4])
+        let error = await #expect(throws: BodyError.self) { try await bytes(body) }
+        #expect(error?.code == .sourceChanged)
+    }
+
+    @Test func `a whole body of one file is looked at without waiting, too`() throws {
+        let path = try directory.file("a.jpg", [1, 2, 3])
+        let body = FileBody(atOnce: path)
+        #expect(try (body != nil) == opensAtOnce(path))
+        #expect(body == nil || body?.length == 3 && body?.contentType == "image/jpeg")
+        #expect(FileBody(atOnce: directory.path) == nil)
+        #expect(FileBody(atOnce: path, contentType: "a\nb") == nil)
+    }
+
+    @Test func `a file that may not be read is left to the way that says so`() throws {
+        // Root may read everything.
+        guard geteuid() != 0 else { return }
+        let path = try directory.file("a.jpg", [1, 2, 3])
+        #expect(unsafe chmod(path, 0) == 0)
+        #expect(SourceFile(inspectingAtOnce: path, at: nil) == nil)
+    }
+}
