@@ -5,15 +5,39 @@ import PackageDescription
 let package = Package(
     name: "waybill-benchmarks",
     products: [.executable(name: "waybill-bench", targets: ["WaybillBench"])],
-    dependencies: [.package(name: "waybill", path: "..")],
+    dependencies: [
+        .package(name: "waybill", path: ".."),
+        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.90.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
+    ],
     targets: [
         .target(name: "CBench"),
         .executableTarget(name: "JPEGErrand", dependencies: [.product(name: "WaybillJPEG", package: "waybill")]),
+
+        // What the measured processes are started by, and what they send to.
         .executableTarget(name: "BenchLauncher"),
-        .executableTarget(name: "CurlMime", linkerSettings: [.linkedLibrary("curl")]),
+        .executableTarget(name: "BenchNetwork", dependencies: ["CBench"]),
+        .executableTarget(name: "BenchSink", linkerSettings: [.linkedLibrary("dl")]),
+
+        // The measured processes: ours, and peers that send the same forms.
+        .target(name: "BenchDriver"),
         .executableTarget(
-            name: "WaybillBench",
-            dependencies: ["CBench", "BenchLauncher", "CurlMime", .product(name: "Waybill", package: "waybill")]),
+            name: "WaybillErrand", dependencies: ["BenchDriver", .product(name: "Waybill", package: "waybill")]),
+        .target(name: "CDriver"),
+        .executableTarget(name: "CurlMime", dependencies: ["CDriver"], linkerSettings: [.linkedLibrary("curl")]),
+        .executableTarget(name: "RawSendfile", dependencies: ["CDriver"]),
+        .executableTarget(
+            name: "PeerAHC",
+            dependencies: [
+                "BenchDriver", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ]),
+        .executableTarget(name: "PeerURLSession", dependencies: ["BenchDriver"]),
+
+        // What is measured inside one process.
+        .executableTarget(
+            name: "WaybillBench", dependencies: ["CBench", .product(name: "Waybill", package: "waybill")]),
     ],
     swiftLanguageModes: [.v6]
 )

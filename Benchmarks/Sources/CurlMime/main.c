@@ -1,52 +1,104 @@
-// The same small forms by libcurl's own mime API: what a careful C program does.
+// The same forms by libcurl's own mime API: what a careful C program does.
 //
-//   CurlMime URL FILE COUNT
+//   CurlMime URL FILE COUNT AT_ONCE [AUTHORITY]
 //
-// One easy handle for all requests, so that the connection is kept; a fresh mime for each, since each form would
-// carry other values.
+// One easy handle a place, so that connections are kept; a fresh mime for each form, since each would carry other values.
+#include <CDriver.h>
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-static const char *const fields[][2] = {
-  {"TOKEN", "0123456789abcdef0123456789abcdef"}, {"BUSINESSNO", "20260101-000042"}, {"DOCTYPE", "IDCARD"}};
+// What sends one form after the other.
+typedef struct {
+  CURL *handle;
+  curl_mime *mime;
+  char answer[64];
+  size_t answer_length;
+  long long started;
+} place;
 
-static size_t ignore(char *bytes, size_t size, size_t count, void *answers) {
-  (void)bytes;
-  *(long *)answers += 1;
-  return size * count;
+static size_t keep(char *bytes, size_t size, size_t count, void *context) {
+  place *place = context;
+  size_t length = size * count;
+  if (place->answer_length + length >= sizeof place->answer) return 0;
+  memcpy(place->answer + place->answer_length, bytes, length);
+  place->answer_length += length;
+  place->answer[place->answer_length] = 0;
+  return length;
 }
 
-static int post(CURL *handle, const char *file) {
-  curl_mime *mime = curl_mime_init(handle);
-  for (size_t index = 0; index < sizeof fields / sizeof fields[0]; index++) {
-    curl_mimepart *part = curl_mime_addpart(mime);
-    curl_mime_name(part, fields[index][0]);
-    curl_mime_data(part, fields[index][1], CURL_ZERO_TERMINATED);
+static void prepare(place *place, const driver_order *order) {
+  place->handle = curl_easy_init();
+  curl_easy_setopt(place->handle, CURLOPT_URL, order->url);
+  curl_easy_setopt(place->handle, CURLOPT_PROXY, "");
+  curl_easy_setopt(place->handle, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+  curl_easy_setopt(place->handle, CURLOPT_WRITEFUNCTION, keep);
+  curl_easy_setopt(place->handle, CURLOPT_WRITEDATA, place);
+  curl_easy_setopt(place->handle, CURLOPT_PRIVATE, place);
+  if (order->authority) curl_easy_setopt(place->handle, CURLOPT_CAINFO, order->authority);
+}
+
+static void begin(CURLM *multi, place *place, const char *file) {
+  place->mime = curl_mime_init(place->handle);
+  for (int index = 0; index < DRIVER_FIELDS; index++) {
+    curl_mimepart *part = curl_mime_addpart(place->mime);
+    curl_mime_name(part, driver_fields[index][0]);
+    curl_mime_data(part, driver_fields[index][1], CURL_ZERO_TERMINATED);
   }
-  curl_mimepart *part = curl_mime_addpart(mime);
+  curl_mimepart *part = curl_mime_addpart(place->mime);
   curl_mime_name(part, "FILE");
   curl_mime_filedata(part, file);
-  curl_easy_setopt(handle, CURLOPT_MIMEPOST, mime);
-  CURLcode code = curl_easy_perform(handle);
-  curl_mime_free(mime);
-  if (code != CURLE_OK) fprintf(stderr, "CurlMime: %s\n", curl_easy_strerror(code));
-  return code == CURLE_OK;
+  curl_easy_setopt(place->handle, CURLOPT_MIMEPOST, place->mime);
+  place->answer_length = 0;
+  place->started = driver_nanoseconds();
+  curl_multi_add_handle(multi, place->handle);
+}
+
+// The place that has ended a form since the last call, or NULL.
+static place *ended(CURLM *multi) {
+  int left;
+  for (CURLMsg *message; (message = curl_multi_info_read(multi, &left));) {
+    if (message->msg != CURLMSG_DONE) continue;
+    if (message->data.result != CURLE_OK) {
+      fprintf(stderr, "CurlMime: %s\n", curl_easy_strerror(message->data.result));
+      exit(1);
+    }
+    place *found;
+    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&found);
+    curl_multi_remove_handle(multi, found->handle);
+    curl_mime_free(found->mime);
+    return found;
+  }
+  return NULL;
 }
 
 int main(int count, char **arguments) {
-  if (count != 4) return 2;
+  driver_order order;
+  if (!driver_read_order(count, arguments, &order)) return 2;
   curl_global_init(CURL_GLOBAL_DEFAULT);
-  CURL *handle = curl_easy_init();
-  long answers = 0;
-  curl_easy_setopt(handle, CURLOPT_URL, arguments[1]);
-  curl_easy_setopt(handle, CURLOPT_PROXY, "");
-  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, ignore);
-  curl_easy_setopt(handle, CURLOPT_WRITEDATA, &answers);
-  for (long left = atol(arguments[3]); left > 0; left--) {
-    if (!post(handle, arguments[2])) return 1;
+  CURLM *multi = curl_multi_init();
+  place *places = calloc((size_t)order.at_once, sizeof *places);
+  long long *latencies = malloc((size_t)order.count * sizeof *latencies), bytes = 0;
+  long begun = 0, answers = 0;
+  long long started = driver_nanoseconds();
+  for (; begun < order.at_once && begun < order.count; begun++) {
+    prepare(&places[begun], &order);
+    begin(multi, &places[begun], order.path);
   }
-  curl_easy_cleanup(handle);
-  printf("%ld\n", answers);
+  while (answers < order.count) {
+    int running;
+    curl_multi_perform(multi, &running);
+    for (place *place; (place = ended(multi));) {
+      latencies[answers++] = driver_nanoseconds() - place->started;
+      bytes += atoll(place->answer);
+      if (begun < order.count) {
+        begin(multi, place, order.path);
+        begun++;
+      }
+    }
+    if (answers < order.count) curl_multi_poll(multi, NULL, 0, 1000, NULL);
+  }
+  driver_print(answers, bytes, latencies, started);
   return 0;
 }
