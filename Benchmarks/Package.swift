@@ -20,13 +20,11 @@ let package = Package(
         .executableTarget(name: "BenchNetwork", dependencies: ["CBench"]),
         .executableTarget(name: "BenchSink", linkerSettings: [.linkedLibrary("dl")]),
 
-        // The measured processes: ours, and peers that send the same forms.
+        // The measured processes: ours, and peers in Swift that send the same forms. Those in other languages are in Peers:
+        // a program in C that this package builds would load Swift's runtime.
         .target(name: "BenchDriver"),
         .executableTarget(
             name: "WaybillErrand", dependencies: ["BenchDriver", .product(name: "Waybill", package: "waybill")]),
-        .target(name: "CDriver"),
-        .executableTarget(name: "CurlMime", dependencies: ["CDriver"], linkerSettings: [.linkedLibrary("curl")]),
-        .executableTarget(name: "RawSendfile", dependencies: ["CDriver"]),
         .executableTarget(
             name: "PeerAHC",
             dependencies: [

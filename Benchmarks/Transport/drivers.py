@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 import machine
-from measure import PEERS, Failure, output_of, product
+from measure import PEERS, Failure, compiled, output_of, product
 
 FIELDS = [("TOKEN", "0123456789abcdef0123456789abcdef"), ("BUSINESSNO", "20260101-000042"), ("DOCTYPE", "IDCARD")]
 
@@ -75,6 +75,11 @@ class Curl(Driver):
         return Sent(len(lines), sum(int(line[1]) for line in lines), at(50), at(99), run.wall)
 
 
+def c_program(name, folder, *libraries):
+    sources = [os.path.join(PEERS, file) for file in (name + ".c", "order.c")]
+    return compiled(sources, folder, name, *libraries)
+
+
 def python_drivers(python):
     found, absent = [], []
     for name, module, shares in (
@@ -117,7 +122,7 @@ def go_drivers(folder):
 
 def all_drivers(python, folder):
     """The drivers that are here, and the names of those that are not."""
-    errand, mime = product("WaybillErrand"), product("CurlMime")
+    errand = product("WaybillErrand")
     session = "URLSession of Swift " + machine.swift()
     found = [
         Driver("waybill", [errand, "send"], "this checkout"),
@@ -129,8 +134,8 @@ def all_drivers(python, folder):
     else:
         absent.append("curl")
     found += [
-        Driver("libcurl mime in C", [mime], "the same libcurl"),
-        Driver("sendfile in C", [product("RawSendfile")], "Linux", is_secure=False),
+        Driver("libcurl mime in C", [c_program("send_mime", folder, "-lcurl")], "the same libcurl"),
+        Driver("sendfile in C", [c_program("send_sendfile", folder, "-lpthread")], "Linux", is_secure=False),
         Driver("AsyncHTTPClient", [product("PeerAHC")], "AsyncHTTPClient " + machine.package_version("async-http-client")),
         # On Linux it trusts the system's authorities and can't be given another.
         Driver("URLSession, file", [product("PeerURLSession"), "file"], session, is_secure=False, shares=(0.1, 0.1)),

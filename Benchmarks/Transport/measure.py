@@ -1,8 +1,11 @@
 """One run of a program and what it cost, by way of the launcher."""
 
+import functools
 import os
+import shutil
 import signal
 import subprocess
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PRODUCTS = os.path.join(ROOT, "Benchmarks", ".build", "release")
@@ -23,6 +26,25 @@ def product(name):
     return path
 
 
+def compiled(sources, folder, name, *libraries):
+    """A program in C, by the compiler that comes with Swift; one that SwiftPM builds would load Swift's runtime."""
+    compiler = shutil.which("clang") or shutil.which("cc")
+    if not compiler:
+        raise SystemExit("bench: there is neither clang nor cc in PATH")
+    program = os.path.join(folder, name)
+    subprocess.run([compiler, "-O2", "-o", program, *sources, *libraries], check=True)
+    return program
+
+
+_place = tempfile.TemporaryDirectory(prefix="waybill-launcher.")
+
+
+@functools.cache
+def launcher():
+    """The one that SwiftPM builds would show in the peak memory of what it starts."""
+    return compiled([os.path.join(ROOT, "Benchmarks", "Sources", "BenchLauncher", "main.c")], _place.name, "BenchLauncher")
+
+
 class Run:
     """Seconds of wall and CPU time and megabytes of peak memory, by wait4(2); instructions in user space, or None."""
 
@@ -36,7 +58,7 @@ def run(command):
     """Runs a program to its end: started from Python itself, it would seem to need Python's memory."""
     reading, writing = os.pipe()
     # The launcher writes to descriptor 3.
-    shell = ["sh", "-c", 'exec "$@" 3>&%d' % writing, "sh", product("BenchLauncher")]
+    shell = ["sh", "-c", 'exec "$@" 3>&%d' % writing, "sh", launcher()]
     process = subprocess.Popen(
         shell + [str(word) for word in command], pass_fds=(writing,), stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=ENVIRONMENT,

@@ -153,8 +153,8 @@ class Page:
             "**Not here, so not measured: %s.**" % ", ".join(stored["absent"]))
         images = ["![%s](Images/%s)" % (title, name) for name, (title, _) in self.plots().items()]
         return "\n\n".join([
-            "Run on %s: %d rounds in turn%s. %s; load %.1f at the start." % (
-                stored["date"], stored["rounds"], "" if stored["scale"] == 1 else ", sizes times %g" % stored["scale"],
+            "Run on %s: %s in turn%s. %s; load %.1f at the start." % (
+                stored["date"], "1 round" if stored["rounds"] == 1 else "%d rounds" % stored["rounds"], "" if stored["scale"] == 1 else ", sizes times %g" % stored["scale"],
                 stored["machine"], stored["load"]),
             "; ".join(stored["versions"]) + ". " + absent + " Instructions: %s." % (
                 "those of user space" if stored["has_instructions"] else "not counted here, for the processor's counters can't be had"),

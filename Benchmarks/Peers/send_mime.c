@@ -1,13 +1,14 @@
 // The same forms by libcurl's own mime API: what a careful C program does.
 //
-//   CurlMime URL FILE COUNT AT_ONCE [AUTHORITY]
+//   send_mime URL FILE COUNT AT_ONCE [AUTHORITY]
 //
 // One easy handle a place, so that connections are kept; a fresh mime for each form, since each would carry other values.
-#include <CDriver.h>
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "order.h"
 
 // What sends one form after the other.
 typedef struct {
@@ -61,7 +62,7 @@ static place *ended(CURLM *multi) {
   for (CURLMsg *message; (message = curl_multi_info_read(multi, &left));) {
     if (message->msg != CURLMSG_DONE) continue;
     if (message->data.result != CURLE_OK) {
-      fprintf(stderr, "CurlMime: %s\n", curl_easy_strerror(message->data.result));
+      fprintf(stderr, "send_mime: %s\n", curl_easy_strerror(message->data.result));
       exit(1);
     }
     place *found;

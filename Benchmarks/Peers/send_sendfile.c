@@ -1,11 +1,10 @@
 // The same forms by write(2) and sendfile(2) on sockets, a thread each: no library, no error that is told apart, no TLS.
 // Nothing that sends a file can be faster.
 //
-//   RawSendfile URL FILE COUNT AT_ONCE
+//   send_sendfile URL FILE COUNT AT_ONCE
 //
 // The URL is http://127.0.0.1:PORT/.
 #define _GNU_SOURCE
-#include <CDriver.h>
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -18,6 +17,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "order.h"
 
 #define BOUNDARY "----------------------------7d41b838504d8a12"
 static const char tail[] = "\r\n--" BOUNDARY "--\r\n";

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "CDriver.h"
+#include "order.h"
 
 #include <stdio.h>
 #include <stdlib.h>
