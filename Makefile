@@ -9,7 +9,7 @@
 #   make torture    kill and cut the power of the outbox a thousand times each (as root; about half an hour)
 #   make lint       layout and documentation rules, without changing a file
 #   make format     put the layout right
-#   make bench      measure beside every peer that is installed; the tables go into Docs/Benchmarks.md (make bench-setup installs peers)
+#   make bench      measure beside every peer that is installed, into Docs/Benchmarks.md; make bench-setup installs peers
 #   make bench-check   hold the instructions of fixed work to those that were recorded; make bench-record records them
 #   make bench-forward  send a part of 1 MiB and one of 1 GiB through the forwarding sample, and print its memory
 #   make bench-jpeg measure pictures against other programs
