@@ -54,7 +54,8 @@ def measure(options, wanted, folder):
         say("%s is not here and is left out; make bench-setup installs the peers" % name)
     stored = {
         "date": time.strftime("%Y-%m-%d"), "rounds": options.rounds, "scale": options.scale, "machine": machine.machine(),
-        "load": os.getloadavg()[0], "is_whole": not options.parts and not options.no_tls and options.scale == 1, "absent": absent + no_parsers, "parsers": parser_versions,
+        "is_whole": not options.parts and not options.no_tls and options.scale == 1,
+        "load": os.getloadavg()[0], "absent": absent + no_parsers, "parsers": parser_versions,
         "versions": ["waybill: this checkout, libcurl %s, Swift %s" % (machine.libcurl(), machine.swift())]
         + sorted({driver.version for driver in found if not driver.is_ours and driver.version not in ("the same libcurl", "Linux")}),
     }
