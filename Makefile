@@ -9,15 +9,18 @@
 #   make fresh      make demo and make test in a minimal Debian made for it (as root, with debootstrap)
 #   make lint       layout and documentation rules, without changing a file
 #   make format     put the layout right
-#   make bench      measure against curl on this machine
+#   make bench      measure beside every peer that is installed, into Docs/Benchmarks.md; make bench-setup installs peers
+#   make bench-check   hold the instructions of fixed work to those that were recorded; make bench-record records them
 #   make bench-forward  send a part of 1 MiB and one of 1 GiB through the forwarding sample, and print its memory
-#   make bench-jpeg measure pictures against other programs; make bench-setup installs those
+#   make bench-jpeg measure pictures against other programs
 #   make bench-colours  hold converted colours against littlecms
 #   make fuzz       feed the parsers and the encoder random bytes for FUZZ_SECONDS (60) each
 #   make docs       build the documentation; a broken link is an error
 #   make clean      remove everything that was built
 #
-# Numbers you may set: FUZZ_SECONDS=60  THREAD_ROUNDS=5  BENCH_ROUNDS=5  BENCH_JPEG_CORPUS=folder
+# Numbers you may set: FUZZ_SECONDS=60  THREAD_ROUNDS=5  BENCH_ROUNDS=5  BENCH_SCALE=1  BENCH_JPEG_CORPUS=folder
+#   BENCH_SCALE=0.05 BENCH_ROUNDS=1 make bench is a trial of two minutes, which is printed only
+#   BENCH_COUNTER=callgrind make bench-check counts by valgrind where the processor's counters can't be had
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -25,11 +28,12 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 # Two builds side by side would wait for each other's lock or fight for memory: one thing at a time, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help setup setup-build build demo test fresh torture samples-test test-vendors check plain thread address lint format bench bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short docs clean
+.PHONY: help setup setup-build build demo test fresh torture samples-test test-vendors check plain thread address lint format bench bench-build bench-check bench-record bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short docs clean
 
 FUZZ_SECONDS ?= 60
 THREAD_ROUNDS ?= 5
 BENCH_ROUNDS ?= 5
+BENCH_SCALE ?= 1
 BENCH_JPEG_CORPUS ?=
 
 # Warnings of our own targets are errors; the C kernels are optimised in debug builds too, where they are 10 times slower.
@@ -141,31 +145,43 @@ format: ## put the layout right
 	$(call say,Format)
 	@swift format --in-place --parallel --recursive $(SWIFT_CODE)
 
-bench: setup ## measure against curl
-	$(call say,Building the benchmarks)
+bench-build: setup
+	$(call say,Building the benchmarks (the first time takes a few minutes))
 	@swift build -c release --package-path Benchmarks
-	@Benchmarks/.build/release/waybill-bench --rounds $(BENCH_ROUNDS)
+
+bench: bench-build ## measure beside every peer that is installed; the tables go into Docs/Benchmarks.md
+	$(call say,Measuring)
+	@peers=$$(Scripts/bench-setup where peers) || peers=; \
+		Benchmarks/.build/release/BenchNetwork python3 -B Benchmarks/Transport/bench.py \
+		--rounds $(BENCH_ROUNDS) --scale $(BENCH_SCALE) --python "$${peers:+$$peers/bin/python}"
+	@Benchmarks/.build/release/BenchNetwork Benchmarks/.build/release/waybill-bench --rounds $(BENCH_ROUNDS)
+
+bench-check: bench-build ## hold the instructions of fixed work to those that were recorded
+	@python3 -B Benchmarks/Transport/check.py
+
+bench-record: bench-build ## record the instructions of fixed work, for this toolchain and libcurl
+	@python3 -B Benchmarks/Transport/check.py --record
 
 bench-forward: setup ## the memory of the forwarding sample, for 1 MiB and for 1 GiB
 	$(call say,Building the forwarding sample and its tests (the first time takes a few minutes))
 	@$(TESTING) swift test -c release -Xswiftc -enable-testing --package-path Samples/NIO --filter '^ForwarderTests\.' | \
 		grep -E '^Forwarder:|✘|Test run'
 
-bench-setup: setup ## what bench-jpeg compares with and judges by
+bench-setup: setup ## what bench and bench-jpeg compare with and judge by
 	@Scripts/bench-setup
 
 bench-jpeg: bench-setup ## pictures, against other programs; the table goes into Docs/Benchmarks.md
 	$(call say,Building the benchmarks)
 	@swift build -c release --package-path Benchmarks --product JPEGErrand
 	@swift build -c release --package-path Benchmarks --product BenchLauncher
-	@tools=$$(Scripts/bench-setup where); $$tools/bin/python Benchmarks/JPEG/bench_jpeg.py --python "$$tools/bin/python" \
+	@tools=$$(Scripts/bench-setup where quality); $$tools/bin/python Benchmarks/JPEG/bench_jpeg.py --python "$$tools/bin/python" \
 		--cache "$$(dirname "$$tools")" --rounds $(BENCH_ROUNDS) \
 		$(if $(BENCH_JPEG_CORPUS),--corpus "$(BENCH_JPEG_CORPUS)")
 
 bench-colours: bench-setup ## colours of wide-gamut pictures, against littlecms
 	$(call say,Building the benchmarks)
 	@swift build -c release --package-path Benchmarks --product JPEGErrand
-	@$$(Scripts/bench-setup where)/bin/python Benchmarks/JPEG/colours.py \
+	@$$(Scripts/bench-setup where quality)/bin/python Benchmarks/JPEG/colours.py \
 		$(if $(BENCH_JPEG_CORPUS),--corpus "$(BENCH_JPEG_CORPUS)")
 
 fuzz: setup ## random bytes for the parsers and the encoder

@@ -28,7 +28,7 @@ def run(command):
     os.close(writing)
     with os.fdopen(reading) as costs:
         figures = costs.read().split()
-    if done.returncode != 0 or len(figures) != 3:
+    if done.returncode != 0 or len(figures) != 4:
         raise RuntimeError(done.stderr.decode("utf-8", "replace").strip()[-300:] or "ended with %d" % done.returncode)
     return Run(int(figures[1]) / 1e9, int(figures[2]) / 1e6)
 

@@ -34,36 +34,11 @@ enum Child {
         let text = output.readAll()
         let figures = costs.readAll().split(separator: " ").compactMap { Int($0) }
         var status: Int32 = 0
-        guard waitpid(child, &status, 0) == child, status == 0, figures.count == 3 else {
+        guard waitpid(child, &status, 0) == child, status == 0, figures.count == 4 else {
             throw BenchError("\(program) failed (wait status \(status)).")
         }
         return Run(
             wall: .nanoseconds(figures[0]), cpu: .nanoseconds(figures[1]), peakMemory: figures[2], output: text)
-    }
-
-    /// How many instructions a program takes in user space, in all its threads, counted by callgrind.
-    static func instructions(_ program: String, _ arguments: [String]) throws(BenchError) -> Int {
-        let tool = ["--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-fd=1"]
-        let output = try run("valgrind", tool + [program] + arguments).output
-        let line = output.split(separator: "\n").first { $0.contains("Collected :") }
-        guard let count = line?.split(separator: " ").last.flatMap({ Int($0) }) else {
-            throw BenchError("callgrind counted nothing.")
-        }
-        return count
-    }
-
-    /// A copy of a program for ``instructions(_:_:)``: Debian's valgrind can't read the newer debug information, and stops at it.
-    static func withoutDebugInformation(_ program: String) throws(BenchError) -> TemporaryFile {
-        let copy = try TemporaryFile(byteCount: 0, isWarm: false)
-        _ = try run("strip", ["--strip-debug", "-o", copy.path, program])
-        chmod(copy.path, 0o700)
-        return copy
-    }
-
-    /// Whether a program is found in `PATH`.
-    static func isInstalled(_ program: String) -> Bool {
-        let path = getenv("PATH").map { String(cString: $0) } ?? ""
-        return path.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }
     }
 
     /// This program.

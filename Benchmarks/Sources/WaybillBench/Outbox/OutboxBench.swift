@@ -82,7 +82,7 @@ struct OutboxBench {
 
     private func run(_ step: OutboxErrand.Step, _ folder: OutboxPlace, _ count: Int) throws(BenchError) -> Run {
         try Child.run(
-            Child.ownPath, [Errand.Kind.outbox.rawValue, step.rawValue, folder.path + "/outbox", "\(count)", url])
+            Child.ownPath, [OutboxErrand.name, step.rawValue, folder.path + "/outbox", "\(count)", url])
     }
 }
 

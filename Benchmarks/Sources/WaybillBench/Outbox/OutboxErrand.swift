@@ -23,6 +23,9 @@ struct OutboxErrand {
         case deliver
     }
 
+    /// The word that it is started by.
+    static let name = "run-outbox"
+
     private let step: Step
     private let folder: String
     private let count: Int

@@ -1,0 +1,83 @@
+import Glibc
+
+/// What a driver is told to send: `URL FILE COUNT AT_ONCE [AUTHORITY]`.
+///
+/// Every driver of this folder takes these words, in whatever language it is written, sends that many forms with the
+/// fields of ``DriverForm`` and the file, so many at once, and prints one line: how many answers came, the sum of the
+/// byte counts that they named, the middle and the 99th percentile of how long one took, in milliseconds, and how long all
+/// of it took, in seconds: what the program needs to start is not in that.
+package struct Order: Sendable {
+    package var url: String
+    package var path: String
+    package var count: Int
+    package var atOnce: Int
+    /// A PEM file with the authority of the receiver's certificate.
+    package var authority: String?
+
+    package init?(_ words: [String]) {
+        guard words.count == 4 || words.count == 5, let count = Int(words[2]), let atOnce = Int(words[3]),
+            count > 0, atOnce > 0
+        else { return nil }
+        url = words[0]
+        path = words[1]
+        self.count = count
+        self.atOnce = atOnce
+        authority = words.count == 5 ? words[4] : nil
+    }
+
+    /// Calls `send` so often, from so many tasks at once as were asked for, and prints the line.
+    ///
+    /// - Parameter send: Sends one form and returns the text of the answer.
+    /// - Throws: What `send` throws, or ``UnexpectedAnswer``.
+    package func carryOut(_ send: @escaping @Sendable () async throws -> String) async throws {
+        let begun = Self.nanoseconds
+        let results = try await withThrowingTaskGroup(of: Share.self) { group in
+            for worker in 0..<min(atOnce, count) {
+                let share = count / atOnce + (worker < count % atOnce ? 1 : 0)
+                group.addTask { try await Self.work(share, send) }
+            }
+            var all = Share()
+            for try await share in group {
+                all.bytes += share.bytes
+                all.latencies += share.latencies
+            }
+            return all
+        }
+        let elapsed = Self.nanoseconds - begun
+        let sorted = results.latencies.sorted()
+        func milliseconds(_ share: Int) -> Double { Double(sorted[(sorted.count - 1) * share / 100] / 1_000) / 1_000 }
+        print(sorted.count, results.bytes, milliseconds(50), milliseconds(99), Double(elapsed) / 1e9)
+    }
+
+    private struct Share: Sendable {
+        var bytes = 0
+        var latencies: [Int64] = []
+    }
+
+    private static func work(_ count: Int, _ send: () async throws -> String) async throws -> Share {
+        var share = Share()
+        share.latencies.reserveCapacity(count)
+        for _ in 0..<count {
+            let started = nanoseconds
+            let answer = try await send()
+            share.latencies.append(nanoseconds - started)
+            guard let bytes = Int(answer) else { throw UnexpectedAnswer(text: answer) }
+            share.bytes += bytes
+        }
+        return share
+    }
+
+    /// By the clock that all processes of the machine share.
+    package static var nanoseconds: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+}
+
+/// The receiver answers with a number and nothing else.
+package struct UnexpectedAnswer: Error {
+    package var text: String
+
+    package init(text: String) { self.text = text }
+}

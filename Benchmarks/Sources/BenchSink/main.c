@@ -1,0 +1,191 @@
+// A server that takes uploads as fast as one thread and the kernel can, so that the client is what is measured.
+//
+//   BenchSink [--tls CERTIFICATE KEY] [--rate BYTES_PER_SECOND] [--log FILE]
+//
+// Prints its port on 127.0.0.1 and serves until its standard input ends. Without TLS bodies are thrown away inside the
+// kernel (recv with MSG_TRUNC, tcp(7)): no byte is copied. Each answer says how many bytes of body came, which is how a
+// run proves that it did the work.
+//
+// With a rate it takes no more than that of all connections together, with a receive buffer (SO_RCVBUF) of 64 KiB. The
+// log has a line for everything that it took of a body: the time (CLOCK_MONOTONIC) and how much of that body came so far.
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "Request.h"
+#include "Secure.h"
+
+typedef struct {
+  int socket;
+  void *session;
+  request request;
+} connection;
+
+static int is_secure;
+static long long rate;
+static FILE *log_file;
+// What is thrown away inside of the kernel never touches it, so it never becomes resident.
+static char buffer[1 << 20];
+
+static long long now_in_nanoseconds(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+// Waits until so many bytes may have come.
+static void keep_pace(long long count) {
+  static long long next;
+  if (rate == 0 || count == 0) return;
+  long long now = now_in_nanoseconds();
+  next = (next > now ? next : now) + count * 1000000000LL / rate;
+  struct timespec until = {.tv_sec = next / 1000000000LL, .tv_nsec = next % 1000000000LL};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {}
+}
+
+static int answer(connection *connection, const char *text) {
+  size_t length = strlen(text);
+  ssize_t sent = connection->session ? secure_write(connection->session, text, length)
+                                     : send(connection->socket, text, length, MSG_NOSIGNAL);
+  return sent == (ssize_t)length;
+}
+
+static int answer_count(connection *connection) {
+  char count[32], text[128];
+  int length = snprintf(count, sizeof count, "%lld", connection->request.taken);
+  snprintf(text, sizeof text, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", length, count);
+  if (log_file) fflush(log_file);
+  request_reset(&connection->request);
+  return answer(connection, text);
+}
+
+// Reads once: -1 with EAGAIN where nothing is there, 0 at the end.
+static ssize_t read_once(connection *connection, size_t *wanted) {
+  request *request = &connection->request;
+  long long room = request_room(request), step = rate ? 8192 : (long long)sizeof buffer;
+  // Little is read of what has to be looked at in the middle of a body: what follows is thrown away more cheaply.
+  *wanted = (size_t)(room > 0 ? (room < step ? room : step) : request->place == IN_HEAD ? (rate ? 1024 : 16384) : 16);
+  ssize_t count;
+  if (connection->session) {
+    count = secure_read(connection->session, buffer, *wanted);
+  } else {
+    count = recv(connection->socket, buffer, *wanted, room > 0 ? MSG_TRUNC : 0);
+  }
+  if (count <= 0) return count;
+  if (room > 0) {
+    request_discard(request, count);
+    return count;
+  }
+  for (ssize_t fed = 0; fed < count;) {
+    fed += (ssize_t)request_feed(request, buffer + fed, (size_t)(count - fed));
+    // None of the clients says the next thing before it was answered.
+    if (request->place == IS_OVER && fed < count) request->is_broken = 1;
+    if (request->is_broken) return 0;
+  }
+  return count;
+}
+
+// Takes what is there, but not so much that the others starve. Returns 0 when the connection is over.
+static int serve(connection *connection) {
+  request *request = &connection->request;
+  long long allowance = 4 << 20;
+  while (1) {
+    long long before = request->taken;
+    size_t wanted;
+    ssize_t count = read_once(connection, &wanted);
+    if (count < 0 && errno == EAGAIN) return 1;
+    if (count <= 0) return 0;
+    if (request->expects_continue && request->place != IN_HEAD) {
+      request->expects_continue = 0;
+      if (!answer(connection, "HTTP/1.1 100 Continue\r\n\r\n")) return 0;
+    }
+    if (log_file) fprintf(log_file, "%lld %lld\n", now_in_nanoseconds(), request->taken);
+    keep_pace(request->taken - before);
+    if (request->place == IS_OVER && !answer_count(connection)) return 0;
+    allowance -= count;
+    if (connection->session ? allowance <= 0 && !secure_has_more(connection->session)
+                            : allowance <= 0 || (size_t)count < wanted)
+      return 1;
+  }
+}
+
+static int listen_on_loopback(void) {
+  int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), room = 65536;
+  (void)setsockopt(listener, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
+  // Set before the connections come, which inherit it: a slow receiver that has room is none.
+  if (rate) setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t length = sizeof address;
+  if (bind(listener, (struct sockaddr *)&address, length) != 0 || listen(listener, 256) != 0 ||
+      getsockname(listener, (struct sockaddr *)&address, &length) != 0) {
+    perror("BenchSink");
+    exit(1);
+  }
+  printf("%d\n", ntohs(address.sin_port));
+  fflush(stdout);
+  return listener;
+}
+
+static void accept_one(int listener, int poller) {
+  int one = 1, client = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (client < 0) return;
+  setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  connection *connection = malloc(sizeof *connection);
+  connection->socket = client;
+  connection->session = is_secure ? secure_open(client) : NULL;
+  request_reset(&connection->request);
+  struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
+  epoll_ctl(poller, EPOLL_CTL_ADD, client, &event);
+}
+
+static void drop(connection *connection) {
+  if (connection->session) secure_close(connection->session);
+  close(connection->socket);
+  free(connection);
+}
+
+int main(int count, char **arguments) {
+  for (int index = 1; index < count; index++) {
+    if (strcmp(arguments[index], "--tls") == 0 && index + 2 < count) {
+      if (secure_set_up(arguments[index + 1], arguments[index + 2]) != 0) return 1;
+      is_secure = 1;
+      index += 2;
+    } else if (strcmp(arguments[index], "--rate") == 0 && index + 1 < count) {
+      rate = atoll(arguments[++index]);
+    } else if (strcmp(arguments[index], "--log") == 0 && index + 1 < count) {
+      log_file = fopen(arguments[++index], "we");
+    } else {
+      fprintf(stderr, "BenchSink [--tls CERTIFICATE KEY] [--rate BYTES_PER_SECOND] [--log FILE]\n");
+      return 2;
+    }
+  }
+  signal(SIGPIPE, SIG_IGN);
+  int poller = epoll_create1(EPOLL_CLOEXEC), listener = listen_on_loopback();
+  static int standard_input, new_connection;
+  struct epoll_event event = {.events = EPOLLIN, .data.ptr = &new_connection};
+  epoll_ctl(poller, EPOLL_CTL_ADD, listener, &event);
+  event.data.ptr = &standard_input;
+  epoll_ctl(poller, EPOLL_CTL_ADD, STDIN_FILENO, &event);
+  struct epoll_event found[64];
+  while (1) {
+    int ready = epoll_wait(poller, found, 64, -1);
+    for (int index = 0; index < ready; index++) {
+      void *place = found[index].data.ptr;
+      if (place == &standard_input) return 0;
+      if (place == &new_connection) {
+        accept_one(listener, poller);
+      } else if (!serve(place)) {
+        drop(place);
+      }
+    }
+  }
+}

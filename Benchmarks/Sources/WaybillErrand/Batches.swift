@@ -1,0 +1,57 @@
+import Glibc
+import Waybill
+
+/// Many uploads in one process.
+enum Batches {
+    /// A lazy source: no item exists before its turn, and none after its end.
+    static func lazily(url: String, path: String, count: Int) async throws -> Int {
+        let batch = UploadSession.shared.startBatch(of: 0..<count) { number in
+            UploadRequest(.post, url, content: .form([.text("NUMBER", "\(number)"), .file("FILE", path: path)]))
+        }
+        var answers = 0
+        for await result in batch.results where try result.response.status == .ok { answers += 1 }
+        return answers
+    }
+
+    /// As many slots as uploads.
+    static func atOnce(url: String, path: String, count: Int) async throws -> Int {
+        var configuration = UploadSession.Configuration()
+        configuration.slots = max(1, count)
+        configuration.slotsPerHost = max(1, count)
+        let session = UploadSession(configuration: configuration)
+        let results = await session.uploadAll(0..<count) { _ in
+            UploadRequest(.post, url, content: .form(Sending.form(path)))
+        }
+        return try results.count { try $0.response.status == .ok }
+    }
+
+    /// Pictures under 100 KiB: as a batch, which makes one while others are sent, or one after the other.
+    static func photos(url: String, folder: String, count: Int, isBatch: Bool) async throws -> Int {
+        let paths = names(in: folder).map { folder + "/" + $0 }
+        guard !paths.isEmpty else { return 0 }
+        @Sendable func request(_ number: Int) -> UploadRequest {
+            let part = MultipartPart.image("FILE", path: paths[number % paths.count], .maxBytes(.kibibytes(100)))
+            return UploadRequest(.post, url, content: .form([part]))
+        }
+        guard !isBatch else {
+            return try await UploadSession.shared.uploadAll(0..<count) { request($0) }
+                .count { try $0.response.status == .ok }
+        }
+        var answers = 0
+        for number in 0..<count where try await UploadSession.shared.send(request(number)).status == .ok {
+            answers += 1
+        }
+        return answers
+    }
+
+    private static func names(in folder: String) -> [String] {
+        guard let directory = opendir(folder) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name.0) { String(cString: $0) }
+            if name.hasSuffix(".jpg") { names.append(name) }
+        }
+        return names.sorted()
+    }
+}

@@ -1,0 +1,42 @@
+import BenchDriver
+import Waybill
+
+/// The form of all drivers, by the public API.
+enum Sending {
+    static func form(_ path: String) -> MultipartForm {
+        var form = MultipartForm()
+        for field in DriverForm.fields { form.append(.text(field.name, field.value)) }
+        form.append(.file("FILE", path: path))
+        return form
+    }
+
+    /// As many slots as are sent at once, and nothing else that is not the default.
+    private static func session(slots: Int, authority: String?) -> UploadSession {
+        var configuration = UploadSession.Configuration()
+        configuration.slots = slots
+        configuration.slotsPerHost = slots
+        configuration.options.transfer.tls.certificateAuthorities = authority
+        return UploadSession(configuration: configuration)
+    }
+
+    static func carryOut(_ order: Order, isWatched: Bool) async throws {
+        let session = session(slots: order.atOnce, authority: order.authority)
+        if isWatched {
+            try await order.carryOut {
+                try await session.upload(form(order.path), to: order.url) { progress in
+                    precondition(progress.acknowledged <= progress.sent)
+                }.text
+            }
+        } else {
+            try await order.carryOut { try await session.upload(form(order.path), to: order.url).text }
+        }
+    }
+
+    /// Prints the time and what counted as acknowledged, a line a snapshot.
+    static func sample(_ url: String, path: String, authority: String?) async throws {
+        let response = try await session(slots: 1, authority: authority).upload(form(path), to: url) { progress in
+            print(Order.nanoseconds, progress.acknowledged)
+        }
+        guard response.status == .ok else { throw UnexpectedAnswer(text: response.text) }
+    }
+}

@@ -1,0 +1,139 @@
+"""make bench-check: what fixed work costs in instructions, held to what was recorded with this toolchain and libcurl.
+
+Instructions hardly know of noise, so 5 % more are found where seconds would not show them. Each figure is the difference
+between much work and little: what a program costs to start is not in it. The counter is the processor's own; where a machine
+does not have it or does not give it, nothing is compared and the reason is printed. BENCH_COUNTER=callgrind counts by valgrind
+instead, everywhere and slowly; its figures are recorded apart, for they are others.
+"""
+
+import argparse
+import json
+import os
+import platform
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import machine
+from figures import median
+from measure import ROOT, Failure, product, run
+from receiver import Sink
+from sending import make_file
+
+ALLOWED = 0.05
+FOLDER = os.path.join(ROOT, "Benchmarks", "recorded")
+
+
+def work(url, folder):
+    """Name, words of little work and words of much."""
+    noise = os.path.join(folder, "noise")
+    with open(noise, "wb") as file:
+        file.write(random.Random(42).randbytes(1 << 20))
+    small, large = make_file(folder, 100_000), make_file(folder, 64 << 20)
+
+    def parse(total):
+        return ["parse-form", noise, "----WebKitFormBoundary7MA4YWxkTrZu0gW1", 65536, total]
+
+    return [
+        ("building and reading a form of 1,000 parts, 20 times", ["build-form", 1000, 1], ["build-form", 1000, 21]),
+        ("parsing 64 MiB in chunks of 64 KiB", parse(1 << 20), parse(65 << 20)),
+        ("200 uploads of 100 KB", ["send", url, small, 20, 1], ["send", url, small, 220, 1]),
+        ("10 forms of 64 MiB", ["send", url, large, 2, 1], ["send", url, large, 12, 1]),
+    ]
+
+
+class Processor:
+    """Counts by perf_event_open(2), in the launcher; the middle of five runs."""
+
+    name = "processor"
+
+    def __init__(self, folder):
+        self.program = product("WaybillErrand")
+        if run(["true"]).instructions is None:
+            raise Failure("the processor's counters can't be had on this machine (perf_event_open(2))")
+
+    def count(self, words):
+        return median([run([self.program] + words).instructions for _ in range(5)])
+
+
+class Callgrind:
+    """Counts by valgrind, on a copy without debug information: Debian's can't read the newer one and stops at it."""
+
+    name = "callgrind"
+
+    def __init__(self, folder):
+        if not shutil.which("valgrind") or not shutil.which("strip"):
+            raise Failure("valgrind or strip is not installed")
+        self.program = os.path.join(folder, "stripped")
+        subprocess.run(["strip", "--strip-debug", "-o", self.program, product("WaybillErrand")], check=True)
+
+    def count(self, words):
+        tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--log-fd=1", self.program]
+        for line in run(tool + words).output.split("\n"):
+            if "Collected :" in line:
+                return int(line.split()[-1])
+        raise Failure("callgrind counted nothing")
+
+
+def counted(counter, folder):
+    with Sink() as sink:
+        return {
+            name: round(counter.count(more) - counter.count(less)) for name, less, more in work(sink.url, folder)
+        }
+
+
+def compare(recorded, found):
+    """How many are off by more than is allowed, either way: what got cheaper is recorded anew, or the gain could be lost."""
+    off = 0
+    for name, count in found.items():
+        if name not in recorded:
+            print("%-55s %14s   nothing was recorded" % (name, "{:,}".format(count)))
+            off += 1
+            continue
+        change = count / recorded[name] - 1
+        verdict = "" if abs(change) <= ALLOWED else "   OFF by more than %d %%" % (100 * ALLOWED)
+        off += bool(verdict)
+        print("%-55s %14s   %+6.1f %%%s" % (name, "{:,}".format(count), 100 * change, verdict))
+    return off
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--record", action="store_true", help="writes the figures down instead of comparing them")
+    options = parser.parse_args()
+    name = "swift-%s-libcurl-%s-%s.json" % (machine.swift(), machine.libcurl(), platform.machine())
+    path = os.path.join(FOLDER, name)
+    stored = {}
+    if os.path.exists(path):
+        with open(path) as file:
+            stored = json.load(file)
+    wanted = {"": Processor, "processor": Processor, "callgrind": Callgrind}[os.environ.get("BENCH_COUNTER", "")]
+    with tempfile.TemporaryDirectory(prefix="waybill-bench.") as folder:
+        try:
+            counter = wanted(folder)
+        except Failure as failure:
+            print("bench-check: nothing was compared: %s." % failure)
+            if wanted is Processor:
+                print("bench-check: BENCH_COUNTER=callgrind counts by valgrind instead.")
+            return 0
+        if not options.record and counter.name not in stored:
+            print("bench-check: nothing was compared: %s has no figures by %s. `make bench-record` makes them."
+                  % (os.path.relpath(path, ROOT), counter.name))
+            return 0
+        found = counted(counter, folder)
+    if options.record:
+        os.makedirs(FOLDER, exist_ok=True)
+        with open(path, "w") as file:
+            json.dump(dict(stored, **{counter.name: found}), file, indent=2, sort_keys=True)
+            file.write("\n")
+        print("bench-check: recorded in %s" % os.path.relpath(path, ROOT))
+        return 0
+    off = compare(stored[counter.name], found)
+    print("bench-check: %s, by %s: %s" % (
+        name, counter.name, "%d are off" % off if off else "all within %d %%" % (100 * ALLOWED)))
+    return 1 if off else 0
+
+
+sys.exit(main())

@@ -1,0 +1,147 @@
+"""The programs that send the same forms: ours, and whichever peers are installed.
+
+Each takes the words that Order.swift tells of and prints the same line; curl is the exception and is read apart.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+
+import machine
+from measure import PEERS, Failure, compiled, output_of, product
+
+FIELDS = [("TOKEN", "0123456789abcdef0123456789abcdef"), ("BUSINESSNO", "20260101-000042"), ("DOCTYPE", "IDCARD")]
+
+
+class Sent:
+    """What a driver says of itself: answers, the sum of their byte counts, milliseconds of one form, seconds of sending."""
+
+    def __init__(self, answers, byte_count, p50, p99, seconds):
+        self.answers, self.bytes, self.p50, self.p99, self.seconds = answers, byte_count, p50, p99, seconds
+
+
+class Driver:
+    """`command` are its first words; `shares` what part of the medium and of the small forms it is given, if it is slow."""
+
+    def __init__(self, name, command, version, is_secure=True, shares=(1, 1)):
+        self.name, self.version, self.is_secure, self.shares = name, version, is_secure, shares
+        self._command = command
+
+    @property
+    def is_ours(self):
+        return self.name.startswith("waybill")
+
+    def words(self, url, path, count, at_once, authority, folder):
+        words = self._command + [url, path, count, at_once]
+        return words + [authority] if url.startswith("https:") else words
+
+    def read(self, run):
+        figures = run.output.split()
+        if len(figures) != 5:
+            raise Failure("%s printed %r" % (self.name, run.output[:200]))
+        return Sent(int(figures[0]), int(figures[1]), float(figures[2]), float(figures[3]), float(figures[4]))
+
+
+class Curl(Driver):
+    """The command. Many forms are many transfers of one run, from a configuration file."""
+
+    WRITTEN = "%{http_code} %{size_upload} %{time_total}\\n"
+
+    def words(self, url, path, count, at_once, authority, folder):
+        trust = ["--cacert", authority] if url.startswith("https:") else []
+        if count == 1:
+            fields = [word for name, value in FIELDS for word in ("-F", "%s=%s" % (name, value))]
+            return self._command + ["-sS", "--noproxy", "*"] + trust + fields + [
+                "-F", "FILE=@" + path, "-o", "/dev/null", "-w", self.WRITTEN, url]
+        lines = ["silent", "show-error", 'noproxy = "*"', 'output = "/dev/null"', 'write-out = "%s"' % self.WRITTEN]
+        lines += ['cacert = "%s"' % authority] if trust else []
+        lines += ['form = "%s=%s"' % field for field in FIELDS] + ['form = "FILE=@%s"' % path, 'url = "%s"' % url]
+        file = os.path.join(folder, "curl.conf")
+        with open(file, "w") as config:
+            config.write("\nnext\n".join(["\n".join(lines)] * count))
+        parallel = ["--parallel", "--parallel-max", at_once] if at_once > 1 else []
+        return self._command + parallel + ["--config", file]
+
+    def read(self, run):
+        lines = [line.split() for line in run.output.split("\n") if line.strip()]
+        if any(len(line) != 3 or line[0] != "200" for line in lines):
+            raise Failure("curl printed %r" % run.output[:200])
+        times = sorted(float(line[2]) * 1000 for line in lines)
+
+        def at(share):
+            return times[(len(times) - 1) * share // 100] if times else 0
+
+        return Sent(len(lines), sum(int(line[1]) for line in lines), at(50), at(99), run.wall)
+
+
+def c_program(name, folder, *libraries):
+    sources = [os.path.join(PEERS, file) for file in (name + ".c", "order.c")]
+    return compiled(sources, folder, name, *libraries)
+
+
+def python_drivers(python):
+    found, absent = [], []
+    for name, module, shares in (
+        ("requests-toolbelt", "requests_toolbelt", (0.2, 0.1)), ("aiohttp", "aiohttp", (0.5, 0.2)),
+        ("httpx", "httpx", (0.5, 0.2)),
+    ):
+        script = os.path.join(PEERS, "send_%s.py" % module.replace("requests_", ""))
+        version = output_of(python, "-c", "import %s; print(%s.__version__)" % (module, module)) if python else ""
+        if re.fullmatch(r"[\d.]+", version):
+            found.append(Driver(name, [python, script], "%s %s" % (name, version), shares=shares))
+        else:
+            absent.append(name)
+    return found, absent
+
+
+def go_program(source, folder):
+    """A program of Peers, built; None where there is no Go."""
+    if not shutil.which("go"):
+        return None
+    program = os.path.join(folder, os.path.splitext(source)[0] + "-go")
+    environment = dict(os.environ, GO111MODULE="off", CGO_ENABLED="0")
+    subprocess.run(["go", "build", "-o", program, os.path.join(PEERS, source)], env=environment, check=True)
+    return program
+
+
+def go_version():
+    return (re.search(r"go[\d.]+", output_of("go", "version")) or [""])[0]
+
+
+def go_drivers(folder):
+    program = go_program("send.go", folder)
+    if not program:
+        return [], ["Go"]
+    version = go_version()
+    return [
+        Driver("Go, length said", [program, "length"], version, shares=(1, 0.5)),
+        Driver("Go, io.Pipe", [program, "pipe"], version, shares=(0.5, 0.3)),
+    ], []
+
+
+def all_drivers(python, folder):
+    """The drivers that are here, and the names of those that are not."""
+    errand = product("WaybillErrand")
+    session = "URLSession of Swift " + machine.swift()
+    found = [
+        Driver("waybill", [errand, "send"], "this checkout"),
+        Driver("waybill, watched", [errand, "send-watched"], "this checkout"),
+    ]
+    absent = []
+    if shutil.which("curl"):
+        found.append(Curl("curl -F", ["curl", "-q"], output_of("curl", "--version").split(" (")[0]))
+    else:
+        absent.append("curl")
+    found += [
+        Driver("libcurl mime in C", [c_program("send_mime", folder, "-lcurl")], "the same libcurl"),
+        Driver("sendfile in C", [c_program("send_sendfile", folder, "-lpthread")], "Linux", is_secure=False),
+        Driver("AsyncHTTPClient", [product("PeerAHC")], "AsyncHTTPClient " + machine.package_version("async-http-client")),
+        # On Linux it trusts the system's authorities and can't be given another.
+        Driver("URLSession, file", [product("PeerURLSession"), "file"], session, is_secure=False, shares=(0.1, 0.1)),
+        Driver("URLSession, stream", [product("PeerURLSession"), "stream"], session, is_secure=False, shares=(0.5, 0.1)),
+    ]
+    for more, missing in (python_drivers(python), go_drivers(folder)):
+        found += more
+        absent += missing
+    return found, absent

@@ -1,0 +1,101 @@
+"""The forms that all drivers send, in turn (A B A B …), so that a noisy minute hits all of them alike."""
+
+import os
+
+from measure import Failure, run
+
+LARGE, MEDIUM, SMALL = 1 << 30, 16 << 20, 100_000
+
+
+class Workload:
+    """So many forms with a file of that size, so many at once."""
+
+    def __init__(self, size, count, at_once, is_secure, rounds):
+        self.size, self.count, self.at_once, self.is_secure, self.rounds = size, count, at_once, is_secure, rounds
+
+    @property
+    def kind(self):
+        return "large" if self.count == 1 else "medium" if self.size == MEDIUM else "small"
+
+    @property
+    def key(self):
+        return key(self.kind, self.at_once, self.is_secure)
+
+    @property
+    def title(self):
+        size = {"medium": "16 MiB", "small": "100 KB"}.get(self.kind, in_words(self.size))
+        what = "One form with a file of %s" % size if self.count == 1 else "{:,} forms with a file of {}, {} at once".format(
+            self.count, size, self.at_once)
+        return what + (", TLS" if self.is_secure else "")
+
+    def count_of(self, driver):
+        """Slow drivers are given fewer forms, but enough for all places."""
+        share = {"large": 1, "medium": driver.shares[0], "small": driver.shares[1]}[self.kind]
+        return self.count if share == 1 else max(min(self.count, 2 * self.at_once), round(self.count * share))
+
+
+def key(kind, at_once=1, is_secure=False):
+    return "%s-%d%s" % (kind, at_once, "-tls" if is_secure else "")
+
+
+def in_words(size):
+    return "%d GiB" % (size >> 30) if size % (1 << 30) == 0 else "%d MiB" % (size >> 20)
+
+
+def workloads(rounds, scale):
+    """All of them; over TLS, where the ciphers decide, many forms are sent in fewer rounds."""
+    large = max(16, round((LARGE >> 20) * scale)) << 20
+    found = []
+    for is_secure, turns in ((False, rounds), (True, (rounds + 1) // 2)):
+        found.append(Workload(large, 1, 1, is_secure, rounds))
+        found += [Workload(MEDIUM, max(2, round(100 * scale)), n, is_secure, turns) for n in (1, 8, 32)]
+        found += [Workload(SMALL, max(200, round(10_000 * scale)), n, is_secure, turns) for n in (1, 8, 64)]
+    return found
+
+
+def make_file(folder, size):
+    """A file of zeros that takes no room on the disk; read once, so that its pages are in memory."""
+    path = os.path.join(folder, "zeros-%d" % size)
+    if not os.path.exists(path):
+        with open(path, "wb") as file:
+            file.truncate(size)
+        with open(path, "rb") as file:
+            while file.read(1 << 20):
+                pass
+    return path
+
+
+def once(driver, workload, sink, authority, folder):
+    """One run of one driver, as figures."""
+    count = workload.count_of(driver)
+    path = make_file(folder, workload.size)
+    words = driver.words(sink.url, path, count, min(workload.at_once, count), authority.path, folder)
+    done = run(words)
+    sent = driver.read(done)
+    least = count * workload.size
+    if sent.answers != count or not least < sent.bytes < least + 4096 * count:
+        raise Failure("%d of %d forms arrived, with %d bytes" % (sent.answers, count, sent.bytes))
+    return {
+        "count": count, "wall": done.wall, "cpu": done.cpu, "memory": done.memory, "instructions": done.instructions,
+        "p50": sent.p50, "p99": sent.p99, "rate": count / sent.seconds,
+    }
+
+
+def measure(drivers, chosen, sinks, authority, folder, say):
+    """For each workload, for each driver, the figures of its rounds."""
+    results = {}
+    for workload in chosen:
+        figures = results[workload.key] = {}
+        able = [driver for driver in drivers if driver.is_secure or not workload.is_secure]
+        for number in range(workload.rounds):
+            say("%s: round %d of %d" % (workload.title, number + 1, workload.rounds))
+            for driver in able:
+                if figures.get(driver.name, [0]) is None:
+                    continue
+                try:
+                    figures.setdefault(driver.name, []).append(
+                        once(driver, workload, sinks[workload.is_secure], authority, folder))
+                except Failure as failure:
+                    say("%s: %s" % (driver.name, failure))
+                    figures[driver.name] = None
+    return results

@@ -1,0 +1,51 @@
+"""How far what we call acknowledged leads what a slow receiver has read, at every snapshot.
+
+Both sides write down the time by the same clock. The receiver takes 500 KiB a second, with a receive buffer of 64 KiB:
+what lies in that buffer is acknowledged by its kernel and not yet read by its program, and that is all that may lie between.
+"""
+
+import bisect
+import os
+
+from measure import Failure, product, run
+from receiver import Sink
+from sending import make_file
+
+RATE = 500 << 10
+
+
+def leads(samples, log):
+    """For each snapshot (nanoseconds, bytes), how far it led what was read by then."""
+    times = [time for time, _ in log]
+    found = []
+    for time, acknowledged in samples:
+        place = bisect.bisect_right(times, time) - 1
+        found.append(acknowledged - (log[place][1] if place >= 0 else 0))
+    return found
+
+
+def pairs(text):
+    return [tuple(int(word) for word in line.split()) for line in text.split("\n") if line.strip()]
+
+
+def once(size, authority, is_secure, folder):
+    path, log_path = make_file(folder, size), os.path.join(folder, "receiver.log")
+    with Sink(authority if is_secure else None, rate=RATE, log=log_path) as sink:
+        words = [product("WaybillErrand"), "send-sampled", sink.url, path] + ([authority.path] if is_secure else [])
+        samples = pairs(run(words).output)
+    with open(log_path) as file:
+        log = pairs(file.read())
+    if not samples or not log or log[-1][1] < size or samples[-1][1] != log[-1][1]:
+        raise Failure("the receiver read %s and we acknowledged %s of %d" % (log[-1:], samples[-1:], size))
+    return {"lead": max(leads(samples, log)), "samples": samples, "log": log}
+
+
+def measure(authority, rounds, scale, folder, say):
+    size = max(1 << 20, round((4 << 20) * scale))
+    results = {}
+    for is_secure in (False, True):
+        name = "TLS" if is_secure else "plain"
+        for number in range(rounds):
+            say("acknowledged against read, %s: round %d of %d" % (name, number + 1, rounds))
+            results.setdefault(name, []).append(once(size, authority, is_secure, folder))
+    return results
