@@ -11,12 +11,13 @@ extension SQLiteStore {
 
     package func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange] {
         try await group.perform { db in
-            try changes.map { change in
+            var lanes = LaneBook()
+            return try changes.map { change in
                 guard var row = try ItemRow.fetch(db, id: change.id) else {
                     return AppliedChange(life: nil, effects: [], isHeard: false)
                 }
                 let before = row.life
-                if let event = change.lane { try Self.laneEvent(row.lane, event, now, db) }
+                if let event = change.lane { try lanes.happen(event, to: row.lane, now, db) }
                 let (effects, freed) = try Self.happen(change.event, to: &row, now, db)
                 let isHeard = before.hears(change.event)
                 if isHeard { try Self.attach(change, to: row, db) }
@@ -90,7 +91,8 @@ extension SQLiteStore {
         }
         let holds = row.life.state == .leased || row.life.isVerifying
         try row.save(db, token: holds ? try token ?? currentToken(row.id, db) : nil)
-        if row.endedAt != nil, !before.state.isTerminal {
+        // Only what has a key can have somebody behind it in line.
+        if row.dedupeKey != nil, row.endedAt != nil, !before.state.isTerminal {
             try db.cachedStatement(sql: "UPDATE item SET after = ? WHERE after = ?").execute(
                 arguments: [row.after, row.id])
         }

@@ -79,22 +79,29 @@ extension SQLiteStore {
                     SELECT name, blocked, rests_until, failures FROM lane
                     WHERE blocked IS NOT NULL OR rests_until > 0 OR failures > 0
                     """)
-            return Dictionary(uniqueKeysWithValues: rows.map { ($0[0] as String, Self.life($0)) })
+            return Dictionary(uniqueKeysWithValues: rows.map { ($0[0] as String, LaneLife($0)) })
                 .filter { $0.value != LaneLife() }
         }
     }
 
     package func lane(_ name: String, _ event: LaneLife.Event, now: Int64) async throws(OutboxError) {
-        try await group.perform { try Self.laneEvent(name, event, now, $0) }
+        try await group.perform { db in
+            var lanes = LaneBook()
+            try lanes.happen(event, to: name, now, db)
+        }
     }
+}
 
-    static func laneEvent(_ name: String, _ event: LaneLife.Event, _ now: Int64, _ db: Database) throws {
-        let row = try Row.fetchOne(
-            try db.cachedStatement(sql: "SELECT name, blocked, rests_until, failures FROM lane WHERE name = ?"),
-            arguments: [name])
-        let before = row.map(Self.life) ?? LaneLife()
+/// The lanes as one transaction sees them: each is read once and written when it is no longer what it was.
+struct LaneBook {
+    private var known: [String: LaneLife] = [:]
+
+    mutating func happen(_ event: LaneLife.Event, to name: String, _ now: Int64, _ db: Database) throws {
+        let before: LaneLife
+        if let life = known[name] { before = life } else { before = try Self.read(name, db) }
         var life = before
         life.handle(event, at: now)
+        known[name] = life
         guard life != before else { return }
         try db.cachedStatement(
             sql: """
@@ -104,11 +111,20 @@ extension SQLiteStore {
         ).execute(arguments: [name, life.blocked, life.restsUntil, life.failures])
     }
 
-    private static func life(_ row: Row) -> LaneLife {
-        var life = LaneLife()
-        life.blocked = row[1]
-        life.restsUntil = row[2]
-        life.failures = row[3]
-        return life
+    private static func read(_ name: String, _ db: Database) throws -> LaneLife {
+        let row = try Row.fetchOne(
+            try db.cachedStatement(sql: "SELECT name, blocked, rests_until, failures FROM lane WHERE name = ?"),
+            arguments: [name])
+        return row.map(LaneLife.init) ?? LaneLife()
+    }
+}
+
+extension LaneLife {
+    /// Name, reason of a block, end of a rest, failures in a row.
+    fileprivate init(_ row: Row) {
+        self.init()
+        blocked = row[1]
+        restsUntil = row[2]
+        failures = row[3]
     }
 }
