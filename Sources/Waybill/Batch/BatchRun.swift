@@ -158,7 +158,8 @@ extension BatchRun {
     func cancel() {
         let tasks = change { state in
             state.ledger.stop()
-            return Array(state.tasks.values)
+            // Those that came last first: a slot that is given back must not let one go that is cancelled next.
+            return state.tasks.sorted { $0.key > $1.key }.map(\.value)
         }
         for task in tasks { task.cancel() }
     }

@@ -2,13 +2,20 @@
 enum Roff {
     /// Signs that roff reads as its own, as what they look like.
     static func escaped(_ text: String) -> String {
-        text.replacing("\\", with: "\\e").replacing("-", with: "\\-")
+        let text = text.replacing("\\", with: "\\e").replacing("-", with: "\\-")
+        // By their numbers, as groff_char(7) has them: what a reader takes the bytes of a page for is its own affair.
+        return text.unicodeScalars.map { $0.isASCII ? String($0) : "\\[u\(Self.number($0))]" }.joined()
     }
 
     /// A line of text. One that begins with a dot or an apostrophe would be a request.
     static func text(_ line: String) -> String {
         let escaped = escaped(line)
         return escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped
+    }
+
+    private static func number(_ scalar: Unicode.Scalar) -> String {
+        let digits = String(scalar.value, radix: 16, uppercase: true)
+        return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
     }
 
     /// One argument of a request.

@@ -33,7 +33,7 @@ struct SettingsTests {
         for own in [["--retry", "4"], ["--retry=4"]] {
             let words = ["post"] + own + ["u"]
             let settings = Settings(
-                tree: try CommandTree.of(WaybillCommand.self), environment: { _ in "3" },
+                tree: try CommandTree.of(WaybillCommand.self), environment: { $0 == "WAYBILL_RETRY" ? "3" : nil },
                 file: try SettingsFile(file, path: "c"))
             let merged = try settings.merged(words)
             #expect(merged == words)
