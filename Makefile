@@ -28,7 +28,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 # Two builds side by side would wait for each other's lock or fight for memory: one thing at a time, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help setup setup-build build demo test fresh torture samples-test test-vendors check plain thread address lint format bench bench-build bench-check bench-record bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short docs clean
+.PHONY: help setup setup-build build demo test fresh torture samples-test test-vendors check plain thread address lint format bench bench-build bench-queue bench-check bench-record bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short docs clean
 
 FUZZ_SECONDS ?= 60
 THREAD_ROUNDS ?= 5
@@ -155,6 +155,15 @@ bench: bench-build ## measure beside every peer that is installed; the tables go
 		Benchmarks/.build/release/BenchNetwork python3 -B Benchmarks/Transport/bench.py \
 		--rounds $(BENCH_ROUNDS) --scale $(BENCH_SCALE) --python "$${peers:+$$peers/bin/python}"
 	@Benchmarks/.build/release/BenchNetwork Benchmarks/.build/release/waybill-bench --rounds $(BENCH_ROUNDS)
+	@$(MAKE) --no-print-directory bench-queue
+
+bench-queue: setup ## the rates of the outbox's queue file alone
+	@swift build -c release --product OutboxTestWorker
+	@for round in 1 2 3; do \
+		folder=$$(mktemp -d "$${TMPDIR:-/var/tmp}/waybill-queue.XXXXXX"); \
+		.build/release/OutboxTestWorker rates "$$folder/queue.db" 100000; \
+		rm -r "$$folder"; \
+	done
 
 bench-check: bench-build ## hold the instructions of fixed work to those that were recorded
 	@python3 -B Benchmarks/Transport/check.py

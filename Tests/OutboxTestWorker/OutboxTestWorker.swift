@@ -12,6 +12,7 @@ import WaybillOutbox
 ///     OutboxTestWorker weak PATH URL COUNT   the same, and promises nothing about power
 ///     OutboxTestWorker stage PATH URL COUNT  the same with bytes that are staged; what fails is told and tried again
 ///     OutboxTestWorker full PATH URL FILE    fills the disk, tries to go on, removes FILE, and goes on
+///     OutboxTestWorker rates PATH COUNT      measures the queue file that it makes there
 ///     OutboxTestWorker list PATH             tells of all there are, one line each, and whether the file is whole
 ///
 /// What fails is told as `! code`. What fails for good ends it with 3. Its calls can be made to fail: `COutboxFaults.h`.
@@ -20,7 +21,7 @@ struct OutboxTestWorker {
     static func main() async throws {
         let arguments = CommandLine.arguments
         guard arguments.count >= 3 else {
-            throw OutboxError(.notFound, "usage: run|idle|add|weak|stage|full|list PATH [URL COUNT|FILE]")
+            throw OutboxError(.notFound, "usage: run|idle|add|weak|stage|full|rates|list PATH [URL COUNT|FILE]")
         }
         do throws(OutboxError) {
             try await work(arguments[1], arguments[2], arguments.dropFirst(3))
@@ -31,6 +32,7 @@ struct OutboxTestWorker {
     }
 
     private static func work(_ task: String, _ path: String, _ rest: ArraySlice<String>) async throws(OutboxError) {
+        if task == "rates" { return try await StoreRates(path: path, count: Int(rest.last ?? "") ?? 100_000).run() }
         var configuration = Outbox.Configuration()
         configuration.retry = OutboxRetry(maxAttempts: 1_000, baseDelay: .milliseconds(1), maxDelay: .milliseconds(20))
         configuration.retryBudget = nil

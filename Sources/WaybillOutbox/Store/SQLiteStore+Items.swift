@@ -6,16 +6,24 @@ import Waybill
 
 extension SQLiteStore {
     package func enqueue(_ items: [NewItem], now: Int64) async throws(OutboxError) -> [EnqueuedItem] {
-        try await group.perform { db in try items.map { try Self.insert($0, now, db) } }
+        try await group.perform { db in
+            for lane in Set(items.map(\.lane)) {
+                try db.cachedStatement(sql: "INSERT OR IGNORE INTO lane(name) VALUES(?)").execute(arguments: [lane])
+            }
+            return try items.map { try Self.insert($0, now, db) }
+        }
     }
 
     package func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange] {
         try await group.perform { db in
             var lanes = LaneBook()
+            var rows = try ItemRow.fetch(db, ids: changes.map(\.id))
             return try changes.map { change in
-                guard var row = try ItemRow.fetch(db, id: change.id) else {
+                guard var row = try rows.removeValue(forKey: change.id) ?? ItemRow.fetch(db, id: change.id) else {
                     return AppliedChange(life: nil, effects: [], isHeard: false)
                 }
+                // What becomes of one item may move another up in the line of their key: those are read again.
+                if row.dedupeKey != nil { rows = [:] }
                 let before = row.life
                 if let event = change.lane { try lanes.happen(event, to: row.lane, now, db) }
                 let (effects, freed) = try Self.happen(change.event, to: &row, now, db)
@@ -179,7 +187,6 @@ extension SQLiteStore {
                 after = try lastInLine(item.dedupeKey, db)
             }
         }
-        try db.cachedStatement(sql: "INSERT OR IGNORE INTO lane(name) VALUES(?)").execute(arguments: [item.lane])
         try db.cachedStatement(
             sql: """
                 INSERT INTO item(kind, lane, spec, idem_key, state, attempts, lease_no, verifying, asked, run_at, doubtful,
@@ -202,14 +209,14 @@ extension SQLiteStore {
     /// The item that has this one's idempotency key. Somebody who didn't get our answer asks again with the very same; a key
     /// that was chosen twice belongs to the first.
     private static func known(_ item: NewItem, _ db: Database) throws -> EnqueuedItem? {
-        let found = try Row.fetchOne(
-            try db.cachedStatement(sql: "SELECT id, spec FROM item WHERE idem_key = ?"),
-            arguments: [item.idempotencyKey])
+        let found = try Int64.fetchOne(
+            try db.cachedStatement(sql: "SELECT id FROM item WHERE idem_key = ?"), arguments: [item.idempotencyKey])
         guard let found else { return nil }
+        let spec = try String.fetchOne(db, sql: "SELECT spec FROM item WHERE id = ?", arguments: [found])
         let staged = try String.fetchAll(
-            try db.cachedStatement(sql: "SELECT name FROM staged WHERE item = ?"), arguments: [found[0] as Int64])
-        let isSame = found[1] == item.spec || !staged.isEmpty && Set(staged) == Set(item.staged)
-        return EnqueuedItem(id: found[0], isNew: isSame)
+            try db.cachedStatement(sql: "SELECT name FROM staged WHERE item = ?"), arguments: [found])
+        let isSame = spec == item.spec || !staged.isEmpty && Set(staged) == Set(item.staged)
+        return EnqueuedItem(id: found, isNew: isSame)
     }
 
     static let pageSize = 1_000

@@ -11,8 +11,11 @@ extension SQLiteStore {
                 sql: "UPDATE item SET state = 0 WHERE state = 2 AND (run_at <= ? OR run_at > ?)"
             ).execute(arguments: [wish.now, wish.now + ItemLife.longestWait])
             var answer = LeaseAnswer()
-            for id in try Self.candidates(wish, db) {
-                guard var row = try ItemRow.fetch(db, id: id) else { continue }
+            let candidates = try Self.candidates(wish, db)
+            let rows = try ItemRow.fetch(db, ids: candidates)
+            for id in candidates {
+                // Nobody who is first in line is moved by what becomes of another one.
+                guard var row = rows[id] else { continue }
                 let (effects, _) = try Self.happen(.lease, to: &row, wish.now, db, token: wish.token)
                 guard let effect = effects.first else { continue }
                 if case .finished = effect {

@@ -1,0 +1,69 @@
+import Waybill
+import WaybillOutbox
+
+/// How fast the queue itself takes and gives, without tasks, sessions or JSON of uploads: what the commits cost.
+///
+/// Each call of the store is a transaction that is on the disk when it returns.
+struct StoreRates {
+    let path: String
+    let count: Int
+
+    func run() async throws(OutboxError) {
+        let store = try SQLiteStore(path: path)
+        let durability = try await store.durability()
+        FileOutput.write("synchronous \(durability.synchronous), \(durability.journal)\n")
+        var number = 0
+        let enqueue = try await seconds { () async throws(OutboxError) in
+            while number < count {
+                let page = (number..<min(number + 500, count)).map(Self.item)
+                number += page.count
+                _ = try await store.enqueue(page, now: 0)
+            }
+        }
+        let single = min(count / 4, 5_000)
+        let singly = try await seconds { () async throws(OutboxError) in
+            try await Self.deliver(single, atOnce: 1, from: store)
+        }
+        let grouped = try await seconds { () async throws(OutboxError) in
+            try await Self.deliver(count - single, atOnce: 512, from: store)
+        }
+        tell("enqueue, 500 at a time", count, enqueue)
+        tell("lease and done, one at a time", single, singly)
+        tell("lease and done, 512 at a time", count - single, grouped)
+        await store.close()
+    }
+
+    private static func deliver(_ count: Int, atOnce: Int, from store: SQLiteStore) async throws(OutboxError) {
+        var left = count
+        while left > 0 {
+            let slots = min(atOnce, left)
+            let leased = try await store.lease(LeaseWish(token: "t", slots: slots, slotsPerLane: slots, now: 1)).items
+            guard leased.count == slots else {
+                throw OutboxError(.storageFailed, "\(leased.count) items were given where \(slots) were asked for")
+            }
+            let answer = KeptAnswer(UploadResponse(status: .ok))
+            let changes = leased.map {
+                ItemChange($0.id, .ended(.delivered, lease: $0.life.leaseNumber), lane: .answered, answer: answer)
+            }
+            let applied = try await store.apply(changes, now: 2)
+            guard applied.allSatisfy(\.isHeard) else { throw OutboxError(.storageFailed, "an end was not heard") }
+            left -= slots
+        }
+    }
+
+    private static func item(_ number: Int) -> NewItem {
+        NewItem(
+            kind: "form", lane: "backend.example:443", spec: #"{"number":\#(number)}"#,
+            idempotencyKey: Delivery.newIdempotencyKey(), size: 1_000)
+    }
+
+    private func tell(_ name: String, _ count: Int, _ seconds: Double) {
+        FileOutput.write("\(name): \(Int(Double(count) / max(seconds, 1e-9))) /s\n")
+    }
+
+    private func seconds(_ work: () async throws(OutboxError) -> Void) async throws(OutboxError) -> Double {
+        let start = ContinuousClock.now
+        try await work()
+        return start.duration(to: .now) / .seconds(1)
+    }
+}
