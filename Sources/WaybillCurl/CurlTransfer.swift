@@ -146,13 +146,21 @@ final class CurlTransfer: @unchecked Sendable {
         }
         if isFirst { sink?.transfer(.connected(connection)) }
         if assembler.head?.status.code == 417 { wasRefusedLeave = true }
-        // libcurl writes the head of a request by itself; waiting for the first bytes of the body, which follow at once,
-        // spares a packet and the peer a wake-up.
-        if feed != nil, !asksLeave, !isAskingForChallenge, let probe, let engine {
-            probe.holdSegments(true)
-            engine.heads.append(self)
-        }
+        holdHead()
         return true
+    }
+
+    /// libcurl writes the head of a request by itself; waiting for the first bytes of the body, which follow at once, spares
+    /// a packet and the peer a wake-up.
+    ///
+    /// Not where both would fit into one segment, the largest of which has just under 64 KiB: what the peer's kernel
+    /// acknowledges of a request that is read and then reset rests on there being two (decision 0003).
+    private func holdHead() {
+        guard let length = request.body?.length, length > 64 << 10, !asksLeave, !isAskingForChallenge, let probe,
+            let engine
+        else { return }
+        probe.holdSegments(true)
+        engine.heads.append(self)
     }
 
     /// The head of the request waits no longer for the first bytes of the body.
