@@ -28,7 +28,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 # Two builds side by side would wait for each other's lock or fight for memory: one thing at a time, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help setup setup-build build demo test fresh torture samples-test test-vendors check plain thread address lint format bench bench-build bench-queue bench-check bench-record bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short docs clean
+.PHONY: help setup setup-build build demo test fresh torture test-samples test-vendors check plain thread address lint format bench bench-build bench-queue bench-check bench-record bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short docs clean
 
 FUZZ_SECONDS ?= 60
 THREAD_ROUNDS ?= 5
@@ -79,14 +79,14 @@ demo: setup-build ## the main job, end to end
 test: build lint ## strict build, lint, all tests
 	$(call say,Tests)
 	@$(TESTING) $(STRICT) test --skip-build --disable-xctest
-	@$(MAKE) --no-print-directory samples-test
+	@$(MAKE) --no-print-directory test-samples
 	@$(MAKE) --no-print-directory test-vendors
 
 test-vendors: build ## our side of object stores against the vendors' own packages from PyPI
 	$(call say,The vendors' own packages)
 	@Scripts/test-vendors
 
-samples-test: ## the tests of the samples
+test-samples: ## the tests of the samples
 ifneq ($(wildcard Samples/Package.swift),)
 	$(call say,Tests of the samples)
 	@$(TESTING) swift test --package-path Samples $(KERNELS)
@@ -101,10 +101,9 @@ endif
 fresh: ## the README's two commands where nothing is installed yet
 	@Scripts/fresh
 
-torture: setup ## the long forms of what is done to the outbox
+torture: build ## the long forms of what is done to the outbox
 	$(call say,Torture: kills and power cuts of the outbox and disks that fail)
-	@swift build --build-tests $(KERNELS)
-	@$(TESTING) WAYBILL_TORTURE=1 swift test --skip-build --disable-xctest \
+	@$(TESTING) WAYBILL_TORTURE=1 $(STRICT) test --skip-build --disable-xctest \
 		--filter '^WaybillOutboxTests\.(KillTests|PowerCutTests|FaultPointTests|SmallDiskTests|ItemLifeModelTests)' | \
 		grep -aE '^(kill|power|failed at|a disk|system calls)|WAYBILL_SEED|✘|Test .* passed|Test run'
 
