@@ -96,6 +96,8 @@ ifneq ($(wildcard Samples/Package.swift),)
 	@$(TESTING) swift test --package-path Samples/Crypto $(KERNELS)
 	$(call say,Tests of the samples with a queue)
 	@$(TESTING) swift test --package-path Samples/Outbox $(KERNELS)
+	$(call say,The one command of each sample)
+	@Scripts/sample-commands
 endif
 
 fresh: ## the README's two commands where nothing is installed yet

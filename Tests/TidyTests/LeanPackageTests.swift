@@ -46,6 +46,8 @@ import Testing
         let server = try LoopbackServer(otherwise: .respond(200, body: "stored"))
         let folder = try TemporaryDirectory()
         try folder.write("front.jpg", Self.photo())
+        // For `Scripts/sample-commands`, which has the program post it to the sample Receiver.
+        try Data(Self.photo()).write(to: URL(filePath: "\(guest.path)/front.jpg"))
         let run = try await ChildProcess.run(program, [server.url("/upload")], directory: folder.path)
         #expect(run.exit == .status(0), "\(run.errorText)")
         // A server that answers at once may leave no time for a phase in between to be shown; the end always is.
