@@ -4,8 +4,8 @@ import WaybillCore
 extension Outbox {
     /// Delivers until the task is cancelled: a service in the shape that swift-service-lifecycle and others run.
     ///
-    /// Deliveries under way are stopped by the cancel; what of them the server had whole is verified at the next start. A
-    /// lane that was blocked gets a new chance by the start.
+    /// Deliveries under way are stopped by the cancel; what of them the server had whole is verified at the next start.
+    /// ``drain(atMost:)`` lets them come to their end. A lane that was blocked gets a new chance by the start.
     ///
     /// - Parameter session: What to send with. It is neither changed nor closed; its slots should not be fewer than the
     ///   outbox's.
@@ -21,6 +21,30 @@ extension Outbox {
         try await work(session, untilIdle: true)
     }
 
+    /// Takes nothing new any more: what is being sent comes to its end, and then ``run(session:)`` returns.
+    ///
+    /// What a signal or a graceful shutdown should do. An upload that is stopped after its last byte and before its answer is in
+    /// doubt, and where the server doesn't know idempotency keys a person has to decide about it; one that has the time for
+    /// its answer is not. Cancel the task that runs to stop at once.
+    ///
+    /// It is for good: an outbox that was drained still takes uploads, and delivers when it is opened again. If nothing is being
+    /// delivered, a later ``run(session:)`` returns at once.
+    ///
+    /// - Parameter limit: After this time, what is still being sent is stopped as by a cancel. `nil`: however long it takes.
+    public func drain(atMost limit: Duration? = nil) {
+        drain.begin()
+        owner?.ring()
+        guard let limit else { return }
+        Task { [weak self] in
+            try? await Task.sleep(for: limit)
+            self?.drain.end()
+            self?.owner?.stopRunning()
+        }
+    }
+
+    /// Whether this process has deliveries under way.
+    package var isSending: Bool { owner?.running.withLock { !$0.isEmpty } ?? false }
+
     private func work(_ session: UploadSession, untilIdle: Bool) async throws(OutboxError) {
         let core = try await own()
         let isFirst = core.isDelivering.withLock { isDelivering in
@@ -31,7 +55,7 @@ extension Outbox {
             throw OutboxError(.ownedByAnother, "this process delivers from the outbox already: once is enough")
         }
         defer { core.isDelivering.withLock { $0 = false } }
-        try await Worker(core, session, registry, configuration).run(untilIdle: untilIdle)
+        try await Worker(core, session, registry, configuration, drain).run(untilIdle: untilIdle)
     }
 
     /// Takes the queue, from another process too if that only has it and doesn't deliver.

@@ -27,6 +27,7 @@ public final class Outbox: Sendable {
     let configuration: Configuration
     let registry: KindRegistry
     let folder: OutboxFolder
+    let drain = Drain()
     private let role = Locked(Role.guest)
     private let taking = TurnTaking()
 

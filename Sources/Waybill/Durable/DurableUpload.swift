@@ -77,6 +77,9 @@ public struct Delivery: Sendable {
     /// To be called with snapshots.
     public var onProgress: @Sendable (UploadProgress) -> Void
     /// Keeps where to go on after a crash. Returns when it is on the disk.
+    ///
+    /// Attempts that came further are not counted, so that a large file may take as many as it needs. Nothing at all (`[]`) says
+    /// that what the server had is of no use: then the attempt counts after all.
     public var saveResume: @Sendable ([UInt8]) async -> Void
 
     /// Describes a delivery.

@@ -5,6 +5,8 @@ import WaybillOutbox
 struct OutboxRun {
     let outbox: Outbox
     let untilIdle: Bool
+    /// How long a signal leaves what is being sent.
+    let patience: Duration
     let output: OutboxOutputOptions
     let console: Console
     let json: JSONOutput?
@@ -25,7 +27,11 @@ struct OutboxRun {
                 return .failure(error)
             }
         }
-        Interrupt.onFirst { _ in work.cancel() }
+        let patience = patience
+        Interrupt.onFirst { _ in
+            teller.tellDrain(patience)
+            outbox.drain(atMost: patience)
+        }
         let watching = Task { await teller.follow() }
         let result = await work.value
         watching.cancel()

@@ -11,8 +11,9 @@ struct OutboxRunCommand: AsyncParsableCommand {
         abstract: "Delivers what is in the outbox, until it is told to stop.",
         discussion: """
             What an earlier run had under way when it ended is found out first; nothing is sent again on a guess. The \
-            first SIGINT or SIGTERM stops cleanly: uploads under way end where they are, and the queue is kept. The \
-            second one ends at once, which loses nothing either.
+            first SIGINT or SIGTERM stops cleanly: nothing new is begun, uploads under way have --drain to come to their \
+            end, and the queue is kept. The second one ends at once, which loses nothing either; but what had no answer by \
+            then is in doubt, and has to be found out about by the next run.
 
             With --until-idle it ends when nothing is left to be done but what waits for a person: for a timer that starts \
             it now and then. Without, it runs until a signal.
@@ -55,6 +56,11 @@ struct OutboxRunCommand: AsyncParsableCommand {
         help: ArgumentHelp("How many at once to one server as one account.", valueName: "number"))
     var perLane = 5
 
+    @Option(
+        name: .customLong("drain"),
+        help: ArgumentHelp("How long a signal leaves uploads under way; 0 for not at all.", valueName: "time"))
+    var drain = "20s"
+
     @Flag(name: [.customShort("k"), .customLong("insecure")], help: "Accept any certificate. For a laboratory only.")
     var insecure = false
 
@@ -66,6 +72,7 @@ struct OutboxRunCommand: AsyncParsableCommand {
         let console = Console.standard
         try await finishing(output.json) { () async throws(CommandFailure) in
             let session = try session(console)
+            let patience: Duration = drain == "0" ? .zero : try DurationArgument.read(drain, for: "--drain")
             let configuration = try configuration(console)
             Interrupt.arm()
             let outbox = try await place.place().open(configuration)
@@ -73,7 +80,7 @@ struct OutboxRunCommand: AsyncParsableCommand {
                 console.line("warning: -k: the server's certificate is not looked at, and anybody may be in between")
             }
             let run = OutboxRun(
-                outbox: outbox, untilIdle: untilIdle, output: output, console: console,
+                outbox: outbox, untilIdle: untilIdle, patience: patience, output: output, console: console,
                 json: output.json ? JSONOutput(console) : nil)
             return try await run.run(session)
         }

@@ -115,6 +115,13 @@ final class OutboxTeller: Sendable {
         }
     }
 
+    /// Says that the end was asked for, if anything has to be waited for.
+    func tellDrain(_ patience: Duration) {
+        guard !isSilent, !isJSON, outbox.isSending else { return }
+        console.line(
+            "stopping: what is being sent has \(patience.components.seconds) s to end; a second signal ends it at once")
+    }
+
     func endBar() { console.bar("") }
 
     /// All that was told of, and what is left.

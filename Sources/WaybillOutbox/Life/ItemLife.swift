@@ -49,6 +49,8 @@ package struct ItemLife: Sendable, Hashable, Codable {
         case verdict(Verdict, lease: Int64)
         /// The server has more of it than before.
         case progressed(lease: Int64)
+        /// What the server had of it is of no use, so that this attempt, which has this number, was none that came further.
+        case setBack(attempt: Int, lease: Int64)
         /// Whoever held the lease is gone.
         case lost
         /// Time has passed.
@@ -108,6 +110,7 @@ package struct ItemLife: Sendable, Hashable, Codable {
         case .ended(let ending, _): return ended(ending, now)
         case .verdict(let verdict, _): return answered(verdict, now)
         case .progressed: attempts = min(attempts, 1)
+        case .setBack(let attempt, _): attempts = min(max(attempts, attempt), maxAttempts)
         case .lost:
             if state == .leased {
                 state = .verify
@@ -129,7 +132,8 @@ package struct ItemLife: Sendable, Hashable, Codable {
     /// Whether an event is of the lease that is held now. All others are heard always.
     package func hears(_ event: Event) -> Bool {
         switch event {
-        case .ended(_, let number), .progressed(let number): state == .leased && number == leaseNumber
+        case .ended(_, let number), .progressed(let number), .setBack(_, let number):
+            state == .leased && number == leaseNumber
         case .verdict(_, let number): state == .verify && isVerifying && number == leaseNumber
         default: true
         }

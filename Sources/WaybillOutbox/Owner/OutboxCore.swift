@@ -131,6 +131,11 @@ final class OutboxCore: Sendable {
         }
     }
 
+    /// Stops what is being sent, as a cancel does.
+    func stopRunning() {
+        for task in running.withLock({ $0.values.compactMap(\.task) }) { task.cancel() }
+    }
+
     private func abort(_ ids: [Int64]) {
         let tasks = running.withLock { running in ids.compactMap { running[$0]?.task } }
         for task in tasks { task.cancel() }

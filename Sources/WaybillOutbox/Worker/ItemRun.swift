@@ -101,8 +101,9 @@ struct ItemRun: Sendable {
                 }
             },
             saveResume: { state in
-                _ = try? await core.store.apply(
-                    [ItemChange(id, .progressed(lease: lease), resume: state)], now: core.now())
+                let event: ItemLife.Event =
+                    state.isEmpty ? .setBack(attempt: attempt, lease: lease) : .progressed(lease: lease)
+                _ = try? await core.store.apply([ItemChange(id, event, resume: state)], now: core.now())
             })
     }
 

@@ -8,14 +8,17 @@ final class Worker: Sendable {
     let session: UploadSession
     let registry: KindRegistry
     let configuration: Outbox.Configuration
+    let drain: Drain
     let budget: Locked<RetryBuckets>
     /// Why nothing can be written down at the moment; nothing new is begun then.
     let trouble = Locked<String?>(nil)
 
     init(
-        _ core: OutboxCore, _ session: UploadSession, _ registry: KindRegistry, _ configuration: Outbox.Configuration
+        _ core: OutboxCore, _ session: UploadSession, _ registry: KindRegistry, _ configuration: Outbox.Configuration,
+        _ drain: Drain
     ) {
         self.core = core
+        self.drain = drain
         self.session = session
         self.registry = registry
         self.configuration = configuration
@@ -27,15 +30,17 @@ final class Worker: Sendable {
         try await begin()
         let hooks = Task { await ResultPump(core, configuration).run() }
         // A group that keeps no results: a hundred thousand deliveries leave nothing behind.
-        let result = await withDiscardingTaskGroup { group in
-            await Result { () async throws(OutboxError) in try await lease(into: &group, untilIdle: untilIdle) }
+        let result = await withTaskCancellationHandler {
+            await withDiscardingTaskGroup { group in
+                await Result { () async throws(OutboxError) in try await lease(into: &group, untilIdle: untilIdle) }
+            }
+        } onCancel: {
+            core.stopRunning()
         }
         hooks.cancel()
         await hooks.value
-        // The program is told of everything before it is told that nothing is left.
-        if untilIdle, !Task.isCancelled {
-            while !(await ResultPump(core, configuration).catchUp()), !Task.isCancelled {}
-        }
+        // The program is told of everything before it is told that nothing is left, or that this is the end.
+        while !Task.isCancelled, !drain.isOver, !(await ResultPump(core, configuration).catchUp()) {}
         try result.get()
     }
 
@@ -54,7 +59,7 @@ final class Worker: Sendable {
 
     private func lease(into group: inout DiscardingTaskGroup, untilIdle: Bool) async throws(OutboxError) {
         var nextCleaning = core.now() + Self.cleaningInterval
-        while !Task.isCancelled {
+        while !Task.isCancelled, !drain.isWanted {
             let seen = core.signal.value
             var wait = Self.longestSleep
             let wish = wish()
@@ -79,8 +84,8 @@ final class Worker: Sendable {
             }
             await core.signal.wait(atMost: .milliseconds(wait)) { $0 != seen }
         }
-        // What runs sees the cancel through its own task.
-        for task in core.running.withLock({ $0.values.compactMap(\.task) }) { task.cancel() }
+        // What was begun while the cancel came has missed it.
+        if Task.isCancelled || drain.isOver { core.stopRunning() }
     }
 
     private func wish() -> LeaseWish {

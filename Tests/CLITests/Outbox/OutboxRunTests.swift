@@ -145,7 +145,7 @@ import WaybillCore
         let desk = try OutboxDesk(.stall(afterBodyBytes: 50_000))
         let file = try desk.folder.writeSparse("large", size: 20_000_000)
         _ = try await desk.queue("-F", "f=@\(file)")
-        let child = try desk.startOutbox("run", "--json")
+        let child = try desk.startOutbox("run", "--json", "--drain", "0")
         try await desk.server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 50_000 }
         child.signal(signal)
         let run = try await child.finish()
@@ -157,6 +157,27 @@ import WaybillCore
         #expect(item["state"] as? String == "ready" && item["attempts"] as? Int == 0)
         #expect(try await desk.deliver().exit == .status(0))
         #expect(desk.server.requests.count { $0.isComplete } == 1)
+    }
+
+    @Test func `a signal leaves what is being sent the time for its answer`() async throws {
+        let gate = Gate()
+        let desk = try OutboxDesk(Behaviour([.read(), .wait(gate), .send(Answer(200))]))
+        for text in ["first", "second"] { _ = try await desk.queue("-F", "a=\(text)") }
+        let child = try desk.startOutbox("run", "-j", "1")
+        try await desk.server.waitUntil { $0.requests.first?.isComplete == true }
+        child.signal(SIGTERM)
+        _ = try await child.waitUntil { $0.errorText.contains("stopping: what is being sent has 20 s to end") }
+        gate.open()
+        let run = try await child.finish()
+        #expect(run.exit == .status(143), "\(run.errorText)")
+        #expect(try await desk.states() == ["done", "ready"])
+        #expect(desk.server.requests.count == 1)
+    }
+
+    @Test func `a time to drain that is none is refused`() async throws {
+        let desk = try OutboxDesk()
+        let run = try await desk.outbox("run", "--drain", "soon")
+        #expect(run.exit == .status(2) && run.errorText.contains("--drain"), "\(run.errorText)")
     }
 
     @Test func `one process delivers, and the others reach it`() async throws {
@@ -174,6 +195,7 @@ import WaybillCore
         #expect(try await desk.outbox("pause", "--batch", "large").text == "1 item paused\n")
         _ = try await desk.server.peerEnd(ofConnection: 0)
         #expect(try await desk.outbox("cancel", "1", "--json").jsonSummary()["changed"] as? Int == 1)
+        // Nothing is being sent, so there is nothing to wait for.
         child.signal(SIGTERM)
         #expect(try await child.finish().exit == .status(143))
         #expect(try await desk.states() == ["cancelled", "done"])

@@ -74,7 +74,7 @@ private func knowing(_ vault: any Vault, _ path: String) async throws {
 private func delivering(_ outbox: Outbox, _ session: UploadSession) async throws {
     // snippet: outbox, run
     let worker = Task { try await outbox.run(session: session) }
-    worker.cancel()
+    outbox.drain(atMost: .seconds(20))  // the end: nothing new, and what is being sent may finish
     try await worker.value
     await outbox.close()
     // end

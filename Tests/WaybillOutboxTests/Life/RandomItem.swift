@@ -51,7 +51,9 @@ struct RandomItem {
         case 6..<10: return .ended(endings.randomElement(using: &random)!, lease: lease)
         case 10..<13: return .verdict(verdicts.randomElement(using: &random)!, lease: lease)
         case 13: return [.lost, .verify].randomElement(using: &random)!
-        case 14: return .progressed(lease: lease)
+        case 14:
+            let attempt = Int.random(in: 1...life.maxAttempts, using: &random)
+            return [.progressed(lease: lease), .setBack(attempt: attempt, lease: lease)].randomElement(using: &random)!
         case 15, 16: return .due
         case 17: return .pause
         case 18: return .resume
@@ -104,7 +106,7 @@ struct ItemChecker {
     ) -> String? {
         let isHeard = before != after || !effects.isEmpty
         switch event {
-        case .ended(_, let number), .progressed(let number):
+        case .ended(_, let number), .progressed(let number), .setBack(_, let number):
             return isHeard && (number != lease || before.state != .leased) ? "a stale report was heard" : nil
         case .verdict(_, let number):
             return isHeard && (number != lease || before.state != .verify) ? "a stale verdict was heard" : nil

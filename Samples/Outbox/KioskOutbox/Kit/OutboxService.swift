@@ -10,15 +10,23 @@ public import WaybillOutbox
 /// try await group.run()
 /// ```
 ///
-/// A graceful shutdown ends it at once. What was being sent stays in the queue, and is found out about at the next start before
-/// anything is sent again. The outbox is closed then, so that the next program has it without waiting.
+/// At a graceful shutdown nothing new is begun, and what is being sent has some seconds to come to its end. What has not by then
+/// stays in the queue, and is found out about at the next start before anything is sent again. The outbox is closed then, so
+/// that the next program has it without waiting.
 public struct OutboxService: Service {
     private let outbox: Outbox
     private let session: UploadSession
+    private let patience: Duration
 
     /// Wraps an outbox and what it sends with.
-    public init(_ outbox: Outbox, session: UploadSession = .shared) {
+    ///
+    /// - Parameters:
+    ///   - outbox: What to deliver from.
+    ///   - session: What to send with.
+    ///   - patience: How long a graceful shutdown waits for what is being sent. Less than the service manager waits.
+    public init(_ outbox: Outbox, session: UploadSession = .shared, patience: Duration = .seconds(20)) {
         self.outbox = outbox
+        self.patience = patience
         self.session = session
     }
 
@@ -26,8 +34,12 @@ public struct OutboxService: Service {
     ///
     /// - Throws: `OutboxError`, for one when another process delivers from this outbox: the group ends with it.
     public func run() async throws {
-        let (outbox, session) = (outbox, session)
-        try await cancelWhenGracefulShutdown { try await outbox.run(session: session) }
+        let (outbox, session, patience) = (outbox, session, patience)
+        try await withGracefulShutdownHandler {
+            try await outbox.run(session: session)
+        } onGracefulShutdown: {
+            outbox.drain(atMost: patience)
+        }
         await outbox.close()
     }
 }

@@ -63,7 +63,8 @@ import WaybillOutbox
 
         await backend.holdAnswer(toBooking: 1)
         let group = ServiceGroup(
-            services: [OutboxService(outbox, session: courier.makeSession())], logger: Logger(label: "test"))
+            services: [OutboxService(outbox, session: courier.makeSession(), patience: .zero)],
+            logger: Logger(label: "test"))
         let running = Task { try await group.run() }
         _ = await backend.wait { $0.effects.count == 1 }
         await group.triggerGracefulShutdown()
@@ -79,6 +80,28 @@ import WaybillOutbox
         #expect(result.stored?.DATA.NUMBER == 1)
         let books = await backend.books
         #expect(books.effects.count == 1 && books.replays == 1)
+        await outbox.close()
+        await backend.stop()
+    }
+
+    @Test func `a graceful shutdown leaves what is being sent the time for its answer`() async throws {
+        let folder = try Folder()
+        let backend = try await LittleBackend(token: "t")
+        let courier = Courier(token: .secret("t")) { _ in }
+        var outbox = try await courier.open("\(folder.path)/outbox")
+        let receipt = try await handOver(folder, outbox, backend.url)
+        await backend.holdAnswer(toBooking: 1)
+        let service = OutboxService(outbox, session: courier.makeSession())
+        let group = ServiceGroup(services: [service], logger: Logger(label: "test"))
+        let running = Task { try await group.run() }
+        _ = await backend.wait { $0.effects.count == 1 }
+        await group.triggerGracefulShutdown()
+        await backend.letGo()
+        try await running.value
+
+        outbox = try await courier.open("\(folder.path)/outbox")
+        #expect(try await outbox.item(receipt.id)?.state == .done)
+        #expect(await backend.books.replays == 0)
         await outbox.close()
         await backend.stop()
     }

@@ -1,0 +1,76 @@
+import TestSupport
+import Testing
+import Waybill
+import WaybillCore
+
+@testable import WaybillOutbox
+
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct DrainTests {
+    /// An outbox with two items of which the first is with the server, whole, and the second has no slot.
+    private static func world(
+        _ behaviour: Behaviour, _ change: (inout Outbox.Configuration) -> Void = { _ in }
+    ) async throws -> (OutboxWorld, Outbox, Task<Void, any Error>) {
+        let world = try OutboxWorld(behaviour)
+        var configuration = OutboxWorld.quick
+        configuration.slots = 1
+        change(&configuration)
+        let outbox = try await world.open(configuration)
+        for text in ["first", "second"] { try await outbox.enqueue(try await world.form(text)) }
+        let run = Task { try await outbox.run(session: world.session) }
+        try await world.server.waitUntil { $0.requests.first?.isComplete == true }
+        return (world, outbox, run)
+    }
+
+    @Test func `what is being sent gets its answer, and nothing new is begun`() async throws {
+        let gate = Gate()
+        let told = Locked<[OutboxState]>([])
+        let (world, outbox, run) = try await Self.world(Behaviour([.read(), .wait(gate), .send(Answer(200))])) {
+            $0.onResult = { result in told.withLock { $0.append(result.item.state) } }
+        }
+        outbox.drain()
+        gate.open()
+        try await run.value
+        #expect(try await outbox.states() == [.done, .ready])
+        #expect(world.server.requests.count == 1)
+        // Before `run` returns: there may be no later.
+        #expect(told.withLock { $0 } == [.done])
+        await outbox.close()
+    }
+
+    @Test func `what has no answer when the time is up is stopped and found out about later`() async throws {
+        let (world, outbox, run) = try await Self.world(.neverAnswer)
+        outbox.drain(atMost: .zero)
+        try await run.value
+        #expect(try await outbox.states() == [.verify, .ready])
+        #expect(world.server.requests.count == 1)
+        await outbox.close()
+    }
+
+    @Test func `a cancel stops a drain that would wait for ever`() async throws {
+        let (world, outbox, run) = try await Self.world(.neverAnswer)
+        outbox.drain()
+        run.cancel()
+        try await run.value
+        #expect(try await outbox.states() == [.verify, .ready])
+        #expect(world.server.requests.count == 1)
+        await outbox.close()
+    }
+
+    @Test(arguments: [true, false]) func `a drained outbox takes uploads and delivers none until it is opened again`(
+        _ untilIdle: Bool
+    ) async throws {
+        let world = try OutboxWorld()
+        let outbox = try await world.open()
+        outbox.drain()
+        try await outbox.enqueue(try await world.form())
+        if untilIdle { try await world.deliver(outbox) } else { try await outbox.run(session: world.session) }
+        #expect(try await outbox.states() == [.ready])
+        #expect(world.server.requests.isEmpty)
+        await outbox.close()
+
+        let next = try await world.open()
+        try await world.deliver(next)
+        #expect(try await next.states() == [.done])
+        await next.close()
+    }
+}

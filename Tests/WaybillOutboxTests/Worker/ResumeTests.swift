@@ -1,0 +1,41 @@
+import TestSupport
+import Testing
+import Waybill
+import WaybillCore
+
+@testable import WaybillOutbox
+
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ResumeTests {
+    /// An upload of which the server keeps something in each attempt, of use or of none.
+    private struct Puzzle: DurableUpload {
+        static let kind = "puzzle"
+        var url: String
+        var isSpoiled: Bool
+        var lane: DurableLane { DurableLane(host: "puzzle.test:80") }
+
+        func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse {
+            await delivery.saveResume([1])
+            if isSpoiled { await delivery.saveResume([]) }
+            return try await delivery.session.upload(.data([UInt8(delivery.attempt)]), to: url, method: .post)
+        }
+    }
+
+    @Test(arguments: [true, false]) func `attempts are counted unless they leave something of use`(
+        _ isSpoiled: Bool
+    ) async throws {
+        let world = try OutboxWorld()
+        // More than there are attempts.
+        for _ in 0..<8 { world.server.script(.respond(503)) }
+        var configuration = OutboxWorld.quick
+        configuration.kinds = [Puzzle.self]
+        configuration.retryBudget = nil
+        let outbox = try await world.open(configuration)
+        try await outbox.enqueue(Puzzle(url: world.server.url("/u"), isSpoiled: isSpoiled))
+        try await world.deliver(outbox)
+        let item = try #require(try await outbox.results().first?.item)
+        #expect(item.state == (isSpoiled ? .failed : .done), "\(item)")
+        #expect(item.reason == (isSpoiled ? "status503" : nil))
+        #expect(world.server.requests.count == (isSpoiled ? configuration.retry.maxAttempts : 9))
+        await outbox.close()
+    }
+}
