@@ -27,6 +27,8 @@ let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let crypto: Target.Dependency = .product(
     name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Stores"]))
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Outbox"]))
+let sqlite: Target.Dependency = .product(
+    name: "GRDBSQLite", package: "GRDB.swift", condition: .when(traits: ["Outbox"]))
 let argumentParser: Target.Dependency = .product(
     name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Command"]))
 
@@ -90,7 +92,7 @@ let package = Package(
             swiftSettings: swift),
         .target(
             name: "WaybillOutbox",
-            dependencies: ["WaybillCore", "WaybillMultipart", "Waybill", grdb, httpTypes, logging],
+            dependencies: ["WaybillCore", "WaybillMultipart", "Waybill", grdb, sqlite, httpTypes, logging],
             swiftSettings: swift),
 
         // Side.

@@ -17,7 +17,9 @@ enum House {
             "WaybillCore", "WaybillMultipart", "WaybillJPEG", "Waybill", "CWaybillChecksum", "Crypto", "HTTPTypes",
             "Logging",
         ],
-        "WaybillOutbox": ["WaybillCore", "WaybillMultipart", "Waybill", "GRDB", "HTTPTypes", "Logging"],
+        "WaybillOutbox": [
+            "WaybillCore", "WaybillMultipart", "Waybill", "GRDB", "GRDBSQLite", "HTTPTypes", "Logging",
+        ],
         "WaybillFoundation": ["Waybill", "WaybillCore"],
         "WaybillTesting": ["WaybillCore", "WaybillMultipart", "HTTPTypes"],
         "WaybillCLI": [

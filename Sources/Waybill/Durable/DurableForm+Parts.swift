@@ -55,10 +55,11 @@ extension DurableForm {
 }
 
 extension DurableForm.Part {
-    /// What stands for the n-th credential while a form is made. 128 random bits of this run: no text holds them by chance.
+    /// What stands for the n-th credential while a form is made. 122 random bits of this run: no text holds them by chance.
     static func mark(_ index: Int) -> [UInt8] { Array("\(markPrefix)\(index)".utf8) }
 
-    private static let markPrefix = "credential-" + Delivery.newIdempotencyKey() + "-"
+    private static let markPrefix =
+        "credential-" + IdempotencyKey(random: (.random(in: .min ... .max), .random(in: .min ... .max))).text + "-"
 
     /// More bytes than these are a file's matter.
     private static let inlineAtMost = 16_384

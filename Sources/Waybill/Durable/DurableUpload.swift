@@ -1,3 +1,4 @@
+import FoundationEssentials
 import WaybillCore
 
 /// An upload that can be written down, and so outlive the program: what an outbox keeps and delivers.
@@ -99,10 +100,15 @@ public struct Delivery: Sendable {
         self.saveResume = saveResume
     }
 
-    /// A new key: a random UUID (RFC 9562 section 5.4).
+    /// A new key: a UUID of the time and 74 random bits (version 7, RFC 9562 section 5.7).
+    ///
+    /// Keys that are made one after another so stand beside each other in an index: that of the queue, and maybe the server's.
+    /// Whoever reads one learns when its upload was handed over, to the millisecond.
     public static func newIdempotencyKey() -> String {
-        let key = IdempotencyKey(random: (.random(in: .min ... .max), .random(in: .min ... .max)))
-        return String(key.fieldValue.dropFirst().dropLast())
+        let milliseconds = Int64(Date().timeIntervalSince1970 * 1_000)
+        return IdempotencyKey(
+            milliseconds: milliseconds, random: (.random(in: .min ... .max), .random(in: .min ... .max))
+        ).text
     }
 }
 

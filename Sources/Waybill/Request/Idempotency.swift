@@ -24,13 +24,26 @@ extension HTTPField.Name {
     package static let idempotencyKey = HTTPField.Name("Idempotency-Key")!
 }
 
-/// A random UUID (RFC 9562 section 5.4) as a structured string (RFC 9651 section 3.3.3), quotes included.
+/// A UUID (RFC 9562) as a structured string (RFC 9651 section 3.3.3), quotes included.
 struct IdempotencyKey: Sendable {
     let fieldValue: String
 
+    /// The UUID alone.
+    var text: String { String(fieldValue.dropFirst().dropLast()) }
+
+    /// A random one: version 4, section 5.4.
     init(random: (high: UInt64, low: UInt64)) {
-        let high = random.high & ~0xF000 | 0x4000
-        let low = random.low & ~(0b11 << 62) | 0b10 << 62
+        self.init(high: random.high & ~0xF000 | 0x4000, low: random.low)
+    }
+
+    /// One that is larger than those of earlier milliseconds, with 74 random bits: version 7, section 5.7.
+    init(milliseconds: Int64, random: (high: UInt64, low: UInt64)) {
+        let time = UInt64(truncatingIfNeeded: milliseconds) << 16
+        self.init(high: time | 0x7000 | random.high & 0x0FFF, low: random.low)
+    }
+
+    private init(high: UInt64, low: UInt64) {
+        let low = low & ~(0b11 << 62) | 0b10 << 62
         fieldValue = unsafe String(unsafeUninitializedCapacity: 38) { text in
             var count = 0
             func put(_ byte: UInt8) {

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import GRDB
 import Waybill
 
 /// A row of the table, as far as events need it.
@@ -20,14 +19,19 @@ struct ItemRow {
     var createdAt: Int64
     var endedAt: Int64?
     var sequence: Int64?
+    /// Who holds the lease.
+    var token: String?
 
     static let columns = """
         id, kind, lane, spec, idem_key, state, attempts, lease_no, verifying, asked, run_at, first_at, doubtful, vain, \
         reason, max_attempts, deadline, on_unknown, on_change, priority, batch, tags, dedupe_key, after, size, resume, \
-        created_at, ended_at, seq
+        created_at, ended_at, seq, token
         """
 
-    init(_ row: Row) {
+    /// The columns of what is kept of an answer, for readers who put them behind ``columns``.
+    static let answerColumns = "status, headers, body, message, changed_after"
+
+    init(_ row: Prepared) {
         id = row[0]
         kind = row[1]
         lane = row[2]
@@ -53,45 +57,11 @@ struct ItemRow {
         dedupeKey = row[22]
         after = row[23]
         size = row[24]
-        resume = (row[25] as Data?).map { Array($0) }
+        resume = row[25]
         createdAt = row[26]
         endedAt = row[27]
         sequence = row[28]
-    }
-
-    static func fetch(_ db: Database, id: Int64) throws -> ItemRow? {
-        let statement = try db.cachedStatement(sql: "SELECT \(columns) FROM item WHERE id = ?")
-        // Read where SQLite has it: `fetchOne` would copy it first, names of columns included.
-        let cursor = try Row.fetchCursor(statement, arguments: [id])
-        return try withExtendedLifetime(cursor) { try cursor.next().map(ItemRow.init) }
-    }
-
-    /// Rows by their numbers, read at once: GRDB makes a table of the columns' names for each query.
-    static func fetch(_ db: Database, ids: some Sequence<Int64>) throws -> [Int64: ItemRow] {
-        let statement = try db.cachedStatement(
-            sql: "SELECT \(columns) FROM item WHERE id IN (SELECT value FROM json_each(?))")
-        let list = "[" + ids.map { "\($0)" }.joined(separator: ",") + "]"
-        let cursor = try Row.fetchCursor(statement, arguments: [list])
-        var rows: [Int64: ItemRow] = [:]
-        while let row = try cursor.next() {
-            let item = ItemRow(row)
-            rows[item.id] = item
-        }
-        return rows
-    }
-
-    /// Writes what events change.
-    func save(_ db: Database, token: String?) throws {
-        let statement = try db.cachedStatement(
-            sql: """
-                UPDATE item SET state = ?, attempts = ?, lease_no = ?, verifying = ?, asked = ?, run_at = ?, first_at = ?,
-                doubtful = ?, vain = ?, reason = ?, deadline = ?, after = ?, token = ?, ended_at = ?, seq = ? WHERE id = ?
-                """)
-        try statement.execute(arguments: [
-            life.state.number, life.attempts, life.leaseNumber, life.isVerifying, life.asked.rawValue, life.runAt,
-            life.firstAttemptAt, life.isDoubtful, life.vainQuestions, life.reason, life.deadline, after, token,
-            endedAt, sequence, id,
-        ])
+        token = row[29]
     }
 
     /// What users see of it.
@@ -110,8 +80,30 @@ struct ItemRow {
     }
 
     private static func split(_ text: String) -> [String] {
-        text.split(separator: separator).map(String.init)
+        text.isEmpty ? [] : text.split(separator: separator).map(String.init)
     }
 
     static let separator = "\u{1F}"
+}
+
+extension KeptAnswer {
+    /// Reads ``ItemRow/answerColumns``, which stand behind those of the item.
+    init(_ row: Prepared) {
+        self.init()
+        status = row[30]
+        headers =
+            (row[31] as String?).flatMap {
+                try? JSONDecoder().decode([OutboxResult.Header].self, from: Data($0.utf8))
+            } ?? []
+        body = Data((row[32] as [UInt8]?) ?? [])
+        message = row[33]
+        sourceChangedAfterwards = row[34]
+    }
+
+    /// The headers as they stand in the file.
+    var headersText: String? {
+        get throws {
+            headers.isEmpty ? nil : try String(decoding: JSONEncoder().encode(headers), as: UTF8.self)
+        }
+    }
 }

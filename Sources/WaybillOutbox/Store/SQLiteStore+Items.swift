@@ -6,29 +6,28 @@ import Waybill
 
 extension SQLiteStore {
     package func enqueue(_ items: [NewItem], now: Int64) async throws(OutboxError) -> [EnqueuedItem] {
-        try await group.perform { db in
-            for lane in Set(items.map(\.lane)) {
-                try db.cachedStatement(sql: "INSERT OR IGNORE INTO lane(name) VALUES(?)").execute(arguments: [lane])
+        try await change { book in
+            var lane = try Prepared(book.db, "INSERT OR IGNORE INTO lane(name) VALUES(?)")
+            for name in Set(items.map(\.lane)) {
+                lane.bind(name)
+                try lane.run()
             }
-            return try items.map { try Self.insert($0, now, db) }
+            return try items.map { try Self.insert($0, now, &book) }
         }
     }
 
     package func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange] {
-        try await group.perform { db in
+        try await change { book in
             var lanes = LaneBook()
-            var rows = try ItemRow.fetch(db, ids: changes.map(\.id))
             return try changes.map { change in
-                guard var row = try rows.removeValue(forKey: change.id) ?? ItemRow.fetch(db, id: change.id) else {
+                guard var row = try book.item(change.id) else {
                     return AppliedChange(life: nil, effects: [], isHeard: false)
                 }
-                // What becomes of one item may move another up in the line of their key: those are read again.
-                if row.dedupeKey != nil { rows = [:] }
-                let before = row.life
-                if let event = change.lane { try lanes.happen(event, to: row.lane, now, db) }
-                let (effects, freed) = try Self.happen(change.event, to: &row, now, db)
-                let isHeard = before.hears(change.event)
-                if isHeard { try Self.attach(change, to: row, db) }
+                let isHeard = row.life.hears(change.event)
+                if let event = change.lane { try lanes.happen(event, to: row.lane, now, book.db) }
+                let (effects, freed) = try Self.happen(
+                    change.event, to: &row, now, &book, answer: isHeard ? change.answer : nil)
+                if isHeard { try Self.attach(change, book.db) }
                 return AppliedChange(life: row.life, effects: effects, isHeard: isHeard, freed: freed)
             }
         }
@@ -42,14 +41,14 @@ extension SQLiteStore {
         while true {
             // In pages, so that nobody else waits for long.
             let from = last
-            let (page, ids) = try await group.perform { db in
+            let (page, ids) = try await change { book in
                 var page = ControlAnswer()
-                let ids = try Self.rows(selection, after: from, limit: Self.pageSize, db).map(\.id)
+                let ids = try Self.rows(selection, after: from, limit: Self.pageSize, book.db).map(\.id)
                 for id in ids {
                     // Read again: what became of one item may have moved another up in its line.
-                    guard var row = try ItemRow.fetch(db, id: id) else { continue }
+                    guard var row = try book.item(id) else { continue }
                     let before = row.life
-                    let (effects, freed) = try Self.happen(event, to: &row, now, db)
+                    let (effects, freed) = try Self.happen(event, to: &row, now, &book)
                     if row.life != before { page.changed += 1 }
                     if effects.contains(.abort) { page.aborts.append(row.id) }
                     page.freed += freed
@@ -65,158 +64,139 @@ extension SQLiteStore {
     }
 
     package func recover(token: String, now: Int64) async throws(OutboxError) -> Int {
-        try await group.perform { db in
+        try await change { book in
             let held = try Int64.fetchAll(
-                db, sql: "SELECT id FROM item WHERE state = 1 AND token IS NOT ?", arguments: [token])
+                book.db, sql: "SELECT id FROM item WHERE state = 1 AND \(Schema.isRare) AND token IS NOT ?",
+                arguments: [token])
             let asking = try Int64.fetchAll(
-                db, sql: "SELECT id FROM item WHERE verifying = 1 AND token IS NOT ?", arguments: [token])
+                book.db, sql: "SELECT id FROM item WHERE verifying = 1 AND token IS NOT ?", arguments: [token])
             for id in held + asking {
-                guard var row = try ItemRow.fetch(db, id: id) else { continue }
-                _ = try Self.happen(.lost, to: &row, now, db)
+                guard var row = try book.item(id) else { continue }
+                _ = try Self.happen(.lost, to: &row, now, &book)
             }
             return held.count
         }
     }
 
-    /// Has an event happen to a row and saves it.
+    /// Has an event happen to a row and saves it, together with the answer that came with the event.
     ///
     /// - Returns: The effects, and the staged files that nobody needs any more.
     static func happen(
-        _ event: ItemLife.Event, to row: inout ItemRow, _ now: Int64, _ db: Database, token: String? = nil
+        _ event: ItemLife.Event, to row: inout ItemRow, _ now: Int64, _ book: inout ItemBook, token: String? = nil,
+        answer: KeptAnswer? = nil
     ) throws -> (effects: [ItemLife.Effect], freed: [String]) {
         let before = row.life
         let effects = row.life.handle(event, at: now)
-        guard row.life != before else { return (effects, []) }
+        guard row.life != before || answer != nil else { return (effects, []) }
         var freed: [String] = []
         if row.life.state.isTerminal, !before.state.isTerminal {
             row.endedAt = now
-            row.sequence = try nextSequence(db)
-            if row.life.state != .failed { freed = try free(row.id, db) }
+            row.sequence = try book.nextSequence()
+            if row.life.state != .failed { freed = try free(row.id, &book) }
         } else if !row.life.state.isTerminal, before.state.isTerminal {
             row.endedAt = nil
             row.sequence = nil
-            row.after = try lastInLine(row.dedupeKey, db)
+            row.after = try lastInLine(row.dedupeKey, book.db)
         }
         let holds = row.life.state == .leased || row.life.isVerifying
-        try row.save(db, token: holds ? try token ?? currentToken(row.id, db) : nil)
+        row.token = holds ? token ?? row.token : nil
+        try book.save(row, before: before.state, answer: answer)
         // Only what has a key can have somebody behind it in line.
         if row.dedupeKey != nil, row.endedAt != nil, !before.state.isTerminal {
-            try db.cachedStatement(sql: "UPDATE item SET after = ? WHERE after = ?").execute(
-                arguments: [row.after, row.id])
+            var followers = try Prepared(book.db, "UPDATE item SET after = ? WHERE after = ?")
+            followers.bind(row.after)
+            followers.bind(row.id)
+            try followers.run()
         }
         return (effects, freed)
     }
 
-    private static func currentToken(_ id: Int64, _ db: Database) throws -> String? {
-        try String.fetchOne(db, sql: "SELECT token FROM item WHERE id = ?", arguments: [id])
-    }
-
-    private static func nextSequence(_ db: Database) throws -> Int64 {
-        let statement = try db.cachedStatement(
-            sql: """
-                INSERT INTO mark(name, value) VALUES('sequence', 1) ON CONFLICT(name) DO UPDATE SET value = value + 1
-                RETURNING value
-                """)
-        return try Int64.fetchOne(statement) ?? 1
-    }
-
-    private static func free(_ id: Int64, _ db: Database) throws -> [String] {
-        let names = try String.fetchAll(
-            try db.cachedStatement(sql: "SELECT name FROM staged WHERE item = ?"), arguments: [id])
+    private static func free(_ id: Int64, _ book: inout ItemBook) throws -> [String] {
+        let names = try book.staged(id)
         if !names.isEmpty {
-            try db.cachedStatement(sql: "DELETE FROM staged WHERE item = ?").execute(arguments: [id])
+            var deletion = try Prepared(book.db, "DELETE FROM staged WHERE item = ?")
+            deletion.bind(id)
+            try deletion.run()
         }
         return names
     }
 
-    /// What was learned beside the event.
-    private static func attach(_ change: ItemChange, to row: ItemRow, _ db: Database) throws {
-        if let answer = change.answer {
-            let headers =
-                answer.headers.isEmpty ? nil : try String(decoding: JSONEncoder().encode(answer.headers), as: UTF8.self)
-            try db.cachedStatement(
-                sql: "UPDATE item SET status = ?, headers = ?, body = ?, message = ?, changed_after = ? WHERE id = ?"
-            ).execute(arguments: [
-                answer.status, headers, answer.body, answer.message, answer.sourceChangedAfterwards, row.id,
-            ])
-        }
+    /// What was learned beside the event and its answer.
+    private static func attach(_ change: ItemChange, _ db: Database) throws {
         if let resume = change.resume {
-            try db.cachedStatement(sql: "UPDATE item SET resume = ? WHERE id = ?").execute(arguments: [
-                Data(resume), row.id,
-            ])
+            var update = try Prepared(db, "UPDATE item SET resume = ? WHERE id = ?")
+            update.bind(Data(resume))
+            update.bind(change.id)
+            try update.run()
         }
         if let spec = change.spec {
-            try db.cachedStatement(sql: "UPDATE item SET spec = ? WHERE id = ?").execute(arguments: [spec, row.id])
+            var update = try Prepared(db, "UPDATE item SET spec = ? WHERE id = ?")
+            update.bind(spec)
+            update.bind(change.id)
+            try update.run()
         }
     }
 
-    private static func unfinished(_ key: String?, _ db: Database) throws -> [Int64] {
-        guard let key else { return [] }
-        return try Int64.fetchAll(
-            try db.cachedStatement(sql: "SELECT id FROM item WHERE dedupe_key = ? AND state < 5 ORDER BY id"),
-            arguments: [key])
+    private static func unfinished(_ key: String, _ db: Database) throws -> [Int64] {
+        var query = try Prepared(db, "SELECT id FROM item WHERE dedupe_key = ? AND state < 5 ORDER BY id")
+        query.bind(key)
+        return try query.all { $0[0] }
     }
 
     /// The unfinished item of a key that no other one waits for. Not the one with the largest number: an old one that is
     /// retried goes to the end.
     private static func lastInLine(_ key: String?, _ db: Database) throws -> Int64? {
         guard let key else { return nil }
-        return try Int64.fetchOne(
-            try db.cachedStatement(
-                sql: """
-                    SELECT id FROM item AS one WHERE dedupe_key = ? AND state < 5
-                    AND NOT EXISTS(SELECT 1 FROM item WHERE after = one.id AND state < 5) ORDER BY id DESC
-                    """), arguments: [key])
+        var query = try Prepared(
+            db,
+            """
+            SELECT id FROM item AS one WHERE dedupe_key = ? AND state < 5
+            AND NOT EXISTS(SELECT 1 FROM item WHERE after = one.id AND state < 5) ORDER BY id DESC
+            """)
+        query.bind(key)
+        return try query.first { $0[0] }
     }
 
-    private static func insert(_ item: NewItem, _ now: Int64, _ db: Database) throws -> EnqueuedItem {
-        if let known = try known(item, db) { return known }
+    private static func insert(_ item: NewItem, _ now: Int64, _ book: inout ItemBook) throws -> EnqueuedItem {
         var added = EnqueuedItem(id: 0, isNew: true)
         var after: Int64?
-        if let there = try lastInLine(item.dedupeKey, db) {
-            switch item.duplicates {
-            case .keep: return EnqueuedItem(id: there, isNew: false)
-            case .append: after = there
-            case .replace:
-                for id in try unfinished(item.dedupeKey, db) {
-                    guard var row = try ItemRow.fetch(db, id: id) else { continue }
-                    let (effects, freed) = try happen(.cancel, to: &row, now, db)
-                    if effects.contains(.abort) { added.aborts.append(id) }
-                    added.freed += freed
+        if let key = item.dedupeKey {
+            // Before anybody else is touched.
+            if let known = try known(item, &book) { return known }
+            if let there = try lastInLine(key, book.db) {
+                switch item.duplicates {
+                case .keep: return EnqueuedItem(id: there, isNew: false)
+                case .append: after = there
+                case .replace:
+                    for id in try unfinished(key, book.db) {
+                        guard var row = try book.item(id) else { continue }
+                        let (effects, freed) = try happen(.cancel, to: &row, now, &book)
+                        if effects.contains(.abort) { added.aborts.append(id) }
+                        added.freed += freed
+                    }
+                    after = try lastInLine(key, book.db)
                 }
-                after = try lastInLine(item.dedupeKey, db)
             }
         }
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO item(kind, lane, spec, idem_key, state, attempts, lease_no, verifying, asked, run_at, doubtful,
-                vain, max_attempts, deadline, on_unknown, on_change, priority, rank, batch, tags, dedupe_key, after,
-                size, created_at) VALUES(?, ?, ?, ?, ?, 0, 0, 0, 0, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(arguments: [
-            item.kind, item.lane, item.spec, item.idempotencyKey, item.life.state.number, item.life.runAt,
-            item.life.maxAttempts, item.life.deadline, item.life.onUnknown.rawValue, item.life.onChange.rawValue,
-            item.priority, item.rank(now), item.batch, ItemRow.join(item.tags), item.dedupeKey, after, item.size, now,
-        ])
-        added.id = db.lastInsertedRowID
-        for name in item.staged {
-            try db.cachedStatement(sql: "INSERT INTO staged(name, item) VALUES(?, ?)").execute(
-                arguments: [name, added.id])
+        if let id = try book.add(item, after: after, now: now) {
+            added.id = id
+            return added
         }
-        return added
+        guard let known = try known(item, &book) else {
+            throw OutboxError(.storageFailed, "the queue neither takes an item nor has it: look at its disk")
+        }
+        return known
     }
 
     /// The item that has this one's idempotency key. Somebody who didn't get our answer asks again with the very same; a key
     /// that was chosen twice belongs to the first.
-    private static func known(_ item: NewItem, _ db: Database) throws -> EnqueuedItem? {
-        let found = try Int64.fetchOne(
-            try db.cachedStatement(sql: "SELECT id FROM item WHERE idem_key = ?"), arguments: [item.idempotencyKey])
-        guard let found else { return nil }
-        let spec = try String.fetchOne(db, sql: "SELECT spec FROM item WHERE id = ?", arguments: [found])
-        let staged = try String.fetchAll(
-            try db.cachedStatement(sql: "SELECT name FROM staged WHERE item = ?"), arguments: [found])
-        let isSame = spec == item.spec || !staged.isEmpty && Set(staged) == Set(item.staged)
-        return EnqueuedItem(id: found, isNew: isSame)
+    private static func known(_ item: NewItem, _ book: inout ItemBook) throws -> EnqueuedItem? {
+        var query = try Prepared(book.db, "SELECT id, spec FROM item WHERE idem_key = ?")
+        query.bind(item.idempotencyKey)
+        guard let found = try query.first({ (id: $0[0] as Int64, spec: $0[1] as String) }) else { return nil }
+        let staged = try book.staged(found.id)
+        let isSame = found.spec == item.spec || !staged.isEmpty && Set(staged) == Set(item.staged)
+        return EnqueuedItem(id: found.id, isNew: isSame)
     }
 
     static let pageSize = 1_000

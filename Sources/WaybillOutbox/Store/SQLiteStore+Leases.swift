@@ -5,18 +5,13 @@ import Waybill
 
 extension SQLiteStore {
     package func lease(_ wish: LeaseWish) async throws(OutboxError) -> LeaseAnswer {
-        try await group.perform { db in
-            // The same as the event `due`, for all at once.
-            try db.cachedStatement(
-                sql: "UPDATE item SET state = 0 WHERE state = 2 AND (run_at <= ? OR run_at > ?)"
-            ).execute(arguments: [wish.now, wish.now + ItemLife.longestWait])
+        try await change { book in
+            try Self.wake(wish.now, &book)
             var answer = LeaseAnswer()
-            let candidates = try Self.candidates(wish, db)
-            let rows = try ItemRow.fetch(db, ids: candidates)
-            for id in candidates {
-                // Nobody who is first in line is moved by what becomes of another one.
-                guard var row = rows[id] else { continue }
-                let (effects, _) = try Self.happen(.lease, to: &row, wish.now, db, token: wish.token)
+            // Nobody who is first in line is moved by what becomes of another one.
+            for id in try Self.candidates(wish, book.db) {
+                guard var row = try book.item(id) else { continue }
+                let (effects, _) = try Self.happen(.lease, to: &row, wish.now, &book, token: wish.token)
                 guard let effect = effects.first else { continue }
                 if case .finished = effect {
                     answer.ended += 1
@@ -27,63 +22,84 @@ extension SQLiteStore {
                         id: row.id, kind: row.kind, lane: row.lane, spec: row.spec, life: row.life, effect: effect,
                         idempotencyKey: row.idempotencyKey, resume: row.resume, size: row.size, batch: row.batch))
             }
-            answer.nextDue = try Self.nextDue(wish.now, db)
+            answer.nextDue = try Self.nextDue(wish.now, book.db)
             return answer
+        }
+    }
+
+    /// The same as the event `due`, for all at once. By two ranges of the index: `OR` would read all that wait.
+    private static func wake(_ now: Int64, _ book: inout ItemBook) throws {
+        let ends = [("<=", now), (">", now + ItemLife.longestWait)]
+        for (comparison, time) in ends {
+            var update = try Prepared(
+                book.db, "UPDATE item SET state = 0 WHERE state = 2 AND run_at \(comparison) ? RETURNING size")
+            update.bind(time)
+            for size in try update.all({ $0[0] as Int64? }) {
+                book.count(.waiting, -1, size)
+                book.count(.ready, 1, size)
+            }
         }
     }
 
     /// The most urgent items of all lanes that have room; doubts before anything new.
     private static func candidates(_ wish: LeaseWish, _ db: Database) throws -> [Int64] {
         var found: [(rank: Int64, runAt: Int64, id: Int64)] = []
-        let lanes = try Row.fetchAll(
-            try db.cachedStatement(sql: "SELECT name, rests_until FROM lane WHERE blocked IS NULL"))
-        for lane in lanes {
-            let name: String = lane[0]
+        var lanes = try Prepared(db, "SELECT name, rests_until FROM lane WHERE blocked IS NULL")
+        var doubts = try Prepared(
+            db,
+            """
+            SELECT id, run_at FROM item WHERE lane = ? AND state = 3 AND verifying = 0 AND (run_at <= ? OR run_at > ?)
+            ORDER BY run_at, id LIMIT ?
+            """)
+        var ready = try Prepared(
+            db, "SELECT rank, id FROM item WHERE lane = ? AND state = 0 AND after IS NULL ORDER BY rank, id LIMIT ?")
+        for (name, restsUntil) in try lanes.all({ ($0[0] as String, $0[1] as Int64) }) {
             let room = min(wish.slots, wish.slotsPerLane - (wish.running[name] ?? 0))
-            guard room > 0, ItemLife.isDue(lane[1], wish.now) else { continue }
-            let doubts = try Row.fetchAll(
-                try db.cachedStatement(
-                    sql: """
-                        SELECT id, run_at FROM item
-                        WHERE lane = ? AND state = 3 AND verifying = 0 AND (run_at <= ? OR run_at > ?)
-                        ORDER BY run_at, id LIMIT ?
-                        """), arguments: [name, wish.now, wish.now + ItemLife.longestWait, room])
-            found += doubts.map { (Int64.min, $0[1], $0[0]) }
-            guard doubts.count < room else { continue }
-            let ready = try Row.fetchAll(
-                try db.cachedStatement(
-                    sql: """
-                        SELECT rank, id FROM item WHERE lane = ? AND state = 0 AND after IS NULL
-                        ORDER BY rank, id LIMIT ?
-                        """), arguments: [name, room - doubts.count])
-            found += ready.map { ($0[0], 0, $0[1]) }
+            guard room > 0, ItemLife.isDue(restsUntil, wish.now) else { continue }
+            doubts.bind(name)
+            doubts.bind(wish.now)
+            doubts.bind(wish.now + ItemLife.longestWait)
+            doubts.bind(room)
+            let first = try doubts.all { (Int64.min, $0[1] as Int64, $0[0] as Int64) }
+            found += first
+            guard first.count < room else { continue }
+            ready.bind(name)
+            ready.bind(room - first.count)
+            found += try ready.all { ($0[0] as Int64, 0, $0[1] as Int64) }
         }
         return found.sorted { $0 < $1 }.prefix(wish.slots).map(\.id)
     }
 
     private static func nextDue(_ now: Int64, _ db: Database) throws -> Int64? {
-        let times = [
-            "SELECT MIN(run_at) FROM item WHERE state = 2",
-            "SELECT MIN(run_at) FROM item WHERE state = 3 AND verifying = 0 AND run_at > \(now)",
+        var waiting = try Prepared(db, "SELECT MIN(run_at) FROM item WHERE state = 2")
+        var doubts = try Prepared(
+            db, "SELECT MIN(run_at) FROM item WHERE state = 3 AND verifying = 0 AND run_at > ?")
+        doubts.bind(now)
+        var rests = try Prepared(
+            db,
             """
-            SELECT MIN(rests_until) FROM lane WHERE blocked IS NULL AND rests_until > \(now)
+            SELECT MIN(rests_until) FROM lane WHERE blocked IS NULL AND rests_until > ?
             AND (EXISTS(SELECT 1 FROM item WHERE lane = name AND state = 0 AND after IS NULL)
             OR EXISTS(SELECT 1 FROM item WHERE lane = name AND state = 3 AND verifying = 0))
-            """,
+            """)
+        rests.bind(now)
+        let times: [Int64?] = [
+            try waiting.first { $0[0] as Int64? } ?? nil, try doubts.first { $0[0] as Int64? } ?? nil,
+            try rests.first { $0[0] as Int64? } ?? nil,
         ]
-        return try times.compactMap { try Int64.fetchOne(db, sql: $0) }.min()
+        return times.compactMap(\.self).min()
     }
 
     package func lanes() async throws(OutboxError) -> [String: LaneLife] {
         try await group.perform { db in
-            let rows = try Row.fetchAll(
+            var query = try Prepared(
                 db,
-                sql: """
-                    SELECT name, blocked, rests_until, failures FROM lane
-                    WHERE blocked IS NOT NULL OR rests_until > 0 OR failures > 0
-                    """)
-            return Dictionary(uniqueKeysWithValues: rows.map { ($0[0] as String, LaneLife($0)) })
-                .filter { $0.value != LaneLife() }
+                """
+                SELECT name, blocked, rests_until, failures FROM lane
+                WHERE blocked IS NOT NULL OR rests_until > 0 OR failures > 0
+                """)
+            let rows = try query.all { ($0[0] as String, LaneLife($0)) }
+            return Dictionary(uniqueKeysWithValues: rows).filter { $0.value != LaneLife() }
         }
     }
 
@@ -106,25 +122,29 @@ struct LaneBook {
         life.handle(event, at: now)
         known[name] = life
         guard life != before else { return }
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO lane(name, blocked, rests_until, failures) VALUES(?, ?, ?, ?) ON CONFLICT(name) DO UPDATE SET
-                blocked = excluded.blocked, rests_until = excluded.rests_until, failures = excluded.failures
-                """
-        ).execute(arguments: [name, life.blocked, life.restsUntil, life.failures])
+        var update = try Prepared(
+            db,
+            """
+            INSERT INTO lane(name, blocked, rests_until, failures) VALUES(?, ?, ?, ?) ON CONFLICT(name) DO UPDATE SET
+            blocked = excluded.blocked, rests_until = excluded.rests_until, failures = excluded.failures
+            """)
+        update.bind(name)
+        update.bind(life.blocked)
+        update.bind(life.restsUntil)
+        update.bind(life.failures)
+        try update.run()
     }
 
     private static func read(_ name: String, _ db: Database) throws -> LaneLife {
-        let row = try Row.fetchOne(
-            try db.cachedStatement(sql: "SELECT name, blocked, rests_until, failures FROM lane WHERE name = ?"),
-            arguments: [name])
-        return row.map(LaneLife.init) ?? LaneLife()
+        var query = try Prepared(db, "SELECT name, blocked, rests_until, failures FROM lane WHERE name = ?")
+        query.bind(name)
+        return try query.first(LaneLife.init) ?? LaneLife()
     }
 }
 
 extension LaneLife {
     /// Name, reason of a block, end of a rest, failures in a row.
-    fileprivate init(_ row: Row) {
+    fileprivate init(_ row: Prepared) {
         self.init()
         blocked = row[1]
         restsUntil = row[2]

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import GRDB
 import Waybill
 
@@ -13,16 +12,20 @@ extension SQLiteStore {
 
     package func tally(batch: String?) async throws(OutboxError) -> OutboxTally {
         try await group.perform { db in
-            let condition = batch == nil ? "" : "WHERE batch = ?"
-            let rows = try Row.fetchAll(
-                try db.cachedStatement(
-                    sql: "SELECT state, COUNT(*), TOTAL(size) FROM item \(condition) GROUP BY state"),
-                arguments: batch.map { [$0] } ?? [])
+            var query: Prepared
+            if let batch {
+                query = try Prepared(
+                    db, "SELECT state, COUNT(*), TOTAL(size) FROM item WHERE batch = ? GROUP BY state")
+                query.bind(batch)
+            } else {
+                query = try Prepared(db, "SELECT state, items, bytes FROM tally WHERE items > 0")
+            }
             var tally = OutboxTally()
-            for row in rows {
-                let state = OutboxState(number: row[0])
-                tally.counts[state] = row[1]
-                tally.bytes[state] = Int64(row[2] as Double)
+            for (state, items, bytes) in try query.all({
+                (OutboxState(number: $0[0]), $0[1] as Int, $0[2] as Int64)
+            }) {
+                tally.counts[state] = items
+                tally.bytes[state] = bytes
             }
             return tally
         }
@@ -30,20 +33,19 @@ extension SQLiteStore {
 
     package func results(after sequence: Int64, limit: Int) async throws(OutboxError) -> [OutboxResult] {
         try await group.perform { db in
-            let rows = try Row.fetchAll(
-                try db.cachedStatement(
-                    sql: """
-                        SELECT \(ItemRow.columns), status, headers, body, message, changed_after FROM item
-                        WHERE seq > ? ORDER BY seq LIMIT ?
-                        """), arguments: [sequence, limit])
-            return rows.map { row in
-                let found = ItemRow(row)
-                let headers = (row["headers"] as String?).flatMap {
-                    try? JSONDecoder().decode([OutboxResult.Header].self, from: Data($0.utf8))
-                }
+            var query = try Prepared(
+                db,
+                """
+                SELECT \(ItemRow.columns), \(ItemRow.answerColumns) FROM item WHERE seq > ? ORDER BY seq LIMIT ?
+                """)
+            query.bind(sequence)
+            query.bind(limit)
+            return try query.all { row in
+                let (found, answer) = (ItemRow(row), KeptAnswer(row))
                 return OutboxResult(
-                    sequence: found.sequence ?? 0, item: found.item, status: row["status"], headers: headers ?? [],
-                    body: row["body"] ?? Data(), message: row["message"], sourceChangedAfterwards: row["changed_after"])
+                    sequence: found.sequence ?? 0, item: found.item, status: answer.status, headers: answer.headers,
+                    body: answer.body, message: answer.message,
+                    sourceChangedAfterwards: answer.sourceChangedAfterwards)
             }
         }
     }
@@ -67,12 +69,19 @@ extension SQLiteStore {
     package func purge(endedBefore: Int64) async throws(OutboxError) -> Int {
         var count = 0
         while true {
-            let page = try await group.perform { db in
+            let page = try await change { book in
                 let ids = try Int64.fetchAll(
-                    db, sql: "SELECT id FROM item WHERE ended_at < ? LIMIT \(Self.pageSize)", arguments: [endedBefore])
+                    book.db, sql: "SELECT id FROM item WHERE ended_at < ? LIMIT \(Self.pageSize)",
+                    arguments: [endedBefore])
+                var files = try Prepared(book.db, "DELETE FROM staged WHERE item = ?")
+                var item = try Prepared(book.db, "DELETE FROM item WHERE id = ? RETURNING state, size")
                 for id in ids {
-                    try db.cachedStatement(sql: "DELETE FROM staged WHERE item = ?").execute(arguments: [id])
-                    try db.cachedStatement(sql: "DELETE FROM item WHERE id = ?").execute(arguments: [id])
+                    files.bind(id)
+                    try files.run()
+                    item.bind(id)
+                    for (state, size) in try item.all({ (OutboxState(number: $0[0]), $0[1] as Int64?) }) {
+                        book.count(state, -1, size)
+                    }
                 }
                 return ids.count
             }
@@ -90,27 +99,27 @@ extension SQLiteStore {
 
     static func rows(_ selection: ItemSelection, after id: Int64, limit: Int, _ db: Database) throws -> [ItemRow] {
         var conditions = ["id > ?"]
-        var arguments: [(any DatabaseValueConvertible)?] = [id]
         if let ids = selection.ids {
             conditions.append("id IN (\(ids.map { "\($0.rawValue)" }.joined(separator: ",")))")
         }
         if let states = selection.states {
             conditions.append("state IN (\(states.map { "\($0.number)" }.sorted().joined(separator: ",")))")
+            // In the words of the index, or SQLite won't look there.
+            if states.isDisjoint(with: [.ready, .done]) { conditions.append(Schema.isRare) }
         }
-        for (column, value) in [("batch", selection.batch), ("lane", selection.lane)] {
-            guard let value else { continue }
-            conditions.append("+\(column) = ?")
-            arguments.append(value)
-        }
-        if let tag = selection.tag {
-            conditions.append("instr(tags, ?) > 0")
-            arguments.append(ItemRow.separator + tag + ItemRow.separator)
-        }
-        arguments.append(limit)
-        let statement = try db.makeStatement(
-            sql: """
+        // With a sign before the name no index of it is taken, and the order of the numbers is free.
+        if selection.batch != nil { conditions.append("+batch = ?") }
+        if selection.lane != nil { conditions.append("+lane = ?") }
+        if selection.tag != nil { conditions.append("instr(tags, ?) > 0") }
+        var query = try Prepared(
+            once: """
                 SELECT \(ItemRow.columns) FROM item WHERE \(conditions.joined(separator: " AND ")) ORDER BY id LIMIT ?
-                """)
-        return try Row.fetchAll(statement, arguments: StatementArguments(arguments)).map(ItemRow.init)
+                """, db)
+        query.bind(id)
+        if let batch = selection.batch { query.bind(batch) }
+        if let lane = selection.lane { query.bind(lane) }
+        if let tag = selection.tag { query.bind(ItemRow.separator + tag + ItemRow.separator) }
+        query.bind(limit)
+        return try query.all(ItemRow.init)
     }
 }

@@ -67,6 +67,18 @@ package final class SQLiteStore: OutboxStore {
 
     package func close() async { await group.close() }
 
+    /// Does work on items in a transaction, maybe together with others.
+    func change<Value: Sendable>(
+        _ work: @escaping @Sendable (inout ItemBook) throws -> Value
+    ) async throws(OutboxError) -> Value {
+        try await group.perform { db in
+            var book = try ItemBook(db)
+            let value = try work(&book)
+            try book.close()
+            return value
+        }
+    }
+
     private static func requireDurability(_ db: Database) throws {
         let mode = try String.fetchOne(db, sql: "PRAGMA journal_mode")
         let level = try Int.fetchOne(db, sql: "PRAGMA synchronous")

@@ -1,8 +1,16 @@
 import GRDB
 
 /// The tables of the queue file. Numbers of states stand in files that exist, so they never change.
+///
+/// An upload on its way from `ready` to `done` is written three times, each time with its entries in the indexes, and each page
+/// that is touched goes into the log whole. So an index is for what is rare, or grows at its end: entries of uploads that come
+/// one after another lie beside each other. An index of states and sizes, which had its entries all over, made the log four
+/// to seven times as long; how many items are in each state is counted in `tally` instead, by whoever moves them.
 enum Schema {
-    static let version = 1
+    static let version = 2
+
+    /// States that few items are in, all but `ready` and `done`: the condition of the index `item_rare`, word for word.
+    static let isRare = "state IN (1, 2, 3, 4, 6, 7)"
 
     static let statements = """
         CREATE TABLE item(
@@ -16,7 +24,6 @@ enum Schema {
           token TEXT, resume BLOB, created_at INTEGER NOT NULL, ended_at INTEGER, seq INTEGER,
           status INTEGER, headers TEXT, body BLOB, message TEXT, changed_after INTEGER NOT NULL DEFAULT 0);
         CREATE INDEX item_ready ON item(lane, rank, id) WHERE state = 0 AND after IS NULL;
-        CREATE INDEX item_leased ON item(id) WHERE state = 1;
         CREATE INDEX item_waiting ON item(run_at) WHERE state = 2;
         CREATE INDEX item_verify ON item(lane, run_at) WHERE state = 3 AND verifying = 0;
         CREATE INDEX item_verifying ON item(id) WHERE verifying = 1;
@@ -26,7 +33,7 @@ enum Schema {
         CREATE INDEX item_after ON item(after) WHERE after IS NOT NULL;
         CREATE UNIQUE INDEX item_seq ON item(seq) WHERE seq IS NOT NULL;
         CREATE INDEX item_ended ON item(ended_at) WHERE ended_at IS NOT NULL;
-        CREATE INDEX item_tally ON item(state, size);
+        CREATE INDEX item_rare ON item(state) WHERE \(isRare);
         CREATE INDEX item_batch ON item(batch, state, size) WHERE batch IS NOT NULL;
         CREATE TABLE lane(
           name TEXT PRIMARY KEY, blocked TEXT, rests_until INTEGER NOT NULL DEFAULT 0,
@@ -34,9 +41,24 @@ enum Schema {
         CREATE TABLE staged(name TEXT PRIMARY KEY, item INTEGER NOT NULL) WITHOUT ROWID;
         CREATE INDEX staged_item ON staged(item);
         CREATE TABLE mark(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+        \(tally)
         """
 
-    /// Makes the tables in an empty file.
+    private static let tally = """
+        CREATE TABLE tally(state INTEGER PRIMARY KEY, items INTEGER NOT NULL, bytes INTEGER NOT NULL);
+        """
+
+    /// What makes a file of version 1 one of version 2.
+    private static let second = """
+        \(tally)
+        INSERT INTO tally SELECT state, COUNT(*), CAST(TOTAL(size) AS INTEGER) FROM item GROUP BY state;
+        DROP INDEX item_tally;
+        DROP INDEX item_leased;
+        CREATE INDEX item_rare ON item(state) WHERE \(isRare);
+        """
+
+    /// Makes the tables in an empty file, or brings those of an older release to this version: in one transaction, so that a
+    /// file is of one version whenever the power goes.
     ///
     /// - Throws: ``OutboxError/Code/queueUnusable`` for a file of a newer release.
     static func prepare(_ db: Database) throws {
@@ -46,9 +68,9 @@ enum Schema {
                 .queueUnusable,
                 "the queue was written by a newer release (version \(found), this one knows \(version)): use that one")
         }
-        guard found == 0 else { return }
+        guard found < version else { return }
         try db.inTransaction(.immediate) {
-            try db.execute(sql: statements)
+            try db.execute(sql: found == 0 ? statements : second)
             try db.execute(sql: "PRAGMA user_version = \(version)")
             return .commit
         }
@@ -71,6 +93,16 @@ extension OutboxState {
     }
 
     init(number: Int) {
-        self = Self.allCases.first { $0.number == number } ?? .failed
+        self =
+            switch number {
+            case 0: .ready
+            case 1: .leased
+            case 2: .waiting
+            case 3: .verify
+            case 4: .paused
+            case 5: .done
+            case 7: .cancelled
+            default: .failed
+            }
     }
 }

@@ -143,6 +143,7 @@ import Testing
         #expect(try await world.store.results(after: 0, limit: 9).map(\.sequence) == [1, 2])
         #expect(try await world.store.purge(endedBefore: 150) == 1)
         #expect(try await world.store.results(after: 0, limit: 9).map(\.sequence) == [2])
+        #expect(try await world.store.tally(batch: nil).counts == [.failed: 1, .ready: 1])
         #expect(try await world.store.checkIntegrity() == "ok")
     }
 
@@ -164,6 +165,8 @@ import Testing
         let found = try await world.store.items(
             ItemSelection(lane: "other:1", states: [.ready, .done]), after: 0, limit: 9)
         #expect(found.map(\.id.rawValue) == [ids[2]])
+        let moved = try await world.store.items(ItemSelection(states: [.paused, .leased]), after: 0, limit: 9)
+        #expect(moved.map(\.id.rawValue) == [ids[0], ids[1]])
         #expect(try await world.store.items(.all, after: ids[0], limit: 1).map(\.id.rawValue) == [ids[1]])
         _ = try await world.store.control(.resume, .all, now: 0)
         #expect(try await world.store.control(.cancel, .all, now: 0).changed == 3)

@@ -21,6 +21,7 @@ import Testing
                     key: Bool.random(using: &random) ? "k\(Int.random(in: 0..<4, using: &random))" : nil,
                     duplicates: [.keep, .replace, .append].randomElement(using: &random)!,
                     priority: Int.random(in: 0..<3, using: &random), batch: Bool.random(using: &random) ? "b" : nil,
+                    size: Bool.random(using: &random) ? Int64.random(in: 0..<1_000, using: &random) : nil,
                     life: ItemLife(
                         maxAttempts: Int.random(in: 1...3, using: &random), deadline: now + 400_000,
                         onUnknown: [.fail, .retry, .ask].randomElement(using: &random)!))
@@ -35,6 +36,10 @@ import Testing
                 try #require(items[0] == items[1], "step \(step)")
                 #expect(answers[0].nextDue == answers[1].nextDue, "step \(step)")
                 leases += items[0].map { ($0.id, $0.life.leaseNumber) }
+            case 6 where Bool.random(using: &random):
+                let old = now - Int64.random(in: 300_000...3_000_000, using: &random)
+                let purged = try await both(stores) { try await $0.purge(endedBefore: old) }
+                #expect(purged[0] == purged[1], "step \(step)")
             case 6..<9:
                 guard let lease = leases.randomElement(using: &random) else { continue }
                 let change = ItemChange(
@@ -50,6 +55,10 @@ import Testing
             }
             let seen = try await both(stores) { try await $0.items(.all, after: 0, limit: 1_000).map(Shown.init) }
             try #require(seen[0] == seen[1], "step \(step)")
+            for batch in [nil, "b"] {
+                let tallies = try await both(stores) { try await $0.tally(batch: batch) }
+                try #require(tallies[0] == tallies[1], "step \(step)")
+            }
         }
         let results = try await both([pair.disk.store, pair.memory.store]) {
             try await $0.results(after: 0, limit: 1_000).map { "\($0.sequence) \($0.item.id) \($0.item.state)" }

@@ -39,6 +39,15 @@ import WaybillTesting
         #expect(IdempotencyKey(random: (.max, .max)).fieldValue == "\"ffffffff-ffff-4fff-bfff-ffffffffffff\"")
     }
 
+    @Test func `a key for the queue begins with the time, as RFC 9562 has it in appendix A.6`() {
+        let key = IdempotencyKey(milliseconds: 0x017F_22E2_79B0, random: (0xCC3, 0x18C4_DC0C_0C07_398F))
+        #expect(key.text == "017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
+        #expect(IdempotencyKey(milliseconds: 0x017F_22E2_79B1, random: (0, 0)).text > key.text)
+        let full = IdempotencyKey(milliseconds: 0xFFFF_FFFF_FFFF, random: (.max, .max))
+        #expect(full.text == "ffffffff-ffff-7fff-bfff-ffffffffffff")
+        #expect(Delivery.newIdempotencyKey() != Delivery.newIdempotencyKey())
+    }
+
     @Test func `an unknown outcome is not sent again unasked`() async throws {
         let world = SessionWorld([Self.lost, .answering(.ok)])
         let error = try #require(await post(world).error())

@@ -1,0 +1,180 @@
+import FoundationEssentials
+import GRDB
+import Waybill
+
+/// The items as one transaction reads and changes them.
+///
+/// Statements are looked up once, and what all its items have in common is written once, by ``close()``: the number of the last
+/// end, and how many items are in each state.
+struct ItemBook {
+    let db: Database
+    private var byNumber: Prepared
+    private var insertion: Prepared
+    private var change: Prepared
+    private var changeWithAnswer: Prepared
+    private var stagedOf: Prepared
+    private var lastEnd: Int64?
+    private var changes: [OutboxState: (items: Int64, bytes: Int64)] = [:]
+
+    init(_ db: Database) throws {
+        self.db = db
+        byNumber = try Prepared(db, Self.byNumberText)
+        insertion = try Prepared(db, Self.insertionText)
+        change = try Prepared(db, Self.changeText)
+        changeWithAnswer = try Prepared(db, Self.changeWithAnswerText)
+        stagedOf = try Prepared(db, "SELECT name FROM staged WHERE item = ?")
+    }
+
+    /// An item by its number.
+    mutating func item(_ id: Int64) throws -> ItemRow? {
+        byNumber.bind(id)
+        return try byNumber.first(ItemRow.init)
+    }
+
+    /// Adds an item.
+    ///
+    /// - Returns: Its number; `nil` if there is one with its idempotency key, and nothing was added.
+    mutating func add(_ item: NewItem, after: Int64?, now: Int64) throws -> Int64? {
+        insertion.bind(item.kind)
+        insertion.bind(item.lane)
+        insertion.bind(item.spec)
+        insertion.bind(item.idempotencyKey)
+        insertion.bind(item.life.state.number)
+        insertion.bind(item.life.runAt)
+        insertion.bind(item.life.maxAttempts)
+        insertion.bind(item.life.deadline)
+        insertion.bind(item.life.onUnknown.rawValue)
+        insertion.bind(item.life.onChange.rawValue)
+        insertion.bind(item.priority)
+        insertion.bind(item.rank(now))
+        insertion.bind(item.batch)
+        insertion.bind(ItemRow.join(item.tags))
+        insertion.bind(item.dedupeKey)
+        insertion.bind(after)
+        insertion.bind(item.size)
+        insertion.bind(now)
+        try insertion.run()
+        guard db.changesCount == 1 else { return nil }
+        count(item.life.state, 1, item.size)
+        let id = db.lastInsertedRowID
+        for name in item.staged {
+            var staged = try Prepared(db, "INSERT INTO staged(name, item) VALUES(?, ?)")
+            staged.bind(name)
+            staged.bind(id)
+            try staged.run()
+        }
+        return id
+    }
+
+    /// Writes what events change, and what is kept of an answer if there is one: one write of the row for both.
+    mutating func save(_ row: ItemRow, before: OutboxState, answer: KeptAnswer?) throws {
+        if row.life.state != before {
+            count(before, -1, row.size)
+            count(row.life.state, 1, row.size)
+        }
+        guard let answer else {
+            Self.bind(row, to: &change)
+            change.bind(row.id)
+            return try change.run()
+        }
+        let headers = try answer.headersText
+        Self.bind(row, to: &changeWithAnswer)
+        changeWithAnswer.bind(answer.status)
+        changeWithAnswer.bind(headers)
+        changeWithAnswer.bind(answer.body)
+        changeWithAnswer.bind(answer.message)
+        changeWithAnswer.bind(answer.sourceChangedAfterwards)
+        changeWithAnswer.bind(row.id)
+        try changeWithAnswer.run()
+    }
+
+    /// The number of the next end.
+    mutating func nextSequence() throws -> Int64 {
+        let last: Int64
+        if let lastEnd {
+            last = lastEnd
+        } else {
+            var mark = try Prepared(db, "SELECT value FROM mark WHERE name = ?")
+            mark.bind(OutboxMark.sequence)
+            last = try mark.first { $0[0] } ?? 0
+        }
+        lastEnd = last + 1
+        return last + 1
+    }
+
+    /// The names of an item's staged files.
+    mutating func staged(_ id: Int64) throws -> [String] {
+        stagedOf.bind(id)
+        return try stagedOf.all { $0[0] }
+    }
+
+    /// Counts items that came into a state or left it.
+    mutating func count(_ state: OutboxState, _ items: Int64, _ size: Int64?) {
+        let known = changes[state] ?? (0, 0)
+        // Sizes are what files said they are; a sum that is too large is wrong, and no reason to crash.
+        changes[state] = (known.items + items, known.bytes &+ items &* (size ?? 0))
+    }
+
+    /// Writes what was kept for the end. Whoever changes items calls it before the commit.
+    mutating func close() throws {
+        if let lastEnd {
+            var mark = try Prepared(
+                db,
+                "INSERT INTO mark(name, value) VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value")
+            mark.bind(OutboxMark.sequence)
+            mark.bind(lastEnd)
+            try mark.run()
+        }
+        for (state, change) in changes where change != (0, 0) {
+            var tally = try Prepared(
+                db,
+                """
+                INSERT INTO tally(state, items, bytes) VALUES(?, ?, ?) ON CONFLICT(state) DO UPDATE SET
+                items = items + excluded.items, bytes = bytes + excluded.bytes
+                """)
+            tally.bind(state.number)
+            tally.bind(change.items)
+            tally.bind(change.bytes)
+            try tally.run()
+        }
+        lastEnd = nil
+        changes = [:]
+    }
+
+    private static func bind(_ row: ItemRow, to statement: inout Prepared) {
+        statement.bind(row.life.state.number)
+        statement.bind(row.life.attempts)
+        statement.bind(row.life.leaseNumber)
+        statement.bind(row.life.isVerifying)
+        statement.bind(row.life.asked.rawValue)
+        statement.bind(row.life.runAt)
+        statement.bind(row.life.firstAttemptAt)
+        statement.bind(row.life.isDoubtful)
+        statement.bind(row.life.vainQuestions)
+        statement.bind(row.life.reason)
+        statement.bind(row.life.deadline)
+        statement.bind(row.after)
+        statement.bind(row.token)
+        statement.bind(row.endedAt)
+        statement.bind(row.sequence)
+    }
+
+    private static let changed = """
+        state = ?, attempts = ?, lease_no = ?, verifying = ?, asked = ?, run_at = ?, first_at = ?, doubtful = ?, vain = ?, \
+        reason = ?, deadline = ?, after = ?, token = ?, ended_at = ?, seq = ?
+        """
+
+    private static let byNumberText = "SELECT \(ItemRow.columns) FROM item WHERE id = ?"
+    private static let changeText = "UPDATE item SET \(changed) WHERE id = ?"
+    private static let changeWithAnswerText = """
+        UPDATE item SET \(changed), status = ?, headers = ?, body = ?, message = ?, changed_after = ? WHERE id = ?
+        """
+
+    // The key is looked for by the insertion itself: a query before it would walk the same index once more.
+    private static let insertionText = """
+        INSERT INTO item(kind, lane, spec, idem_key, state, attempts, lease_no, verifying, asked, run_at, doubtful,
+        vain, max_attempts, deadline, on_unknown, on_change, priority, rank, batch, tags, dedupe_key, after,
+        size, created_at) VALUES(?, ?, ?, ?, ?, 0, 0, 0, 0, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT(idem_key) DO NOTHING
+        """
+}

@@ -1,0 +1,161 @@
+import FoundationEssentials
+import GRDB
+import GRDBSQLite
+
+/// A statement that is bound, run and read by SQLite itself.
+///
+/// GRDB compiles it, keeps it and closes it with the connection. But whenever GRDB runs one it puts the arguments in boxes and
+/// makes a table of the columns' names, which takes longer than what SQLite does for one row. Errors are GRDB's.
+///
+/// Bind all values in their order, then ``run()``, or read with ``first(_:)`` or ``all(_:)``. After that it can be bound anew.
+@safe struct Prepared {
+    private let keeper: Statement
+    private let statement: OpaquePointer
+    private let connection: OpaquePointer?
+    private var bound: Int32 = 0
+    /// Why a value was not taken. Told by the run, so that binding needs no `try`.
+    private var refusal = SQLITE_OK
+
+    /// A statement that is kept for the next transaction.
+    ///
+    /// Look it up once in a transaction, not once for each item. Two of the same text are one: end one's use before the other's.
+    init(_ db: Database, _ sql: String) throws {
+        self.init(try db.cachedStatement(sql: sql), db)
+    }
+
+    /// One whose text comes once.
+    init(once sql: String, _ db: Database) throws {
+        self.init(try db.makeStatement(sql: sql), db)
+    }
+
+    private init(_ keeper: Statement, _ db: Database) {
+        self.keeper = keeper
+        unsafe statement = keeper.sqliteStatement
+        unsafe connection = db.sqliteConnection
+    }
+}
+
+// What is bound.
+
+extension Prepared {
+    mutating func bind(_ value: Int64?) {
+        bound += 1
+        if let value {
+            unsafe take(sqlite3_bind_int64(statement, bound, value))
+        } else {
+            unsafe take(sqlite3_bind_null(statement, bound))
+        }
+    }
+
+    mutating func bind(_ value: Int?) { bind(value.map { Int64($0) }) }
+
+    mutating func bind(_ value: Bool) { bind(value ? 1 : 0 as Int64) }
+
+    mutating func bind(_ value: String?) {
+        guard var value else { return bind(nil as Int64?) }
+        bound += 1
+        let code = value.withUTF8 { text in
+            // An empty text may have no place, and no place would be NULL.
+            guard let start = text.baseAddress else {
+                return unsafe sqlite3_bind_text(statement, bound, "", 0, nil)
+            }
+            return unsafe start.withMemoryRebound(to: CChar.self, capacity: text.count) { start in
+                unsafe sqlite3_bind_text64(
+                    statement, bound, start, UInt64(text.count), Self.copied, UInt8(SQLITE_UTF8))
+            }
+        }
+        take(code)
+    }
+
+    mutating func bind(_ value: Data) {
+        bound += 1
+        let code = unsafe value.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress, unsafe !bytes.isEmpty else {
+                return unsafe sqlite3_bind_zeroblob(statement, bound, 0)
+            }
+            return unsafe sqlite3_bind_blob64(statement, bound, start, UInt64(bytes.count), Self.copied)
+        }
+        take(code)
+    }
+
+    private mutating func take(_ code: Int32) {
+        if refusal == SQLITE_OK { refusal = code }
+    }
+
+    /// `SQLITE_TRANSIENT`, a macro that Swift doesn't see: SQLite makes its own copy.
+    private static var copied: sqlite3_destructor_type? { unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
+}
+
+// What is run.
+
+extension Prepared {
+    /// Runs it to the end.
+    mutating func run() throws {
+        while try next() {}
+    }
+
+    /// Gives the first row.
+    mutating func first<Value>(_ read: (Prepared) -> Value) throws -> Value? {
+        guard try next() else { return nil }
+        let value = read(self)
+        reset()
+        return value
+    }
+
+    /// Gives all rows.
+    mutating func all<Value>(_ read: (Prepared) -> Value) throws -> [Value] {
+        var values: [Value] = []
+        while try next() { values.append(read(self)) }
+        return values
+    }
+
+    private mutating func next() throws -> Bool {
+        let code = refusal == SQLITE_OK ? unsafe sqlite3_step(statement) : refusal
+        if code == SQLITE_ROW { return true }
+        // Read before the reset, which may say something else.
+        let error = code == SQLITE_DONE ? nil : failure(code)
+        reset()
+        if let error { throw error }
+        return false
+    }
+
+    private mutating func reset() {
+        // What it returns was told by the step.
+        _ = unsafe sqlite3_reset(statement)
+        bound = 0
+        refusal = SQLITE_OK
+    }
+
+    private func failure(_ code: Int32) -> DatabaseError {
+        DatabaseError(
+            resultCode: ResultCode(rawValue: code), message: unsafe String(cString: sqlite3_errmsg(connection)))
+    }
+}
+
+// What is read, by the number of its column. By what it is read as: a `NULL` is 0 or empty where there is no `nil`.
+
+extension Prepared {
+    subscript(_ column: Int32) -> Int64 { unsafe sqlite3_column_int64(statement, column) }
+    subscript(_ column: Int32) -> Int { Int(truncatingIfNeeded: self[column] as Int64) }
+    subscript(_ column: Int32) -> Bool { self[column] as Int64 != 0 }
+    subscript(_ column: Int32) -> Int64? { isNull(column) ? nil : self[column] as Int64 }
+    subscript(_ column: Int32) -> Int? { isNull(column) ? nil : self[column] as Int }
+
+    subscript(_ column: Int32) -> String {
+        // The text before its length: asking for it may convert it.
+        guard let text = unsafe sqlite3_column_text(statement, column) else { return "" }
+        let count = unsafe Int(sqlite3_column_bytes(statement, column))
+        return unsafe String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
+    }
+
+    subscript(_ column: Int32) -> String? { isNull(column) ? nil : self[column] as String }
+
+    subscript(_ column: Int32) -> [UInt8]? {
+        guard !isNull(column) else { return nil }
+        let bytes = unsafe sqlite3_column_blob(statement, column)
+        let count = unsafe Int(sqlite3_column_bytes(statement, column))
+        return unsafe Array(UnsafeRawBufferPointer(start: bytes, count: count))
+    }
+
+    private func isNull(_ column: Int32) -> Bool { unsafe sqlite3_column_type(statement, column) == SQLITE_NULL }
+}
