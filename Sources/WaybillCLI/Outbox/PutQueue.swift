@@ -37,14 +37,15 @@ extension PutCommand {
         return exit
     }
 
-    private func refuseWhatIsForNow() throws(CommandFailure) {
+    /// Says what only makes sense for files that are sent now.
+    func refuseWhatIsForNow() throws(CommandFailure) {
         try QueueCheck.way((request.insecure ? ["-k"] : []) + way.given + limits.times.given)
         try QueueCheck.retries(limits.retries)
         if files.failEarly { throw .usage("--fail-early: queued uploads fail each on its own. Leave it out.") }
     }
 
     /// Somebody signed the URL, and so there is no credential; it is kept with the upload, as safe as the outbox's folder.
-    private func presigned(
+    func presigned(
         _ url: String, _ files: [PutFile], _ console: Console
     ) throws(CommandFailure) -> [QueueRun<DurableFileUpload>.Entry] {
         console.hide(PutTargets.secrets(ofQueryIn: url))
