@@ -14,7 +14,7 @@ struct PutRun {
         Interrupt.arm()
         let board = PutBoard(files: plan.files)
         Interrupt.onFirst { _ in board.cancel() }
-        let reporter = BatchReporter(style, console: console)
+        let reporter = BatchReporter(style, console: console) { board.flights }
         let ticker = Task {
             while true {
                 try await Task.sleep(for: .milliseconds(200))
