@@ -22,7 +22,7 @@ public struct DurableForm: DurableUpload {
     /// Text that separates the parts, the same each time.
     public let boundary: String
     private let compatibility: Compatibility
-    private var parts: [Part]
+    private(set) var parts: [Part]
 
     /// Makes a form durable: images and JSON are made now, parts get their final order, names and types.
     ///

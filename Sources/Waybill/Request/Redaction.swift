@@ -1,4 +1,4 @@
-import HTTPTypes
+package import HTTPTypes
 import WaybillCore
 
 /// Takes secrets out of what is printed.
@@ -24,7 +24,7 @@ package enum Redaction {
     }
 
     /// The value of a field if it is harmless, else the placeholder.
-    static func value(of field: HTTPField) -> String {
+    package static func value(of field: HTTPField) -> String {
         harmless.contains(field.name) ? escaped(field.value) : Secret.placeholder
     }
 

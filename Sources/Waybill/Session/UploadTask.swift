@@ -22,6 +22,9 @@ public final class UploadTask: Sendable, Identifiable {
     /// transfer share it.
     public var id: UploadID { run.id }
 
+    /// Where it stands now.
+    package var latestProgress: UploadProgress { run.currentProgress(for: handle) }
+
     /// Snapshots as they come, for any number of listeners; each starts with the latest, skips what it is too slow for,
     /// and ends after the snapshot of the terminal phase. Listen or don't: work is done only for listeners.
     public var progress: UploadProgressSequence { UploadProgressSequence(run: run, handle: handle) }

@@ -29,12 +29,7 @@ struct ManualPage {
 
     /// Commands that do something themselves, with the words that name them.
     private var leaves: [(path: String, tree: CommandTree)] {
-        func below(_ node: CommandTree, _ path: String) -> [(path: String, tree: CommandTree)] {
-            let children = (node.subcommands ?? []).filter { $0.shouldDisplay ?? true && $0.commandName != "help" }
-            guard !children.isEmpty else { return [(path, node)] }
-            return children.flatMap { below($0, "\(path) \($0.commandName)") }
-        }
-        return below(tree, tree.commandName)
+        tree.leaves(under: tree.commandName)
     }
 
     private func section(_ path: String, _ command: CommandTree) -> [String] {
@@ -105,11 +100,15 @@ struct ManualPage {
           [post]
           retry = 3
           [outbox run]
-          slots = 4
+          parallel = 4
 
         A flag is set by "name = true". An option of the environment is WAYBILL_ and its long name in capitals, with _ for -: \
         WAYBILL_CONNECT_TIMEOUT=5. The command line goes before the environment, and that before the file. Options that may \
         be given several times add up.
+
+        Settings are defaults: one that a call has no place for, because it needs another option or can't stand beside one \
+        that was given, is left out of that call; and what a single call is about, such as --each, --queue, --output or the \
+        items of outbox, is no setting.
         """
 
     private static let environment = """

@@ -92,3 +92,10 @@ enum OutboxLine {
         }
     }
 }
+
+extension Flight {
+    /// An item that is being delivered.
+    init(_ item: RunningItem) {
+        self.init("item \(item.id)", done: item.acknowledged, of: item.total)
+    }
+}

@@ -91,7 +91,9 @@ final class OutboxTeller: Sendable {
             try? listener?.write("progress", OutboxJSON.members(of: due))
         } else if !isSilent {
             if console.canRedraw {
-                console.bar(OutboxLine.text(due, since: base, columns: Terminal.columns))
+                let (columns, rows) = (Terminal.columns, Terminal.rows)
+                let lines = FlightLines.texts(due.running.map(Flight.init), columns: columns, rows: rows)
+                console.bars(lines + [OutboxLine.text(due, since: base, columns: columns)])
             } else {
                 console.line(OutboxLine.plain(due, since: base))
             }

@@ -90,6 +90,10 @@ extension PostCommand {
     func enqueue(_ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit {
         let plan = try PostQueue(self, arguments: CommandWords.all)
         console.hide(plan.secrets)
+        if output.isDryRun {
+            let rehearsal = QueueRehearsal(outbox: try queue.place.place().path, entries: plan.entries)
+            return try await rehearsal.run(console, json, isSilent: output.silent)
+        }
         let outbox = try await queue.place.place().open()
         var report = QueueReport(console: console, json: json, isSilent: output.silent)
         let exit = try await QueueRun(outbox: outbox, entries: plan.entries).run(&report)

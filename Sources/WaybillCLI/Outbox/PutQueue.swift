@@ -19,17 +19,24 @@ extension PutCommand {
         }
         switch destination {
         case .presigned(let url):
-            return try await add(try presigned(url, scan.files, console), console, json)
+            let entries = try presigned(url, scan.files, console)
+            return try await add(entries, to: entries.map { _ in Redaction.url(url) }, console, json)
         case .oss(let bucket, _):
-            return try await add(try objects(ofOSS: bucket, scan.files), console, json)
+            let places = scan.files.map { "oss://\(bucket)/\($0.key)" }
+            return try await add(try objects(ofOSS: bucket, scan.files), to: places, console, json)
         case .qiniu(let bucket, _):
-            return try await add(try objects(ofQiniu: bucket, scan.files), console, json)
+            let places = scan.files.map { "qiniu://\(bucket)/\($0.key)" }
+            return try await add(try objects(ofQiniu: bucket, scan.files), to: places, console, json)
         }
     }
 
     private func add<Upload: DurableUpload>(
-        _ entries: [QueueRun<Upload>.Entry], _ console: Console, _ json: JSONOutput?
+        _ entries: [QueueRun<Upload>.Entry], to places: [String], _ console: Console, _ json: JSONOutput?
     ) async throws(CommandFailure) -> Exit {
+        if self.files.isDryRun {
+            let rehearsal = QueueRehearsal(outbox: try queue.place.place().path, entries: entries, places: places)
+            return try await rehearsal.run(console, json, isSilent: output.silent)
+        }
         let outbox = try await queue.place.place().open()
         var report = QueueReport(console: console, json: json, isSilent: output.silent)
         let exit = try await QueueRun(outbox: outbox, entries: entries).run(&report)
@@ -37,14 +44,15 @@ extension PutCommand {
         return exit
     }
 
-    private func refuseWhatIsForNow() throws(CommandFailure) {
+    /// Says what only makes sense for files that are sent now.
+    func refuseWhatIsForNow() throws(CommandFailure) {
         try QueueCheck.way((request.insecure ? ["-k"] : []) + way.given + limits.times.given)
         try QueueCheck.retries(limits.retries)
         if files.failEarly { throw .usage("--fail-early: queued uploads fail each on its own. Leave it out.") }
     }
 
     /// Somebody signed the URL, and so there is no credential; it is kept with the upload, as safe as the outbox's folder.
-    private func presigned(
+    func presigned(
         _ url: String, _ files: [PutFile], _ console: Console
     ) throws(CommandFailure) -> [QueueRun<DurableFileUpload>.Entry] {
         console.hide(PutTargets.secrets(ofQueryIn: url))

@@ -33,6 +33,21 @@ enum QueueCheck {
         }
     }
 
+    /// Whether ``headers(_:)`` takes an argument, or refuses it for being malformed: for what stands in it, it does not.
+    static func takes(_ argument: String) -> Bool {
+        var lines = [argument]
+        if argument.hasPrefix("@") {
+            lines = (try? InputFile.read(String(argument.dropFirst()), for: "-H")).map(HeaderArgument.lines) ?? []
+        }
+        return lines.allSatisfy { line in
+            switch try? HeaderArgument(line) {
+            case nil: true
+            case .removal?: false
+            case .field(let field)?: field.name.canonicalName != "expect" && !isSecret(field.name)
+            }
+        }
+    }
+
     /// Fields that are known to carry credentials, and those whose names say so.
     static func isSecret(_ name: HTTPField.Name) -> Bool {
         let text = name.canonicalName

@@ -1,6 +1,7 @@
 import Waybill
 
-/// Shows how many uploads come along together: a bar on a terminal, a line a minute elsewhere, or JSON once a second.
+/// Shows how many uploads come along together: a bar on a terminal with a line above it for each that is on its way, a line
+/// a minute elsewhere, or JSON once a second.
 final class BatchReporter: Sendable {
     /// What is shown.
     enum Style: Sendable {
@@ -17,10 +18,12 @@ final class BatchReporter: Sendable {
 
     private let console: Console
     private let style: Style
+    private let flights: @Sendable () -> [Flight]
     private let state: Locked<State>
 
-    init(_ style: Style, console: Console) {
-        (self.style, self.console) = (style, console)
+    /// `flights` tells what is on its way.
+    init(_ style: Style, console: Console, flights: @escaping @Sendable () -> [Flight]) {
+        (self.style, self.console, self.flights) = (style, console, flights)
         let pace =
             switch style {
             case .bar: Pace(every: .zero, showsChanges: false, startingAt: nil)
@@ -43,7 +46,10 @@ final class BatchReporter: Sendable {
         }
         guard let due else { return }
         switch style {
-        case .bar: console.bar(BatchLine.text(due, columns: Terminal.columns))
+        case .bar:
+            let (columns, rows) = (Terminal.columns, Terminal.rows)
+            let lines = FlightLines.texts(flights(), columns: columns, rows: rows)
+            console.bars(lines + [BatchLine.text(due, columns: columns)])
         case .lines: console.line(BatchLine.plain(due))
         // Nobody reads any more: the uploads go on all the same, and the exit status says so.
         case .json(let json): try? json.write("progress", BatchLine.members(of: due))

@@ -1,12 +1,14 @@
 import Glibc
 import Waybill
 
-/// Standard error: lines, and below them at most one bar that is redrawn.
+/// Standard error: lines, and below them a bar that is redrawn, or a few of them.
 ///
 /// Whatever is written here has been freed of the secrets that the command knows.
 final class Console: Sendable {
     private struct State {
-        var bar = ""
+        var bars: [String] = []
+        /// How wide the terminal was when they were drawn.
+        var columns = 0
         var secrets: [String] = []
     }
 
@@ -51,21 +53,40 @@ final class Console: Sendable {
         write(lines.map { Redaction.escaped(String($0)) }.joined(separator: "\n") + "\n")
     }
 
-    /// Draws the bar in place of the last one; an empty one takes it away.
-    func bar(_ text: String) {
+    /// Draws the bar in place of what was drawn last; an empty one takes it away.
+    func bar(_ text: String) { bars(text.isEmpty ? [] : [text]) }
+
+    /// Draws lines in place of those that were drawn last.
+    func bars(_ lines: [String]) {
         guard canRedraw else { return }
-        let shown = Redaction.escaped(scrubbed(text))
-        let isNew = state.withLock { state in
-            defer { state.bar = shown }
-            return state.bar != shown
+        // Asked anew each time: the window may have another size by now.
+        let columns = Terminal.columns
+        let shown = lines.map { TerminalText.fitted(Redaction.escaped(scrubbed($0)), to: max(columns - 1, 1)) }
+        // Written under the lock: what one takes away has to be what is there, whoever else writes.
+        state.withLock { state in
+            guard shown != state.bars || columns != state.columns && !shown.isEmpty else { return }
+            Output.write(BarBlock.erasing(state.bars, columns: columns) + shown.joined(separator: "\n"), to: 2)
+            (state.bars, state.columns) = (shown, columns)
         }
-        if isNew { Output.write("\r\u{1B}[K\(shown)", to: 2) }
     }
 
     private func write(_ text: String) {
-        let bar = state.withLock { $0.bar }
-        // One write, so that another process's line can't come between.
-        Output.write(bar.isEmpty ? text : "\r\u{1B}[K\(text)\(bar)", to: 2)
+        let columns = Terminal.columns
+        state.withLock { state in
+            // One write, so that another process's line can't come between.
+            let bars = state.bars
+            guard !bars.isEmpty else { return Output.write(text, to: 2) }
+            Output.write(BarBlock.erasing(bars, columns: columns) + text + bars.joined(separator: "\n"), to: 2)
+        }
+    }
+}
+
+/// Lines at the bottom of a terminal, the cursor behind the last of them.
+enum BarBlock {
+    /// What takes them away. A terminal that has become narrower than a line has wrapped it.
+    static func erasing(_ lines: [String], columns: Int) -> String {
+        let rows = lines.reduce(0) { $0 + max(1, (TerminalText.columns(of: $1) + columns - 1) / columns) }
+        return rows > 1 ? "\r\u{1B}[\(rows - 1)A\u{1B}[J" : "\r\u{1B}[K"
     }
 }
 

@@ -46,7 +46,7 @@ struct Pace: Sendable {
     }
 }
 
-/// Redraws a bar on the terminal, five times a second at most.
+/// Redraws a bar on the terminal, and a line above it for each file where there are several, five times a second at most.
 final class TerminalReporter: ProgressReporter {
     private let console: Console
     private let latest = Locked<UploadProgress?>(nil)
@@ -61,8 +61,9 @@ final class TerminalReporter: ProgressReporter {
 
     func tick(at time: Duration) {
         guard let progress = latest.withLock({ $0 }) else { return }
-        // Asked anew each time: the window may have another size by now.
-        console.bar(ProgressLine.text(progress, columns: Terminal.columns))
+        let (columns, rows) = (Terminal.columns, Terminal.rows)
+        let flights = FlightLines.texts(Flight.parts(of: progress), columns: columns, rows: rows)
+        console.bars(flights + [ProgressLine.text(progress, columns: columns)])
     }
 
     func end() { console.bar("") }

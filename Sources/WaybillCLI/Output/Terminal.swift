@@ -17,9 +17,20 @@ enum Terminal {
 
     /// The same of the terminal behind another descriptor.
     static func columns(of descriptor: Int32) -> Int {
+        let columns = size(of: descriptor)?.ws_col ?? 0
+        return columns > 0 ? Int(columns) : 80
+    }
+
+    /// How many lines it has now; 24 when it does not say.
+    static var rows: Int {
+        let rows = size(of: 2)?.ws_row ?? 0
+        return rows > 0 ? Int(rows) : 24
+    }
+
+    private static func size(of descriptor: Int32) -> winsize? {
         var size = winsize()
         let code = unsafe withUnsafeMutablePointer(to: &size) { unsafe ioctl(descriptor, UInt(TIOCGWINSZ), $0) }
-        return code == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
+        return code == 0 ? size : nil
     }
 }
 

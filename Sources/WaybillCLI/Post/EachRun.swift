@@ -13,7 +13,10 @@ struct EachRun {
         Interrupt.arm()
         let batch = startBatch()
         Interrupt.onFirst { _ in batch.cancel() }
-        let reporter = BatchReporter(style, console: console)
+        let files = plan.files
+        let reporter = BatchReporter(style, console: console) {
+            batch.executing.sorted { $0.key < $1.key }.map { Flight(files[$0.key], $0.value.latestProgress) }
+        }
         let watching = Task {
             for await progress in batch.progress { reporter.update(progress) }
         }

@@ -109,10 +109,8 @@ struct FormAssembly {
     private mutating func add(
         _ file: FormArgument.File, named name: String, _ pictures: PictureSettings
     ) throws(CommandFailure) {
-        let plain = MultipartPart.file(name, path: file.path, fileName: file.fileName, contentType: file.contentType)
-        let table = ContentTypeTable.standard
-        let told = plain.fileName.flatMap(table.type) ?? table.type(forFile: file.path)
-        let isJPEG = (file.contentType ?? told).map { Self.isJPEG($0) } ?? false
+        let plain = Self.part(file, named: name)
+        let isJPEG = Self.isJPEG(file)
         files.append((name, isJPEG))
         guard let options = pictures.options(forPart: name, isJPEG: isJPEG) else {
             parts.append(plain)
@@ -124,6 +122,17 @@ struct FormAssembly {
                     + "\(Redaction.escaped(type)). Leave out ;type=.")
         }
         parts.append(.image(name, path: file.path, fileName: file.fileName, options))
+    }
+
+    private static func part(_ file: FormArgument.File, named name: String) -> MultipartPart {
+        MultipartPart.file(name, path: file.path, fileName: file.fileName, contentType: file.contentType)
+    }
+
+    /// Whether a file is taken for a JPEG, by what is said of it or by its names.
+    static func isJPEG(_ file: FormArgument.File) -> Bool {
+        let table = ContentTypeTable.standard
+        let told = part(file, named: "").fileName.flatMap(table.type) ?? table.type(forFile: file.path)
+        return (file.contentType ?? told).map { isJPEG($0) } ?? false
     }
 
     private static func isJPEG(_ contentType: String) -> Bool {

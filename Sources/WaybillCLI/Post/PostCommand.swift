@@ -40,6 +40,11 @@ struct PostCommand: AsyncParsableCommand {
             down: credentials are only named, with --credential and in a form with -F 'name=credential:NAME', and given \
             to "waybill outbox run". What belongs to the way there (-k, -x, --cacert, --limit-rate, …) is given to it, too.
 
+            BEFORE:
+            With --dry-run nothing is sent, connected to or written down. What would be sent is printed as it would go out: \
+            the fields of the head, a secret as <redacted>, each part with its length, an image with the one that it really \
+            comes to, and the limits. What is missing or can't be read is the same failure, with the same exit status.
+
             EXAMPLES:
               waybill post https://backend.example/upload -F 'BUSINESSNO=20240001' \\
                 -F 'TOKEN=env:TOKEN' -F 'front=@card.jpg;filename=IDFrontImage.jpg' \\
@@ -50,6 +55,8 @@ struct PostCommand: AsyncParsableCommand {
                 -F 'FILE=@{};filename={name}.jpg' --max-bytes 100KiB --each photos/*.jpg
               waybill post https://backend.example/upload -F 'TOKEN=credential:backend' \\
                 -F 'front=@card.jpg' --max-bytes 100KiB --queue --batch today
+              waybill post https://backend.example/upload -F 'TOKEN=env:TOKEN' \\
+                -F 'front=@card.jpg' --max-bytes 100KiB --dry-run
 
             EXIT STATUS:
             \(Exit.table)
@@ -89,12 +96,14 @@ struct PostCommand: AsyncParsableCommand {
         if each.isWanted {
             let plan = try EachPlan(self, arguments: words)
             console.hide(plan.post.secrets)
+            if output.isDryRun { return try await plan.rehearse(output, console, json) }
             return try await EachRun(plan: plan, output: output, console: console, json: json).run()
         }
         try each.checkUnused()
         let target = try AnswerTarget(path: output.output, isJSON: output.json)
         let plan = try PostPlan(self, arguments: words)
         console.hide(plan.secrets)
+        if output.isDryRun { return try await plan.rehearse(output, console, json) }
         return try await PostRun(plan: plan, target: target, output: output, console: console, json: json).run()
     }
 }
@@ -194,6 +203,11 @@ struct TimeOptions: ParsableArguments {
 
 /// What is shown.
 struct OutputOptions: ParsableArguments {
+    @Flag(
+        name: .customLong("dry-run"),
+        help: "Make everything ready, images too, print what would be sent, and send nothing.")
+    var isDryRun = false
+
     @Option(
         name: [.customShort("o", allowingJoined: true), .customLong("output")],
         help: ArgumentHelp("Write the answer to this file; with --each a pattern with {name}.", valueName: "file"))

@@ -68,6 +68,14 @@ final class PutBoard: Sendable {
         }
     }
 
+    /// The files on their way, in their order.
+    var flights: [Flight] {
+        let counts = state.withLock { state in
+            state.transfers.keys.sorted().map { ($0, state.counts[$0]?.acknowledged ?? 0) }
+        }
+        return counts.map { index, done in Flight(files[index].path, done: done, of: files[index].size) }
+    }
+
     /// A snapshot, in the words of a batch.
     var progress: UploadBatchProgress {
         let (files, total) = (files.count, total)

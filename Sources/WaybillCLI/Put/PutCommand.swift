@@ -21,7 +21,7 @@ struct PutCommand: AsyncParsableCommand {
             FOLDERS:
             With -r a folder is sent with all that is in it: "photos" under prefix/photos/, "photos/" under prefix/. Links \
             in it are not followed. --include and --exclude take patterns of the shell; one with a slash is held against \
-            the path below the folder, one without against the last name. --dry-run prints what would be sent.
+            the path below the folder, one without against the last name. --dry-run prints what would be sent, and sends nothing.
 
             KEYS come from the environment and from nowhere else, so that ps does not show them:
               OSS_ACCESS_KEY_ID, OSS_ACCESS_KEY_SECRET, OSS_SESSION_TOKEN for temporary ones; OSS_ENDPOINT, OSS_REGION
@@ -41,6 +41,7 @@ struct PutCommand: AsyncParsableCommand {
               waybill put -r -j 3 photos/ qiniu://photos/2026/
               waybill put front.jpg @url.txt -H 'Content-Type: image/jpeg'
               waybill put -r photos oss://cards/2026/ --region cn-hangzhou --queue --batch today
+              waybill put -r photos oss://cards/2026/ --region cn-hangzhou --dry-run
 
             EXIT STATUS:
             \(Exit.table)
@@ -80,8 +81,8 @@ struct PutCommand: AsyncParsableCommand {
             try paths.last.map { (last) throws(CommandFailure) in
                 paths.dropLast() + [try Self.destination(last)]
             } ?? []
-        if queue.isWanted, !files.isDryRun { return try await command.enqueue(console, json) }
-        if !queue.isWanted { try queue.checkUnused() }
+        if queue.isWanted { return try await command.enqueue(console, json) }
+        try queue.checkUnused()
         let plan = try PutPlan(command, console: console)
         let run = PutRun(plan: plan, output: output, console: console, json: json)
         return files.isDryRun ? try run.rehearse() : try await run.run()

@@ -12,6 +12,8 @@ struct PutPlan: Sendable {
     let skipped: String?
     let parallel: Int
     let failsEarly: Bool
+    /// What each request is bounded by.
+    let limits: RehearsedRequest
 
     init(_ command: PutCommand, console: Console) throws(CommandFailure) {
         guard (1...256).contains(command.files.parallel) else {
@@ -24,6 +26,7 @@ struct PutPlan: Sendable {
         let scan = try Self.scan(Array(command.paths.dropLast()), to: destination, command.files)
         (files, skipped) = (scan.files, scan.skippedLine)
         (parallel, failsEarly) = (command.files.parallel, command.files.failEarly)
+        limits = RehearsedRequest(.put, last, [:], try command.uploadOptions().0)
         target = try PutTargets.target(for: destination, command, console: console)
         try Self.check(files, target)
     }

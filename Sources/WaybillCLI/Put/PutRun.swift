@@ -8,38 +8,13 @@ struct PutRun {
     let console: Console
     let json: JSONOutput?
 
-    /// Prints what would be sent where.
-    func rehearse() throws(CommandFailure) -> Exit {
-        for (index, file) in plan.files.enumerated() {
-            if let json {
-                try json.write("file", Self.head(index, file, plan) + [JSONMember("total", .int(file.size))])
-            } else {
-                let line = "\(file.path) -> \(plan.target.place(of: file.key)) (\(ByteCount(bytes: file.size)))"
-                try StandardOutput.write(Array((Redaction.escaped(console.scrubbed(line)) + "\n").utf8))
-            }
-        }
-        if let skipped = plan.skipped, !output.silent { console.line(skipped) }
-        let total = plan.files.reduce(0) { $0 + $1.size }
-        if let json {
-            try json.write(
-                "summary",
-                [
-                    JSONMember("result", .string("rehearsed")), JSONMember("exit", .int(0)),
-                    JSONMember("files", .int(Int64(plan.files.count))), JSONMember("total", .int(total)),
-                ])
-        } else if !output.silent {
-            console.line("would send \(Self.count(plan.files.count)), \(ByteCount(bytes: total))")
-        }
-        return .done
-    }
-
     func run() async throws(CommandFailure) -> Exit {
         let start = ContinuousClock.now
         try announce()
         Interrupt.arm()
         let board = PutBoard(files: plan.files)
         Interrupt.onFirst { _ in board.cancel() }
-        let reporter = BatchReporter(style, console: console)
+        let reporter = BatchReporter(style, console: console) { board.flights }
         let ticker = Task {
             while true {
                 try await Task.sleep(for: .milliseconds(200))
@@ -146,7 +121,7 @@ struct PutRun {
         return exit
     }
 
-    private static func head(_ index: Int, _ file: PutFile, _ plan: PutPlan) -> [JSONMember] {
+    static func head(_ index: Int, _ file: PutFile, _ plan: PutPlan) -> [JSONMember] {
         [
             JSONMember("index", .int(Int64(index))), JSONMember("file", .string(file.path)),
             JSONMember("to", .string(plan.target.place(of: file.key))),

@@ -64,8 +64,14 @@ struct CommandTree: Decodable, Sendable {
         return (command, depth + 1)
     }
 
-    /// Whether this command or one below it has an option of a name.
-    func knows(_ name: String) -> Bool {
-        settings.contains { $0.longNames.contains(name) } || (subcommands ?? []).contains { $0.knows(name) }
+    /// Whether this command itself has an option of a name.
+    func knows(_ name: String) -> Bool { settings.contains { $0.longNames.contains(name) } }
+
+    /// The commands that do something themselves, this one or those below it, with the words that name them. `path` names
+    /// this one.
+    func leaves(under path: String) -> [(path: String, tree: CommandTree)] {
+        let children = (subcommands ?? []).filter { $0.commandName != "help" }
+        guard !children.isEmpty else { return [(path, self)] }
+        return children.flatMap { $0.leaves(under: path.isEmpty ? $0.commandName : "\(path) \($0.commandName)") }
     }
 }

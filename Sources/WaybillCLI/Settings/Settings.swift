@@ -3,7 +3,8 @@ import Waybill
 /// Options from elsewhere than the command line. The nearest wins: the command line, then `WAYBILL_<OPTION>` in the
 /// environment, then the settings file, where a command's own section goes before what is said for all.
 ///
-/// An option that may be given several times adds up, as curl's does.
+/// An option that may be given several times adds up, as curl's does. Settings are defaults: one that a call has no place for
+/// is left out of it, as ``OptionRule`` says.
 struct Settings {
     let tree: CommandTree
     let environment: (String) -> String?
@@ -16,39 +17,54 @@ struct Settings {
         guard depth > 0, command.subcommands?.isEmpty ?? true else { return words }
         let path = words.prefix(depth).joined(separator: " ")
         let rest = words[depth...]
-        let given = Self.given(rest, command)
-        var added: [String] = []
-        for argument in command.settings {
-            let isGiven = !given.isDisjoint(with: argument.longNames)
+        var call = SettingsCall(path, rest, of: command)
+        var defaults: [SettingsCall.Default] = []
+        for argument in command.settings where !OptionRule.isOfOneCall(argument.longNames[0], in: path) {
+            let isGiven = !call.given.isDisjoint(with: argument.longNames)
             if isGiven, !argument.isRepeating { continue }
-            added += try values(of: argument, path)
+            defaults += try values(of: argument, path)
         }
-        return words.prefix(depth) + added + rest
+        return words.prefix(depth) + call.takeAll(defaults).flatMap(\.words) + rest
     }
 
-    private func values(of argument: CommandTree.Argument, _ path: String) throws(CommandFailure) -> [String] {
+    private func values(
+        of argument: CommandTree.Argument, _ path: String
+    ) throws(CommandFailure) -> [SettingsCall.Default] {
         for name in argument.longNames where !argument.isRepeating {
             guard let value = environment(Self.variable(name)), !value.isEmpty else { continue }
-            return try word(argument, name, value) { .usage("\(Self.variable(name)): \($0)") }
+            return try setting(argument, name, value, section: "") { .usage("\(Self.variable(name)): \($0)") }
+                .map { setting in
+                    var setting = setting
+                    setting.nearness = .max
+                    return [setting]
+                } ?? []
         }
         guard let file else { return [] }
         let mine = file.lines.filter { argument.longNames.contains($0.name) && Self.section($0.section, covers: path) }
-        var words: [String] = []
+        var settings: [SettingsCall.Default] = []
         let nearest = mine.map(\.section.count).max()
         for line in mine where argument.isRepeating || line.section.count == nearest {
-            let word = try word(argument, line.name, line.value) { file.problem(line.number, $0) }
-            words = argument.isRepeating ? words + word : word
+            let found = try setting(argument, line.name, line.value, section: line.section) {
+                file.problem(line.number, $0)
+            }
+            settings = (argument.isRepeating ? settings : []) + (found.map { [$0] } ?? [])
         }
-        return words
+        return settings
     }
 
-    private func word(
-        _ argument: CommandTree.Argument, _ name: String, _ value: String, _ problem: (String) -> CommandFailure
-    ) throws(CommandFailure) -> [String] {
-        guard argument.kind == .flag else { return ["--\(name)=\(value)"] }
+    /// `nil` for a flag that is not wanted.
+    private func setting(
+        _ argument: CommandTree.Argument, _ name: String, _ value: String, section: String,
+        _ problem: (String) -> CommandFailure
+    ) throws(CommandFailure) -> SettingsCall.Default? {
+        var setting = SettingsCall.Default(
+            name: argument.longNames[0], value: value, words: ["--\(name)=\(value)"], isForAll: section.isEmpty,
+            nearness: section.count)
+        guard argument.kind == .flag else { return setting }
+        setting.words = ["--\(name)"]
         switch value.lowercased() {
-        case "true", "yes", "on", "1": return ["--\(name)"]
-        case "false", "no", "off", "0": return []
+        case "true", "yes", "on", "1": return setting
+        case "false", "no", "off", "0": return nil
         default: throw problem("\(name) is a flag: say true or false")
         }
     }
@@ -60,7 +76,12 @@ struct Settings {
             guard line.section.isEmpty || depth == line.section.split(separator: " ").count else {
                 throw file!.problem(line.number, "there is no command \"\(line.section)\"")
             }
-            guard command.knows(line.name) else {
+            let knowing = command.leaves(under: line.section).filter { $0.tree.knows(line.name) }
+            guard knowing.isEmpty || !knowing.allSatisfy({ OptionRule.isOfOneCall(line.name, in: $0.path) }) else {
+                throw file!.problem(
+                    line.number, "--\(line.name) is said with each call, for it says what one call is about")
+            }
+            guard !knowing.isEmpty else {
                 let place = line.section.isEmpty ? "no command" : "waybill \(line.section)"
                 throw file!.problem(
                     line.number,
@@ -68,25 +89,6 @@ struct Settings {
                         ? "no command has an option --\(line.name)" : "\(place) has no option --\(line.name)")
             }
         }
-    }
-
-    /// The long names of what stands on the command line.
-    private static func given(_ words: ArraySlice<String>, _ command: CommandTree) -> Set<String> {
-        var given: Set<String> = []
-        for word in words.prefix(while: { $0 != "--" }) where word.hasPrefix("-") {
-            if word.hasPrefix("--") {
-                let name = String(word.dropFirst(2).prefix { $0 != "=" })
-                given.formUnion(command.settings.first { $0.longNames.contains(name) }?.longNames ?? [])
-                continue
-            }
-            for letter in word.dropFirst() {
-                guard let argument = command.settings.first(where: { $0.letters.contains(letter) }) else { break }
-                given.formUnion(argument.longNames)
-                // What follows the letter of an option is its value.
-                if argument.kind == .option { break }
-            }
-        }
-        return given
     }
 
     private static func section(_ section: String, covers path: String) -> Bool {

@@ -9,7 +9,7 @@
 /// header = "X-Branch: 0042"
 ///
 /// [outbox run]
-/// slots = 4
+/// parallel = 4
 /// ```
 struct SettingsFile: Sendable, Hashable {
     struct Line: Sendable, Hashable {

@@ -31,6 +31,19 @@ enum InputFile {
         return try readAll(descriptor, limit, shown, purpose)
     }
 
+    /// Opens a file that is to be sent and lets it go.
+    static func check(_ path: String) throws(CommandFailure) {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor < 0 else {
+            close(descriptor)
+            return
+        }
+        let code = errno
+        throw CommandFailure(
+            code: code == ENOENT ? .fileNotFound : .fileNotReadable, exit: .source,
+            message: "\"\(Redaction.escaped(path))\" can't be sent: \(SystemText.of(code)).")
+    }
+
     private static func readAll(
         _ descriptor: Int32, _ limit: Int, _ shown: String, _ purpose: String
     ) throws(CommandFailure) -> [UInt8] {

@@ -24,9 +24,9 @@ import Testing
         gate.open()
         #expect(try await child.finish().exit == .status(0))
         let text = try await terminal.waitUntil { $0.contains("1 delivered in ") && $0.hasSuffix("\r\n") }
-        let bars = PseudoTerminal.bars(in: text).filter { $0.contains(" of 1 item") }
+        let bars = PseudoTerminal.bars(in: text, columns: 60).filter { $0.contains(" of 1 item") }
         #expect(!bars.isEmpty && bars.allSatisfy { TerminalText.columns(of: $0) < 60 })
-        let screen = PseudoTerminal.screen(after: text).filter { !$0.isEmpty }
+        let screen = PseudoTerminal.screen(after: text, columns: 60)
         #expect(screen.count == 2 && screen[0].hasPrefix("1: delivered to"), "\(screen)")
         runner.signal(SIGTERM)
         #expect(try await runner.finish().exit == .status(143))
@@ -77,7 +77,7 @@ import Testing
         gate.open()
         #expect(try await child.finish().exit == .status(0))
         let text = try await terminal.waitUntil { $0.contains("done: 1 delivered") && $0.hasSuffix("\r\n") }
-        let screen = PseudoTerminal.screen(after: text).filter { !$0.isEmpty }
+        let screen = PseudoTerminal.screen(after: text, columns: 80)
         #expect(screen.count == 2 && screen[1].hasPrefix("done: 1 delivered in "), "\(screen)")
     }
 }

@@ -182,14 +182,14 @@ import WaybillCore
         let server = try LoopbackServer(.respond(200), otherwise: .respond(200).held(at: gate))
         let terminal = try PseudoTerminal(columns: 100)
         let child = try terminal.run(["post", server.url(), "-F", "f=@{}", "--parallel", "1", "--each"] + files)
-        try await terminal.waitUntil { $0.contains("\r\u{1B}[K1 of 3 files") }
+        try await terminal.waitUntil { $0.contains("1 of 3 files") }
         gate.open()
         #expect(try await child.finish().exit == .status(0))
         let text = try await terminal.waitUntil { $0.contains("done: 3 of 3 files accepted") && $0.hasSuffix("\r\n") }
-        let bars = PseudoTerminal.bars(in: text).filter { $0.contains(" of 3 files  ") }
+        let bars = PseudoTerminal.bars(in: text, columns: 100).filter { $0.contains(" of 3 files  ") }
         #expect(bars.contains { $0.hasPrefix("1 of 3 files  ") && $0.contains(" % [") }, "\(bars)")
         #expect(bars.allSatisfy { TerminalText.columns(of: $0) < 100 })
-        let screen = PseudoTerminal.screen(after: text).filter { !$0.isEmpty }
+        let screen = PseudoTerminal.screen(after: text, columns: 100)
         #expect(screen.count == 4, "\(screen)")
         #expect(screen.dropLast().allSatisfy { $0.contains(": 200 OK, ") })
     }

@@ -14,30 +14,6 @@ import WaybillCore
         return (server, folder, file)
     }
 
-    @Test func `a terminal shows a bar that fits it, and a clean line at the end`() async throws {
-        let gate = Gate()
-        let (server, folder, file) = try scene(gate)
-        let terminal = try PseudoTerminal(columns: 60)
-        let child = try terminal.run(["post", server.url(), "-F", "front=@\(file)"])
-        try await terminal.waitUntil { $0.contains("sending front") }
-        let wide = terminal.text
-        terminal.resize(to: 30)
-        try await terminal.waitUntil { $0.utf8.count > wide.utf8.count }
-        let atResize = terminal.text
-        gate.open()
-        let run = try await child.finish()
-        #expect(run.exit == .status(0) && run.text == "answer")
-        let text = try await terminal.waitUntil { $0.contains("done: 200 OK") && $0.hasSuffix("\r\n") }
-        let bars = PseudoTerminal.bars(in: wide)
-        #expect(bars.contains { $0.hasPrefix("sending front") && $0.contains(" %") })
-        #expect(bars.allSatisfy { TerminalText.columns(of: $0) < 60 })
-        let narrow = PseudoTerminal.bars(in: String(text.dropFirst(atResize.count))).filter { !$0.hasPrefix("done") }
-        #expect(narrow.allSatisfy { TerminalText.columns(of: $0) < 30 }, "\(narrow)")
-        let screen = PseudoTerminal.screen(after: text).filter { !$0.isEmpty }
-        #expect(screen.count == 1 && screen[0].hasPrefix("done: 200 OK"), "\(screen)")
-        withExtendedLifetime(folder) {}
-    }
-
     @Test func `events are written above the bar`() async throws {
         let gate = Gate()
         let (server, folder, file) = try scene(gate)
@@ -47,7 +23,7 @@ import WaybillCore
         gate.open()
         #expect(try await child.finish().exit == .status(0))
         let text = try await terminal.waitUntil { $0.contains("done: 200 OK") && $0.hasSuffix("\r\n") }
-        let screen = PseudoTerminal.screen(after: text).filter { !$0.isEmpty }
+        let screen = PseudoTerminal.screen(after: text, columns: 100)
         #expect(screen.allSatisfy { $0.hasPrefix("* ") || $0.hasPrefix("done: ") }, "\(screen)")
         #expect(screen.contains { $0.contains("status=200") })
         withExtendedLifetime(folder) {}

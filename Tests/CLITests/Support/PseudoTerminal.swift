@@ -53,18 +53,18 @@ final class PseudoTerminal: Sendable {
         String(decoding: try await written.waitUntil { isMet(String(decoding: $0, as: UTF8.self)) }, as: UTF8.self)
     }
 
-    /// Every text that was drawn as a bar: what follows a return and an erasing, up to the next.
-    static func bars(in text: String) -> [String] {
-        text.components(separatedBy: "\r\u{1B}[K").dropFirst().map { piece in
-            piece.components(separatedBy: "\r\n").last ?? ""
-        }.filter { !$0.isEmpty }
+    /// Every bar that was drawn: the last line that stood there, whenever something else was about to be drawn.
+    static func bars(in text: String, columns: Int) -> [String] {
+        var screen = Screen(columns: columns)
+        screen.feed(text)
+        return (screen.frames.map(\.lines) + [screen.text]).compactMap(\.last)
     }
 
-    /// What stands on the screen at the end: returns and erasing are carried out.
-    static func screen(after text: String) -> [String] {
-        text.components(separatedBy: "\r\n").map { line in
-            line.components(separatedBy: "\r\u{1B}[K").last ?? ""
-        }
+    /// What stands on the screen at the end, without empty lines.
+    static func screen(after text: String, columns: Int) -> [String] {
+        var screen = Screen(columns: columns)
+        screen.feed(text)
+        return screen.text.filter { !$0.isEmpty }
     }
 
     /// Runs the program with its standard error on this terminal, and its standard output too if asked.

@@ -1,0 +1,118 @@
+import Waybill
+
+/// Something on its way among others: a part of a form, a file of many, an item of an outbox.
+struct Flight: Sendable, Hashable {
+    /// How far it is.
+    enum Stage: String, Sendable, Hashable, CaseIterable {
+        /// Its turn has yet to come.
+        case waiting
+        /// Bytes of it are on their way.
+        case sending
+        /// All of it was handed over, and not all has arrived.
+        case sent
+        /// The peer has all of it.
+        case acknowledged
+    }
+
+    var name: String
+    var stage: Stage
+    var done: Int64
+    var total: Int64?
+
+    /// Whether it is on its way.
+    var isMoving: Bool { stage == .sending || stage == .sent }
+}
+
+extension Flight {
+    /// The files of a form, where there are several: parts go one after the other.
+    static func parts(of progress: UploadProgress) -> [Flight] {
+        guard [.sending, .awaitingResponse, .retrying].contains(progress.phase) else { return [] }
+        let files = progress.parts.filter { $0.fileName != nil }
+        guard files.count > 1 else { return [] }
+        let isAllSent = progress.total.map { progress.sent >= $0 } ?? false
+        var isNext = true
+        return files.map { part in
+            let stage: Stage
+            if part.acknowledged >= part.total, part.total > 0 || isNext {
+                stage = .acknowledged
+            } else {
+                stage = isAllSent ? .sent : isNext ? .sending : .waiting
+                isNext = false
+            }
+            return Flight(
+                name: part.fileName.map { "\(part.name): \($0)" } ?? part.name, stage: stage, done: part.acknowledged,
+                total: part.total)
+        }
+    }
+
+    /// One of many uploads.
+    init(_ name: String, _ progress: UploadProgress) {
+        (self.name, done, total) = (name, progress.acknowledged, progress.total)
+        switch progress.phase {
+        case .waiting, .preparing, .queued, .connecting, .retrying: stage = .waiting
+        case .sending: stage = progress.total == progress.sent ? .sent : .sending
+        case .awaitingResponse, .succeeded, .failed, .cancelled: stage = .acknowledged
+        }
+    }
+
+    /// One of many whose bytes alone are known.
+    init(_ name: String, done: Int64, of total: Int64?) {
+        (self.name, self.done, self.total) = (name, done, total)
+        stage = done == 0 ? .waiting : done == total ? .acknowledged : .sending
+    }
+}
+
+/// A line for each thing on its way, to stand above the bar: a pure function of what there is and of the terminal's size.
+///
+/// ```
+///   front: IDFrontImage.jpg  acknowledged  98.2 of 98.2 KiB
+///   back: IDBackImage.jpg    sending       31.0 of 97.4 KiB
+/// ```
+///
+/// No line is as wide as the terminal, and there are never more than fit beside the bar: then those on their way are shown,
+/// and the others counted.
+enum FlightLines {
+    /// The most lines, however high the terminal is.
+    static let most = 8
+
+    static func texts(_ flights: [Flight], columns: Int, rows: Int) -> [String] {
+        let limit = min(most, rows - 2)
+        guard limit > 1, !flights.isEmpty else { return [] }
+        var shown = flights
+        var rest = ""
+        if flights.count > limit {
+            // In their order, but who moves goes first, and who comes next before who is through.
+            let ranked = flights.indices.sorted { (rank(flights[$0]), $0) < (rank(flights[$1]), $1) }
+            let chosen = Set(ranked.prefix(limit - 1))
+            shown = flights.indices.filter(chosen.contains).map { flights[$0] }
+            rest = counts(of: flights.indices.filter { !chosen.contains($0) }.map { flights[$0] })
+        }
+        let names = shown.map { Redaction.escaped($0.name) }
+        let room = max(columns - 1, 1)
+        let width = min(names.map(TerminalText.columns).max() ?? 0, max(8, room - 40))
+        let lines = zip(shown, names).map { flight, name in line(flight, name, width: width, room: room) }
+        return rest.isEmpty ? lines : lines + [TerminalText.fitted("  and \(rest)", to: room)]
+    }
+
+    private static func line(_ flight: Flight, _ name: String, width: Int, room: Int) -> String {
+        let fitted = TerminalText.fitted(name, to: width)
+        let padded = fitted + String(repeating: " ", count: max(0, width - TerminalText.columns(of: fitted)))
+        let stage = flight.stage.rawValue
+        let short = "  \(padded)  \(stage)"
+        let bytes = ProgressLine.bytes(flight.done, of: flight.total)
+        let whole = short + String(repeating: " ", count: max(0, 12 - stage.utf8.count)) + "  \(bytes)"
+        return TerminalText.fitted(TerminalText.columns(of: whole) <= room ? whole : short, to: room)
+    }
+
+    private static func rank(_ flight: Flight) -> Int {
+        flight.isMoving ? 0 : flight.stage == .waiting ? 1 : 2
+    }
+
+    /// `2 acknowledged, 12 waiting`.
+    private static func counts(of flights: [Flight]) -> String {
+        Flight.Stage.allCases.reversed().compactMap { stage in
+            let count = flights.count(where: { $0.stage == stage })
+            return count > 0 ? "\(count) \(stage.rawValue)" : nil
+        }.joined(separator: ", ")
+    }
+}

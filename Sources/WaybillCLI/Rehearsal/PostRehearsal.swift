@@ -1,0 +1,78 @@
+import HTTPTypes
+import Waybill
+
+extension PostPlan {
+    /// Tells what would be sent, with the body made as it would be.
+    func rehearse(_ output: OutputOptions, _ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit
+    {
+        var rehearsal = Rehearsal(console: console, json: json, isSilent: output.silent)
+        let made = try await RehearsedForm(request, configuration(output: output, console: console))
+        try rehearsal.tell("request", made.request.members + made.members, made.request.lines + made.lines)
+        rehearsal.count(made.length)
+        return try rehearsal.finish("send", "form")
+    }
+}
+
+extension EachPlan {
+    /// Tells what would be sent for each file.
+    func rehearse(_ output: OutputOptions, _ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit
+    {
+        var rehearsal = Rehearsal(console: console, json: json, isSilent: output.silent)
+        let configuration = configuration(output: output, console: console)
+        var isFirst = true
+        for (index, file) in files.enumerated() {
+            do throws(CommandFailure) {
+                let made = try await RehearsedForm(try request(for: file), configuration)
+                if isFirst {
+                    // Type and length belong to each.
+                    var request = made.request
+                    request.headers.removeAll { $0.name.lowercased().hasPrefix("content-") }
+                    try rehearsal.tell("request", request.members, request.lines)
+                    isFirst = false
+                }
+                let head = [JSONMember("index", .int(Int64(index))), JSONMember("file", .string(file))]
+                try rehearsal.tell("file", head + made.members, [file] + made.lines.map { "  \($0)" })
+                rehearsal.count(made.length)
+            } catch {
+                guard error.code != .writeFailed else { throw error }
+                try rehearsal.fail(index, file, error)
+                if options.failEarly { break }
+            }
+        }
+        return try rehearsal.finish()
+    }
+}
+
+/// A form as it would go out.
+struct RehearsedForm {
+    let request: RehearsedRequest
+    let parts: [RehearsedPart]
+    /// All bytes of the body; `nil` where it would go chunked.
+    let length: Int64?
+
+    init(_ upload: UploadRequest, _ configuration: UploadSession.Configuration) async throws(CommandFailure) {
+        let made: UploadRehearsal
+        do throws(UploadError) {
+            made = try await UploadRehearsal(upload, configuration)
+        } catch {
+            throw CommandFailure(error)
+        }
+        length = made.body.map(\.length) ?? 0
+        request = RehearsedRequest(
+            made.method, made.url, made.headers, upload.options ?? configuration.options)
+        parts = (made.body as? MultipartBody).map { RehearsedPart.all(of: $0, images: made.images) } ?? []
+    }
+
+    /// The framing, and a line for each part.
+    var lines: [String] {
+        [length.map { "Content-Length: \($0)" } ?? "Transfer-Encoding: chunked"] + parts.map(\.line)
+    }
+
+    var members: [JSONMember] {
+        [
+            JSONMember("contentLength", .int(orNull: length)),
+            JSONMember("framing", .string(length == nil ? "chunked" : "length")),
+            JSONMember("parts", .array(parts.map(\.value))),
+        ]
+    }
+}

@@ -1,0 +1,183 @@
+import Waybill
+
+/// When an option of the settings is taken: a default is left out where the call, or a nearer setting, has no place for it.
+///
+/// A call refuses what has no place in it, for whoever wrote it there counts on it. Settings are defaults for all calls, and
+/// one that is refused would make calls fail that are right without it. What a value says is not looked at here: a
+/// malformed one is told by the command.
+struct OptionRule: Sendable {
+    /// The commands it holds for.
+    let commands: [String]
+    /// Long names of the options.
+    let names: [String]
+    /// Whether a call has a place for the setting.
+    let isTaken: @Sendable (SettingsCall, SettingsCall.Default) -> Bool
+
+    /// Whether a call has a place for a setting.
+    static func allow(_ setting: SettingsCall.Default, in call: SettingsCall) -> Bool {
+        all.allSatisfy { rule in
+            !rule.commands.contains(call.path) || !rule.names.contains(setting.name) || rule.isTaken(call, setting)
+        }
+    }
+
+    /// Whether an option says what one call is about: which files, which items, where its result goes, now or later. Such
+    /// an option is no setting.
+    static func isOfOneCall(_ name: String, in path: String) -> Bool {
+        if path.hasPrefix("outbox "), path != "outbox run" { return ofOneSelection.contains(name) }
+        return ofOneCall.contains(name)
+    }
+
+    private static let ofOneCall: Set<String> = [
+        "each", "queue", "dry-run", "dedupe", "output", "report", "extract", "preview",
+    ]
+    private static let ofOneSelection: Set<String> = [
+        "batch", "tag", "lane", "state", "failed", "all", "doubtful", "through",
+    ]
+}
+
+extension OptionRule {
+    /// Options of the outbox, which need `--queue`.
+    static let ofQueue = [
+        "outbox", "idempotency", "idempotency-window", "on-unknown", "if-changed", "snapshot", "priority", "batch",
+        "tag",
+        "dedupe", "duplicates", "deadline", "attempts", "credential",
+    ]
+
+    /// Options of whoever delivers, which `--queue` refuses.
+    static let ofDelivery = [
+        "cacert", "proxy", "resolve", "proxy-user", "noproxy", "cert", "cert-type", "key", "pass", "pinnedpubkey",
+        "ipv4",
+        "ipv6", "unix-socket", "http2", "limit-rate", "connect-timeout", "stall-timeout", "response-timeout",
+        "max-time",
+        "retry", "insecure", "fail-early",
+    ]
+
+    private static let all: [OptionRule] =
+        [
+            needs("queue", ["post", "put"], ofQueue),
+            excluded(by: "queue", ["post", "put"], ofDelivery),
+            excluded(by: "queue", ["post"], ["user", "digest", "parallel"]),
+            excluded(by: "queue", ["put"], ["records", "no-resume"]),
+            needs("each", ["post"], ["parallel", "fail-early"]),
+            needs("dedupe", ["post", "put"], ["duplicates"]),
+            needs("user", ["post"], ["digest"]),
+            needs("recursive", ["put"], ["include", "exclude"]),
+            OptionRule(commands: ["post", "put"], names: ["idempotency-window"]) { call, _ in
+                ["honoured", "honored"].contains(call.values(of: "idempotency").last)
+            },
+            // A name for one that delivers, a source for the other: in what is said for all, only one of them can be meant.
+            OptionRule(commands: ["post", "put"], names: ["credential"]) { _, setting in
+                !(setting.isForAll && namesSource(setting.value))
+            },
+            OptionRule(commands: ["post", "put"], names: ["header"]) { call, setting in
+                !call.has("queue") || QueueCheck.takes(setting.value)
+            },
+        ] + ofWay + ofForms + ofStores + ofPictures
+
+    /// What belongs to one certificate or proxy is not shown to another one.
+    private static let ofWay: [OptionRule] = {
+        let commands = ["post", "put", "outbox run"]
+        return [
+            needs("cert", commands, ["key", "pass", "cert-type"]),
+            gives(way: "cert", commands, ["key", "pass", "cert-type"]),
+            gives(way: "proxy", commands, ["proxy-user"]),
+            excluded(by: "ipv4", commands, ["ipv6"]), excluded(by: "ipv6", commands, ["ipv4"]),
+            OptionRule(commands: ["outbox run"], names: ["credential"]) { _, setting in
+                !(setting.isForAll && !namesSource(setting.value))
+            },
+        ]
+    }()
+
+    private static let ofForms: [OptionRule] = [
+        OptionRule(commands: ["post", "form build"], names: ["form"]) { call, setting in
+            // A malformed one is told as such.
+            guard let argument = try? FormArgument(setting.value) else { return true }
+            if !call.has("each"), argument.patterns.contains(where: \.isOpen) { return false }
+            switch argument.source {
+            case .credential: return call.has("queue")
+            case .environment, .textFile: return !call.has("queue")
+            case .literal, .files: return true
+            }
+        },
+        OptionRule(commands: ["post", "form build"], names: ["max-bytes", "quality"]) { call, setting in
+            call.hasPicture(for: setting.value)
+        },
+    ]
+
+    private static let ofStores: [OptionRule] = [
+        put(["region", "endpoint", "sign-version", "acl", "storage-class", "header"]) { call, _ in call.store != .qiniu
+        },
+        gives(way: "endpoint", ["put"], ["region"]), gives(way: "region", ["put"], ["endpoint"]),
+        put(["insecure", "idempotency", "idempotency-window"]) { call, _ in call.store == .presigned },
+        put(["recursive"]) { call, _ in call.store != .presigned },
+        put(["credential"]) { call, setting in call.store == .presigned || !setting.value.contains("=") },
+        put(["part-size"]) { call, setting in
+            guard call.store == .qiniu, let size = ByteCount(setting.value) else { return true }
+            return size >= .mebibytes(1) && size <= .gibibytes(1)
+        },
+    ]
+
+    private static let ofPictures: [OptionRule] = [
+        OptionRule(commands: ["shrink"], names: ["json"]) { call, _ in
+            let output = call.values(of: "output").last ?? (call.bare == ["-"] ? "-" : "")
+            return output != "-"
+        },
+        // For the part of a form.
+        OptionRule(commands: ["shrink"], names: ["max-bytes", "quality"]) { _, setting in
+            !(setting.isForAll && setting.value.contains("="))
+        },
+    ]
+
+    private static func needs(_ name: String, _ commands: [String], _ names: [String]) -> OptionRule {
+        OptionRule(commands: commands, names: names) { call, _ in call.has(name) }
+    }
+
+    private static func excluded(by name: String, _ commands: [String], _ names: [String]) -> OptionRule {
+        OptionRule(commands: commands, names: names) { call, _ in !call.has(name) }
+    }
+
+    private static func gives(way name: String, _ commands: [String], _ names: [String]) -> OptionRule {
+        OptionRule(commands: commands, names: names) { call, _ in !call.given.contains(name) }
+    }
+
+    private static func put(
+        _ names: [String], _ isTaken: @escaping @Sendable (SettingsCall, SettingsCall.Default) -> Bool
+    ) -> OptionRule {
+        OptionRule(commands: ["put"], names: names, isTaken: isTaken)
+    }
+
+    /// Whether it says where a credential is read from: `name=env:variable`, `name=@file`.
+    private static func namesSource(_ value: String) -> Bool {
+        value.contains("=env:") || value.contains("=@")
+    }
+}
+
+extension SettingsCall {
+    enum Store { case oss, qiniu, presigned }
+
+    /// Where `put` puts. What is no destination is told by the command.
+    var store: Store {
+        switch bare.last.flatMap({ try? PutDestination($0) }) {
+        case .oss?: .oss
+        case .qiniu?: .qiniu
+        // Only a presigned URL is worth a file of its own.
+        case .presigned?, nil: .presigned
+        }
+    }
+
+    /// Whether a file of the form is a picture that a limit or a quality, `front=100KiB` or `100KiB`, is for.
+    func hasPicture(for setting: String) -> Bool {
+        let name = (try? PartSetting(setting) { $0 })?.name
+        let arguments = values(of: "form").compactMap { try? FormArgument($0) }
+        let files = values(of: "each")
+        return arguments.contains { argument in
+            guard name == nil || argument.name == name else { return false }
+            let filled = argument.sendsEach ? files.map(argument.filled) : [argument]
+            return filled.contains { filled in
+                guard case .files(let sent) = filled.source else { return false }
+                // A part that is named is made a JPEG, unless it is said to be something else.
+                return sent.contains { FormAssembly.isJPEG($0) || name != nil && $0.contentType == nil }
+            }
+        }
+    }
+}

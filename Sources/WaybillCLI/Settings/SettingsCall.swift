@@ -1,0 +1,104 @@
+/// A call as it stands on the command line, read only as far as settings have to know it: which options it has, with their
+/// values, and which bare words.
+struct SettingsCall: Sendable, Hashable {
+    /// An option of the settings, which is for calls that have a place for it.
+    struct Default: Sendable, Hashable {
+        /// The first long name.
+        var name: String
+        var value: String
+        /// The words that say it on a command line.
+        var words: [String]
+        /// Whether it was said for all commands.
+        var isForAll: Bool
+        /// The larger, the nearer to the call it stands.
+        var nearness: Int
+    }
+
+    /// The command's words: `outbox run`.
+    let path: String
+    /// Long names of the options on the command line.
+    private(set) var given: Set<String> = []
+    /// The bare words.
+    private(set) var bare: [String] = []
+    /// The values of the options by their first long names, and an empty one for each flag.
+    private var values: [String: [String]] = [:]
+
+    /// Reads the words behind those of the command.
+    init(_ path: String, _ words: some Collection<String>, of command: CommandTree) {
+        self.path = path
+        var rest = Array(words)[...]
+        while let word = rest.popFirst() {
+            if word == "--" {
+                bare += rest
+                break
+            }
+            if word.hasPrefix("--") {
+                let name = word.dropFirst(2).prefix { $0 != "=" }
+                guard let argument = command.settings.first(where: { $0.longNames.contains(String(name)) }) else {
+                    continue
+                }
+                let joined = name.endIndex == word.endIndex ? nil : String(word[word.index(after: name.endIndex)...])
+                note(argument, joined, &rest)
+            } else if word.hasPrefix("-"), word != "-" {
+                readLetters(word.dropFirst(), of: command, &rest)
+            } else {
+                bare.append(word)
+            }
+        }
+    }
+
+    /// Whether an option is there, from the command line or a setting that was taken.
+    func has(_ name: String) -> Bool { values[name] != nil }
+
+    /// The values of an option, in their order.
+    func values(of name: String) -> [String] { values[name] ?? [] }
+
+    /// Takes what has a place here, the nearest first, until nothing more has one: what one setting needs may come from
+    /// another.
+    ///
+    /// - Returns: What was taken, in the order in which it was handed over.
+    mutating func takeAll(_ settings: [Default]) -> [Default] {
+        var left = settings.indices.sorted { (-settings[$0].nearness, $0) < (-settings[$1].nearness, $1) }
+        var taken: [Int] = []
+        while let next = left.firstIndex(where: { OptionRule.allow(settings[$0], in: self) }) {
+            let index = left.remove(at: next)
+            taken.append(index)
+            take(settings[index].name, settings[index].value)
+        }
+        return taken.sorted().map { settings[$0] }
+    }
+
+    private mutating func take(_ name: String, _ value: String) { values[name, default: []].append(value) }
+
+    /// A cluster such as `-kvFname=value`.
+    private mutating func readLetters(
+        _ letters: Substring, of command: CommandTree, _ rest: inout ArraySlice<String>
+    ) {
+        var letters = letters
+        while let letter = letters.popFirst() {
+            guard let argument = command.settings.first(where: { $0.letters.contains(letter) }) else { return }
+            guard argument.kind == .option else {
+                note(argument, nil, &rest)
+                continue
+            }
+            // What follows the letter of an option is its value.
+            if letters.first == "=" { letters.removeFirst() }
+            return note(argument, letters.isEmpty ? nil : String(letters), &rest)
+        }
+    }
+
+    private mutating func note(
+        _ argument: CommandTree.Argument, _ joined: String?, _ rest: inout ArraySlice<String>
+    ) {
+        let name = argument.longNames[0]
+        given.formUnion(argument.longNames)
+        guard argument.kind == .option else { return take(name, "") }
+        take(name, joined ?? rest.popFirst() ?? "")
+        // The only option that takes all words up to the next option.
+        guard name == "each" else { return }
+        while let word = rest.first, !word.hasPrefix("-") {
+            take(name, word)
+            rest.removeFirst()
+        }
+    }
+}

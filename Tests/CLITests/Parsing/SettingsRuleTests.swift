@@ -1,0 +1,226 @@
+import ArgumentParser
+import TestSupport
+import Testing
+
+@testable import WaybillCLI
+
+/// Settings are defaults: no option in a settings file makes a call fail that is right without it.
+@Suite(.timeLimit(.minutes(3 * Slowness.factor))) struct SettingsRuleTests {
+    /// A command with calls that are right, and what shows that they still are. All files of the calls exist.
+    private struct Scene {
+        let folder: TemporaryDirectory
+        let tree: CommandTree
+
+        init() throws {
+            folder = try TemporaryDirectory()
+            tree = try CommandTree.of(WaybillCommand.self)
+            for name in ["card.jpg", "plain.bin", "b.bin"] { try folder.write(name, "bytes") }
+        }
+
+        var posts: [[String]] {
+            let post = ["post", "https://backend.example/form"]
+            return [
+                post + ["-F", "a=1"],
+                post + ["-F", "f=@\(folder.path("plain.bin"))", "-4", "-o", folder.path("answer")],
+                post + ["-F", "f=@\(folder.path("card.jpg"))", "--max-bytes", "10K", "-x", "http://proxy.example:1"],
+                post + ["-F", "f=@{}", "--each", folder.path("plain.bin"), folder.path("b.bin")],
+                post + ["-F", "a=1", "--queue"],
+                post + ["-F", "f=@{}", "--queue", "--each", folder.path("plain.bin"), folder.path("b.bin")],
+            ]
+        }
+
+        var puts: [[String]] {
+            let file = folder.path("plain.bin")
+            return [
+                ["put", file, "https://bucket.example/key?Expires=4000000000&OSSAccessKeyId=a&Signature=b"],
+                ["put", file, "oss://cards/key", "--region", "cn-hangzhou"],
+                ["put", file, "oss://cards/key", "--endpoint", "https://oss-cn-hangzhou.aliyuncs.com"],
+                ["put", "-r", folder.path(""), "oss://cards/under/", "--region", "cn-hangzhou"],
+                ["put", file, "qiniu://cards/key"],
+            ]
+        }
+
+        /// The words of a call with a setting put in, which has to be right by itself.
+        func merged(_ words: [String], _ setting: String) throws -> [String] {
+            let settings = Settings(
+                tree: tree, environment: { _ in nil }, file: try SettingsFile(setting, path: "config"))
+            return try settings.merged(words)
+        }
+
+        /// Names of options that a command takes from settings.
+        func options(of path: String) -> [CommandTree.Argument] {
+            let command = tree.leaves(under: "").first { $0.path == path }?.tree
+            return (command?.settings ?? []).filter { !OptionRule.isOfOneCall($0.longNames[0], in: path) }
+        }
+
+        func line(_ argument: CommandTree.Argument, _ path: String) throws -> String {
+            let name = argument.longNames[0]
+            if argument.kind == .flag { return "\(name) = true\n" }
+            return "\(name) = \(try #require(Self.value(name, path, folder), "no value for --\(name)"))\n"
+        }
+
+        private static func value(_ name: String, _ path: String, _ folder: TemporaryDirectory) -> String? {
+            switch (name, path) {
+            case ("credential", "outbox run"): "backend=@\(folder.path("secret"))"
+            case ("quality", _): "60"
+            case ("max-bytes", "shrink"): "100KiB"
+            case ("content-type", "form parse"): "multipart/form-data; boundary=b"
+            case ("cacert", _), ("cert", _), ("key", _): folder.path("card.jpg")
+            case ("outbox", _), ("records", _): folder.path(name)
+            default: values[name]
+            }
+        }
+
+        private static let values = [
+            "form": "FILE=@{}", "form-string": "a=b", "max-bytes": "front=100KiB", "parallel": "3",
+            "header": "X-Auth-Token: abc",
+            "request": "PUT", "user": "me:secret", "proxy": "http://other.example:8080",
+            "resolve": "a.example:443:127.0.0.1",
+            "proxy-user": "me:secret", "noproxy": "a.example", "cert-type": "P12", "pass": "secret",
+            "pinnedpubkey": "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "unix-socket": "/run/backend",
+            "limit-rate": "200K", "connect-timeout": "5", "stall-timeout": "5", "response-timeout": "5",
+            "max-time": "60",
+            "retry": "3", "idempotency": "honoured", "idempotency-window": "12h", "on-unknown": "retry",
+            "if-changed": "restart", "priority": "3", "batch": "today", "tag": "till-4", "duplicates": "replace",
+            "deadline": "2d", "attempts": "5", "credential": "X-Token=backend", "include": "*.jpg", "exclude": "*.tmp",
+            "endpoint": "https://oss-cn-beijing.aliyuncs.com", "up-host": "https://up.example", "region": "cn-beijing",
+            "sign-version": "v1", "part-size": "200KiB", "parts-at-once": "3", "content-type": "image/jpeg",
+            "meta": "branch=42",
+            "acl": "private", "storage-class": "IA", "per-lane": "2", "max-pixels": "2.4MP", "max-side": "1600",
+            "mode": "fast", "boundary": "golden", "max-parts": "50", "max-field": "2MiB", "max-total": "2GiB",
+        ]
+    }
+
+    private func check(post words: [String]) throws {
+        let command = try #require(try WaybillCommand.parseAsRoot(words) as? PostCommand)
+        if command.queue.isWanted {
+            _ = try PostQueue(command, arguments: words)
+        } else {
+            try command.queue.checkUnused()
+            if command.each.isWanted {
+                _ = try EachPlan(command, arguments: words)
+            } else {
+                try command.each.checkUnused()
+                _ = try PostPlan(command, arguments: words)
+            }
+        }
+    }
+
+    @Test func `each option of post alone leaves every right post right, wherever it is set`() throws {
+        let scene = try Scene()
+        let options = scene.options(of: "post")
+        #expect(options.count > 40)
+        for option in options {
+            let line = try scene.line(option, "post")
+            for call in scene.posts {
+                for setting in [line, "[post]\n" + line] {
+                    let words = try scene.merged(call, setting)
+                    #expect(throws: Never.self, "\(line)\(words)") { try check(post: words) }
+                }
+            }
+        }
+    }
+
+    /// All that a put is held against before a key is looked for.
+    private func check(put words: [String]) throws {
+        let command = try #require(try WaybillCommand.parseAsRoot(words) as? PutCommand)
+        let destination = try PutDestination(try #require(command.paths.last))
+        let files = try PutPlan.scan(Array(command.paths.dropLast()), to: destination, command.files).files
+        if command.queue.isWanted { try command.refuseWhatIsForNow() } else { try command.queue.checkUnused() }
+        switch (destination, command.queue.isWanted) {
+        case (.presigned(let url), true): _ = try command.presigned(url, files, Console())
+        case (.oss(let bucket, _), true): _ = try command.objects(ofOSS: bucket, files)
+        case (.qiniu(let bucket, _), true): _ = try command.objects(ofQiniu: bucket, files)
+        case (.presigned, false), (.oss, false): _ = try PutPlan(command, console: Console())
+        case (.qiniu, false):
+            var fields = PostFields()
+            for text in command.request.header { try fields.add(text) }
+            try QiniuTarget.refuse(command, fields.headers)
+            _ = try QiniuTarget.configuration(command, command.uploadOptions().0)
+            #expect(!command.request.insecure)
+        }
+    }
+
+    @Test func `each option of put leaves every right put right, queued or not`() throws {
+        let scene = try Scene()
+        let options = scene.options(of: "put")
+        #expect(options.count > 40)
+        for option in options {
+            let line = try scene.line(option, "put")
+            for call in scene.puts.flatMap({ [$0, $0 + ["--queue"]] }) {
+                let words = try scene.merged(call, "[put]\n" + line)
+                #expect(throws: Never.self, "\(line)\(words)") { try check(put: words) }
+            }
+        }
+    }
+
+    @Test func `each option of the other commands leaves a right call right`() throws {
+        let scene = try Scene()
+        let calls: [(String, [String])] = [
+            ("shrink", ["card.jpg", "--max-bytes", "10K"]), ("shrink", ["-", "--max-side", "100"]),
+            ("form build", ["-F", "a=1"]), ("form parse", ["--content-type", "multipart/form-data; boundary=b"]),
+            ("outbox run", ["-4"]), ("outbox ls", []), ("outbox ls", ["--all"]), ("outbox show", ["1"]),
+            ("outbox watch", []), ("outbox pause", ["--all"]), ("outbox resume", ["--all"]),
+            ("outbox cancel", ["--all"]), ("outbox retry", ["--all"]), ("outbox verify", ["--all"]), ("outbox ack", []),
+            ("outbox check", []), ("doctor", []), ("manual", []),
+        ]
+        for (path, _) in scene.tree.leaves(under: "") {
+            #expect(["post", "put"].contains(path) || calls.contains { $0.0 == path }, "\(path) has no call here")
+        }
+        for (path, words) in calls {
+            for option in scene.options(of: path) {
+                let line = try scene.line(option, path)
+                let merged = try scene.merged(path.split(separator: " ").map(String.init) + words, line)
+                let command = try WaybillCommand.parseAsRoot(merged)
+                if let list = command as? OutboxListCommand { _ = try list.items.selection() }
+                if let build = command as? FormBuildCommand { _ = try FormAssembly(build.form, arguments: merged) }
+                if path == "shrink" { #expect(!merged.contains("--json") || words[0] != "-", "\(merged)") }
+                if path == "outbox run" { #expect(!merged.contains("--ipv6"), "\(merged)") }
+            }
+        }
+    }
+
+    @Test func `the documented place of the outbox is no hindrance to a plain post`() async throws {
+        let folder = try TemporaryDirectory()
+        let server = try LoopbackServer(otherwise: .respond(200, body: "ok"))
+        let run = try await Tool.run(
+            ["post", server.url(), "-F", "a=1"], environment: ["WAYBILL_OUTBOX": folder.path("outbox")])
+        #expect(run.exit == .status(0) && run.text == "ok", "\(run.errorText)")
+    }
+
+    @Test func `what a setting needs may be another setting, and the nearest of two that exclude each other is taken`()
+        throws
+    {
+        let scene = try Scene()
+        let digest = try scene.merged(["post", "u", "-F", "a=1"], "digest = true\nuser = me:secret\n")
+        #expect(digest.contains("--digest") && digest.contains("--user=me:secret"))
+        let family = try scene.merged(["post", "u", "-F", "a=1"], "ipv4 = true\n[post]\nipv6 = true\n")
+        #expect(family.contains("--ipv6") && !family.contains("--ipv4"))
+        let window = "[post]\nidempotency-window = 12h\nidempotency = honoured\n"
+        #expect(try scene.merged(["post", "u", "--queue"], window).count == 5)
+        #expect(try scene.merged(["post", "u", "--queue", "--idempotency", "ignored"], window).count == 5)
+    }
+
+    @Test func `what belongs to one certificate or proxy is not shown to another`() throws {
+        let scene = try Scene()
+        let file = "cert = a.pem\nkey = a.key\npass = secret\nproxy = http://a.example:1\nproxy-user = me:secret\n"
+        let all = try scene.merged(["post", "u"], file)
+        #expect(all.count == 7)
+        #expect(try scene.merged(["post", "u", "-E", "b.pem", "-x", "http://b.example:1"], file).count == 6)
+    }
+
+    @Test(arguments: ["each = a.jpg", "queue = true", "output = x", "[outbox cancel]\nbatch = today", "all = true"])
+    func `what one call is about is no setting, and the file is told so`(file: String) throws {
+        let scene = try Scene()
+        let error = #expect(throws: CommandFailure.self) { try scene.merged(["post", "u", "-F", "a=1"], file) }
+        #expect(error?.message.hasSuffix("is said with each call, for it says what one call is about") == true)
+    }
+
+    @Test func `a malformed setting is still told by the command`() throws {
+        let scene = try Scene()
+        for line in ["retry = 5000", "header = no colon", "form = nothing", "connect-timeout = soon"] {
+            let words = try scene.merged(["post", "https://backend.example/", "-F", "a=1"], line)
+            #expect(throws: CommandFailure.self, "\(line)") { try check(post: words) }
+        }
+    }
+}
