@@ -21,12 +21,15 @@ final class CurlEngine: @unchecked Sendable {
     private var nextTick = ContinuousClock.now
     private var patience = Patience()
     private var isClosing = false
+    private let maximumIdleConnections: Int
+    private var connectionLimit = 0
 
     /// Whether no transfer is at work.
     var isIdle: Bool { active.isEmpty }
 
-    init(maximumConnections: Int) {
-        inbox = EngineInbox(multi: MultiHandle(maximumConnections: maximumConnections))
+    init(maximumIdleConnections: Int) {
+        self.maximumIdleConnections = max(0, min(maximumIdleConnections, 1 << 24))
+        inbox = EngineInbox(multi: MultiHandle())
     }
 
     /// Starts the thread. It keeps the engine alive until ``EngineCommand/close`` and the last transfer's end.
@@ -43,6 +46,7 @@ final class CurlEngine: @unchecked Sendable {
         while true {
             inbox.take(into: &commands)
             for command in commands { perform(command) }
+            limitConnections()
             inbox.multi.perform()
             letHeadsGo()
             let hasEnded = endFinished()
@@ -70,6 +74,16 @@ final class CurlEngine: @unchecked Sendable {
         case .readable(let transfer): transfer.bodyIsReadable()
         case .close: isClosing = true
         }
+    }
+
+    /// libcurl counts the connections at work too: with a fixed limit, more transfers at once than that would each find the
+    /// connection of the one before closed. So the limit moves with their number. The one that ends next is not counted, for
+    /// its connection falls idle; and 0 would mean libcurl's own limit.
+    private func limitConnections() {
+        let limit = max(1, maximumIdleConnections + active.count - 1)
+        guard limit != connectionLimit else { return }
+        connectionLimit = limit
+        inbox.multi.limitConnections(to: limit)
     }
 
     /// Whatever libcurl came to write: nothing is held back beyond one of its rounds.
