@@ -71,7 +71,7 @@ final class CurlEngine: @unchecked Sendable {
         case .pause(let transfer): transfer.setPaused(true)
         case .resume(let transfer): transfer.setPaused(false)
         case .limit(let transfer, let rate): transfer.limit(to: rate)
-        case .readable(let transfer): transfer.bodyIsReadable()
+        case .readable(let handle): active[handle]?.bodyIsReadable()
         case .close: isClosing = true
         }
     }
@@ -99,8 +99,8 @@ final class CurlEngine: @unchecked Sendable {
             guard let handle = pool.take() else {
                 throw TransferError(.other, "libcurl could not make a handle; memory is out.", outcome: .notSent)
             }
-            try transfer.begin(on: self, handle: handle) { [inbox, weak transfer] in
-                if let transfer { inbox.post(.readable(transfer)) }
+            try transfer.begin(on: self, handle: handle) { [inbox, address = handle.address] in
+                inbox.post(.readable(address))
             }
             let code = transfer.join(inbox.multi)
             guard code == CURLM_OK else {
@@ -109,6 +109,7 @@ final class CurlEngine: @unchecked Sendable {
                     .other, "libcurl refuses the transfer (multi code \(code.rawValue)).", outcome: .notSent)
             }
         } catch {
+            transfer.engine = nil
             transfer.tell(
                 TransferEnd(
                     result: .failure(error), evidence: TransferEvidence(announced: transfer.request.body?.length)))
