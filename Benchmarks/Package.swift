@@ -37,7 +37,7 @@ let package = Package(
         .executableTarget(
             name: "WaybillBench",
             dependencies: [
-                "CBench", .product(name: "Waybill", package: "waybill"),
+                "BenchDriver", "CBench", .product(name: "Waybill", package: "waybill"),
                 .product(name: "WaybillOutbox", package: "waybill"),
             ]),
     ],

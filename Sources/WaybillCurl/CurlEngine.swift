@@ -21,12 +21,15 @@ final class CurlEngine: @unchecked Sendable {
     private var nextTick = ContinuousClock.now
     private var patience = Patience()
     private var isClosing = false
+    private let maximumIdleConnections: Int
+    private var connectionLimit = 0
 
     /// Whether no transfer is at work.
     var isIdle: Bool { active.isEmpty }
 
-    init(maximumConnections: Int) {
-        inbox = EngineInbox(multi: MultiHandle(maximumConnections: maximumConnections))
+    init(maximumIdleConnections: Int) {
+        self.maximumIdleConnections = max(0, min(maximumIdleConnections, 1 << 24))
+        inbox = EngineInbox(multi: MultiHandle())
     }
 
     /// Starts the thread. It keeps the engine alive until ``EngineCommand/close`` and the last transfer's end.
@@ -43,6 +46,7 @@ final class CurlEngine: @unchecked Sendable {
         while true {
             inbox.take(into: &commands)
             for command in commands { perform(command) }
+            limitConnections()
             inbox.multi.perform()
             letHeadsGo()
             let hasEnded = endFinished()
@@ -67,9 +71,19 @@ final class CurlEngine: @unchecked Sendable {
         case .pause(let transfer): transfer.setPaused(true)
         case .resume(let transfer): transfer.setPaused(false)
         case .limit(let transfer, let rate): transfer.limit(to: rate)
-        case .readable(let transfer): transfer.bodyIsReadable()
+        case .readable(let handle): active[handle]?.bodyIsReadable()
         case .close: isClosing = true
         }
+    }
+
+    /// libcurl counts the connections at work too: with a fixed limit, more transfers at once than that would each find the
+    /// connection of the one before closed. So the limit moves with their number. The one that ends next is not counted, for
+    /// its connection falls idle; and 0 would mean libcurl's own limit.
+    private func limitConnections() {
+        let limit = max(1, maximumIdleConnections + active.count - 1)
+        guard limit != connectionLimit else { return }
+        connectionLimit = limit
+        inbox.multi.limitConnections(to: limit)
     }
 
     /// Whatever libcurl came to write: nothing is held back beyond one of its rounds.
@@ -85,8 +99,8 @@ final class CurlEngine: @unchecked Sendable {
             guard let handle = pool.take() else {
                 throw TransferError(.other, "libcurl could not make a handle; memory is out.", outcome: .notSent)
             }
-            try transfer.begin(on: self, handle: handle) { [inbox, weak transfer] in
-                if let transfer { inbox.post(.readable(transfer)) }
+            try transfer.begin(on: self, handle: handle) { [inbox, address = handle.address] in
+                inbox.post(.readable(address))
             }
             let code = transfer.join(inbox.multi)
             guard code == CURLM_OK else {
@@ -95,6 +109,7 @@ final class CurlEngine: @unchecked Sendable {
                     .other, "libcurl refuses the transfer (multi code \(code.rawValue)).", outcome: .notSent)
             }
         } catch {
+            transfer.engine = nil
             transfer.tell(
                 TransferEnd(
                     result: .failure(error), evidence: TransferEvidence(announced: transfer.request.body?.length)))

@@ -19,7 +19,8 @@ final class CurlTransfer: @unchecked Sendable {
     private var askingHeaders = StringList()
     private var resolve = StringList()
     private var lists: [OwnedList] = []
-    private(set) weak var engine: CurlEngine?
+    /// Only while the engine has it: a weak reference would make all others to either of them slower.
+    var engine: CurlEngine?
 
     private(set) var feed: BodyFeed?
     private(set) var assembler: ResponseAssembler
@@ -105,8 +106,9 @@ final class CurlTransfer: @unchecked Sendable {
 
     /// Takes the transfer out of libcurl's hands. An unfinished one's socket is closed by this.
     func leave(_ multi: borrowing MultiHandle) -> EasyHandle? {
-        defer { easy = nil }
         if let easy { multi.remove(easy) }
+        if let socket = probe?.socket { engine?.sockets.forget(self, on: socket) }
+        defer { (easy, engine) = (nil, nil) }
         return easy
     }
 

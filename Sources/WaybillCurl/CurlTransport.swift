@@ -16,7 +16,11 @@ public import WaybillCore
 public final class CurlTransport: UploadTransport {
     /// How the transport is set up.
     public struct Configuration: Sendable {
-        /// How many idle connections are kept open at most.
+        /// How many connections are kept open for uploads to come, 0 or more; those at work don't count. 16 by default.
+        ///
+        /// With one for each upload that runs at once, no connection is made twice, however the uploads fall together; a
+        /// session that makes its own transport sees to that. With fewer, those of uploads that end in the same moment are
+        /// closed beyond that number, or a little later (`CURLMOPT_MAXCONNECTS`).
         public var maximumIdleConnections = 16
 
         /// The defaults.
@@ -34,7 +38,7 @@ public final class CurlTransport: UploadTransport {
     public init(configuration: Configuration = Configuration(), logger: Logger? = nil) {
         let code = wb_global_init()
         precondition(code == CURLE_OK, "libcurl could not be initialised: \(OutcomeTable.quote(code))")
-        engine = CurlEngine(maximumConnections: configuration.maximumIdleConnections)
+        engine = CurlEngine(maximumIdleConnections: configuration.maximumIdleConnections)
         self.logger = logger
         engine.run()
     }

@@ -8,8 +8,10 @@ enum EngineCommand: Sendable {
     case pause(CurlTransfer)
     case resume(CurlTransfer)
     case limit(CurlTransfer, ByteCount?)
-    /// The body that had nothing to give has something now.
-    case readable(CurlTransfer)
+    /// The body that had nothing to give has something now; its transfer is the one that this handle was given to. By its
+    /// address, because a body of the user's may keep what it wakes us by for ever. One that wakes us after its end makes
+    /// another body be asked once too often.
+    case readable(UInt)
     /// Nothing more will be started; the thread ends with its last transfer.
     case close
 }

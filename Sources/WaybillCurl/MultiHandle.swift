@@ -4,10 +4,15 @@ import CWaybillCurl
 @safe struct MultiHandle: @unchecked Sendable {
     private let raw: UnsafeMutableRawPointer
 
-    init(maximumConnections: Int) {
+    init() {
         // curl_multi_init fails only when memory is out.
         unsafe raw = curl_multi_init()!
-        unsafe wb_multi_setopt_long(raw, CURLMOPT_MAXCONNECTS, maximumConnections)
+    }
+
+    /// Has libcurl close the connection that lay idle longest whenever a transfer ends with more of them open than that,
+    /// those at work included (`CURLMOPT_MAXCONNECTS`).
+    func limitConnections(to count: Int) {
+        unsafe wb_multi_setopt_long(raw, CURLMOPT_MAXCONNECTS, count)
     }
 
     /// Frees it and closes the connections that are kept alive. Nothing may be called afterwards.

@@ -13,7 +13,8 @@ struct SocketProbe {
         var pending: UInt64
     }
 
-    private var socket: Int32?
+    /// `nil` once it was let go.
+    private(set) var socket: Int32?
     private let base: UInt64
     private var last: Sample?
 

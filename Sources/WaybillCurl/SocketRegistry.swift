@@ -14,12 +14,10 @@ struct ConnectionEnds: Hashable {
 /// libcurl 7.88 does not say on which socket a running transfer is (`CURLINFO_ACTIVESOCKET` speaks of the one before).
 /// But it says which ends the connection has, and every socket passes here when it is made and when it is closed.
 final class SocketRegistry {
-    private struct Owner { weak var transfer: CurlTransfer? }
-
     private var fresh: Set<Int32> = []
     private var ends: [Int32: ConnectionEnds] = [:]
     private var sockets: [ConnectionEnds: Int32] = [:]
-    private var owners: [Int32: Owner] = [:]
+    private var owners: [Int32: CurlTransfer] = [:]
     /// The connection that was claimed last, which is mostly the one that is claimed next.
     private var last: (ends: ConnectionEnds, socket: Int32)?
 
@@ -31,14 +29,18 @@ final class SocketRegistry {
     func claim(_ ends: ConnectionEnds, for transfer: CurlTransfer) -> SocketProbe? {
         guard let socket = last?.ends == ends ? last?.socket : sockets[ends] ?? find(ends) else { return nil }
         last = (ends, socket)
-        owners[socket]?.transfer?.socketWillBeLetGo()
-        owners[socket] = Owner(transfer: transfer)
+        owners.updateValue(transfer, forKey: socket)?.socketWillBeLetGo()
         return SocketProbe(socket: socket)
+    }
+
+    /// The transfer is over, and what becomes of its socket is nothing to it.
+    func forget(_ transfer: CurlTransfer, on socket: Int32) {
+        if owners[socket] === transfer { owners[socket] = nil }
     }
 
     /// Closes a socket after its transfer had a last look.
     func close(_ socket: Int32) -> Int32 {
-        owners.removeValue(forKey: socket)?.transfer?.socketWillBeLetGo()
+        owners.removeValue(forKey: socket)?.socketWillBeLetGo()
         if last?.socket == socket { last = nil }
         if let ends = ends.removeValue(forKey: socket) { sockets[ends] = nil }
         fresh.remove(socket)

@@ -8,7 +8,7 @@ struct WaybillBench {
     static func main() {
         let words = Array(CommandLine.arguments.dropFirst())
         do {
-            if words.first == OutboxErrand.name { return runErrand(words.dropFirst()) }
+            if words.first == OutboxErrand.name { runErrand(words.dropFirst()) }
             let options = try Options(words)
             if options.names.contains("parser-memory") { print(try ParserMemory.measure(), terminator: "\n\n") }
             if options.names.contains("outbox") {

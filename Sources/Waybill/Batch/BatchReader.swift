@@ -50,7 +50,7 @@ final class BatchListener<Item: Sendable>: Sendable {
             if Task.isCancelled { return nil }
         }
         let (ledger, version) = run.books.read { ($0.ledger, $0.version) }
-        let elapsed = run.elapsed()
+        let elapsed = run.stopwatch.elapsed
         let rate = state.withLock { state -> Double in
             state.meter.add(acknowledged: ledger.acknowledged, attempt: 1, at: elapsed)
             state.seen = version

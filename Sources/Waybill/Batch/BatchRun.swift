@@ -22,14 +22,14 @@ final class BatchRun<Item: Sendable>: Sendable {
     let options: UploadBatchOptions
     let books: Observed<State>
     let clock: any Clock<Duration>
-    let elapsed: @Sendable () -> Duration
+    let stopwatch: Stopwatch
     private let core: SessionCore
 
     init(core: SessionCore, options: UploadBatchOptions, count: Int?) {
         self.core = core
         self.options = options
         clock = core.configuration.clock
-        elapsed = Self.stopwatch(core.configuration.clock)
+        stopwatch = Stopwatch(core.configuration.clock)
         // What the session's queue holds at most between its two calls, and what runs.
         let busy = 2 * max(1, core.configuration.slots) + 2
         let ledger = BatchLedger(
@@ -142,11 +142,6 @@ final class BatchRun<Item: Sendable>: Sendable {
             .preparationFailed, "no request could be made of the item: the cause says what the closure met",
             phase: .preparing, cause: error)
     }
-
-    private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
-        let start = clock.now
-        return { start.duration(to: clock.now) }
-    }
 }
 
 // MARK: - From outside
@@ -215,7 +210,7 @@ extension BatchRun {
     /// Changes the books, and stops the watch with the last change.
     @discardableResult
     func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
-        let now = elapsed()
+        let now = stopwatch.elapsed
         return books.update { state in
             defer {
                 state.version += 1

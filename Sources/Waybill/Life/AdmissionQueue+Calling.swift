@@ -16,6 +16,26 @@ extension AdmissionQueue {
         return calls
     }
 
+    /// Whether an upload that has just been counted as standing in a line is called at once, because nobody else stands
+    /// there and there is room. It is mostly so, and then no line has to be made and looked through.
+    func isCalledAtOnce(_ entry: Entry) -> Bool {
+        guard halts == 0, !entry.isHeld else { return false }
+        return switch entry.stage {
+        case .waiting: waitingInLine == 1 && ahead < slots + 2 && mayPrepareAtOnce(entry.lane)
+        case .ready: readyInLine == 1 && running < slots && mayStartAtOnce(entry.lane)
+        case .preparing, .running: false
+        }
+    }
+
+    /// Without a look at what the other hosts and groups have: a group's turn is found in its line.
+    private func mayPrepareAtOnce(_ lane: Lane) -> Bool {
+        lane.group == nil && hosts[lane.host].map { $0.ahead < $0.room(under: slotsPerHost) } ?? true
+    }
+
+    private func mayStartAtOnce(_ lane: Lane) -> Bool {
+        lane.group == nil && hosts[lane.host].map { $0.running < slotsPerHost } ?? true
+    }
+
     private mutating func nextToStart() -> UploadID? {
         let (hosts, groups, groupSlots, limit) = (hosts, groups, groupSlots, slotsPerHost)
         return takeFirst(\.ready, of: .ready) { lane in

@@ -115,10 +115,12 @@ extension AdmissionQueue {
 
     /// A called upload is prepared and joins the second line.
     package mutating func ready(_ id: UploadID) -> Calls {
-        guard entries[id]?.stage == .preparing else { return Calls() }
+        guard let old = entries[id], old.stage == .preparing else { return Calls() }
         // With its old number: who took long to prepare does not lose its place, and is not overtaken as often again.
-        update(id) { $0.stage = .ready }
-        return call()
+        var entry = old
+        entry.stage = .ready
+        count(from: old, to: entry)
+        return place(id, entry)
     }
 
     /// An upload that had left comes back for another attempt.
@@ -178,10 +180,26 @@ extension AdmissionQueue {
         let entry = Entry(
             host: host, group: group, lane: lane(host, group), stage: stage, ticket: nextTicket, priority: priority,
             isFirst: stage == .waiting, isHeld: isHeld)
-        entries[id] = entry
         register(entry)
-        line(id, entry)
-        return call()
+        return place(id, entry)
+    }
+
+    /// Gives an upload that has come to a line its place in it, and calls.
+    private mutating func place(_ id: UploadID, _ entry: Entry) -> Calls {
+        guard isCalledAtOnce(entry) else {
+            entries[id] = entry
+            line(id, entry)
+            return call()
+        }
+        var called = entry
+        called.stage = entry.stage == .ready ? .running : .preparing
+        count(from: entry, to: called)
+        entries[id] = called
+        guard called.stage == .running else { return Calls(prepare: [id]) }
+        // It is no longer ahead, which may let somebody prepare.
+        var calls = call()
+        calls.start.insert(id, at: 0)
+        return calls
     }
 }
 
@@ -237,8 +255,10 @@ extension AdmissionQueue {
         guard ahead != 0 || running != 0 else { return }
         self.ahead += ahead
         self.running += running
-        hosts[entry.host]?.ahead += ahead
-        hosts[entry.host]?.running += running
+        if let host = hosts.index(forKey: entry.host) {
+            hosts.values[host].ahead += ahead
+            hosts.values[host].running += running
+        }
         guard let group = entry.lane.group else { return }
         groups[group]?.ahead += ahead
         groups[group]?.running += running

@@ -27,7 +27,7 @@ package struct HandleBook: Sendable {
     /// The handles that are there, in the order in which they came.
     package var members: [Int] { wishes.keys.sorted() }
     /// The priority of the most urgent; `nil` when nobody is there.
-    package var priority: UploadPriority? { wishes.values.map(\.priority).max() }
+    package var priority: UploadPriority? { wishes.values.lazy.map(\.priority).max() }
     /// Whether all want to stand still.
     package var isPaused: Bool { !wishes.isEmpty && wishes.values.allSatisfy(\.isPaused) }
 

@@ -13,14 +13,17 @@ struct PriorityLines: Sendable {
         static func < (left: Self, right: Self) -> Bool { (left.rank, left.ticket) < (right.rank, right.ticket) }
     }
 
-    private var lines = [Line](repeating: Line(), count: UploadPriority.allCases.count)
+    /// Empty until somebody has stood in one: most uploads never do.
+    private var lines: [Line] = []
 
     mutating func insert(_ id: UploadID, _ ticket: Int64, _ priority: UploadPriority) {
+        if lines.isEmpty { lines = [Line](repeating: Line(), count: UploadPriority.allCases.count) }
         lines[Self.index(priority)].insert(id, ticket)
     }
 
     /// The first member that is still there; those before it are dropped.
     mutating func head(reach: Int64, where isThere: (UploadID, Int64, UploadPriority) -> Bool) -> Head? {
+        guard !lines.isEmpty else { return nil }
         var best: Head?
         for priority in UploadPriority.allCases {
             guard let ticket = lines[Self.index(priority)].head(where: { isThere($0, $1, priority) }) else { continue }

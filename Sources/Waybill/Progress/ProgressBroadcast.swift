@@ -21,11 +21,11 @@ final class ProgressBroadcast: Sendable {
     }
 
     private let state = Locked(State())
-    /// The time since the upload was made.
-    let elapsed: @Sendable () -> Duration
+    /// Runs since the upload was made.
+    let stopwatch: Stopwatch
 
     init(clock: any Clock<Duration>) {
-        elapsed = Self.stopwatch(clock)
+        stopwatch = Stopwatch(clock)
     }
 
     /// Whether anybody listens.
@@ -36,13 +36,13 @@ final class ProgressBroadcast: Sendable {
 
     /// The latest position, in full, as a handle sees it.
     func current(for handle: Int) -> UploadProgress {
-        let time = elapsed()
+        let time = stopwatch.elapsed
         return state.withLock { $0.departed[handle] ?? Self.progress(&$0, at: time) }
     }
 
     /// A handle was cancelled, and the others go on.
     func depart(_ handle: Int) {
-        let time = elapsed()
+        let time = stopwatch.elapsed
         let leaving = state.withLock { state -> [Listener] in
             guard !state.snapshot.phase.isTerminal, state.departed[handle] == nil else { return [] }
             var last = Self.progress(&state, at: time)
@@ -69,7 +69,7 @@ final class ProgressBroadcast: Sendable {
         }
         // Who comes to listen from now on begins with this snapshot.
         guard isHeard else { return }
-        let time = elapsed()
+        let time = stopwatch.elapsed
         let leaving = state.withLock { state -> [Listener] in
             let progress = Self.progress(&state, at: time)
             for listener in state.listeners.values { listener.stream.yield(progress) }
@@ -85,7 +85,7 @@ final class ProgressBroadcast: Sendable {
     func listen(for handle: Int) -> AsyncStream<UploadProgress> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: UploadProgress.self, bufferingPolicy: .bufferingNewest(1))
-        let time = elapsed()
+        let time = stopwatch.elapsed
         let key = state.withLock { state -> Int? in
             let last = state.departed[handle]
             continuation.yield(last ?? Self.progress(&state, at: time))
@@ -117,11 +117,6 @@ final class ProgressBroadcast: Sendable {
             accuracy: now.accuracy, bytesPerSecond: state.meter.bytesPerSecond,
             parts: state.parts.map { PartProgress($0, acknowledgedOfBody: now.acknowledged) },
             isPaused: now.isPaused)
-    }
-
-    private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
-        let start = clock.now
-        return { start.duration(to: clock.now) }
     }
 }
 

@@ -19,6 +19,8 @@ package struct RateShares: Sendable {
     private var groupLimits: [String: Int64] = [:]
     private var members: [UploadID: Member] = [:]
     private var told: [UploadID: Int64?] = [:]
+    /// How many members have a limit of their own.
+    private var limitedMembers = 0
 
     package init() {}
 
@@ -32,20 +34,30 @@ package struct RateShares: Sendable {
     package mutating func limit(group: String, to rate: ByteCount?) { groupLimits[group] = Self.checked(rate) }
 
     /// The most bytes per second of a transfer, if it is sending.
-    package mutating func limit(_ id: UploadID, to rate: ByteCount?) { members[id]?.limit = Self.checked(rate) }
+    package mutating func limit(_ id: UploadID, to rate: ByteCount?) {
+        guard let member = members[id] else { return }
+        set(id, Member(group: member.group, limit: Self.checked(rate)))
+    }
 
     /// A transfer begins to send.
     package mutating func join(_ id: UploadID, group: String?, limit: ByteCount?) {
-        members[id] = Member(group: group, limit: Self.checked(limit))
-        told[id] = nil
+        set(id, Member(group: group, limit: Self.checked(limit)))
+        if !told.isEmpty { told[id] = nil }
     }
 
     /// A transfer sends no more: it has ended, stands still, or waits for its answer.
     ///
     /// - Returns: Whether it was sending.
     package mutating func leave(_ id: UploadID) -> Bool {
-        told[id] = nil
-        return members.removeValue(forKey: id) != nil
+        if !told.isEmpty { told[id] = nil }
+        return set(id, nil) != nil
+    }
+
+    @discardableResult
+    private mutating func set(_ id: UploadID, _ member: Member?) -> Member? {
+        let old = member.map { members.updateValue($0, forKey: id) } ?? members.removeValue(forKey: id)
+        limitedMembers += (member?.limit == nil ? 0 : 1) - (old?.limit == nil ? 0 : 1)
+        return old
     }
 
     /// The share of a transfer that is sending; `nil` for no limit.
@@ -58,7 +70,7 @@ package struct RateShares: Sendable {
     ///
     /// - Complexity: O(n log n) in the transfers that are sending, and constant when nothing is limited.
     package mutating func changes() -> [(id: UploadID, rate: ByteCount?)] {
-        guard isLimited || !told.isEmpty || members.values.contains(where: { $0.limit != nil }) else { return [] }
+        guard isLimited || !told.isEmpty || limitedMembers > 0 else { return [] }
         let shares = self.shares
         var changes: [(id: UploadID, rate: ByteCount?)] = []
         for id in members.keys {

@@ -30,12 +30,12 @@ public final class CookieJar: Sendable {
     /// The most cookies of a host, the most in all, and the most bytes of one.
     static let limits = (perHost: 50, total: 3_000, bytes: 4_096)
 
-    private let now: @Sendable () -> Duration
+    private let stopwatch: Stopwatch
     private let state = Locked(State())
 
     /// An empty jar. What the clock measures is how long cookies with an age are kept.
     public init(clock: any Clock<Duration> = ContinuousClock()) {
-        now = Stopwatch.start(clock)
+        stopwatch = Stopwatch(clock)
     }
 
     /// How many cookies are kept at the moment.
@@ -47,7 +47,7 @@ public final class CookieJar: Sendable {
     /// The value of `Cookie` for a URL, or `nil` for none: longer paths first (section 5.4).
     func field(for url: String) -> String? {
         guard let place = Place(url) else { return nil }
-        let time = now()
+        let time = stopwatch.elapsed
         let found = state.withLock { state in
             (state.cookies[place.host] ?? []).filter {
                 ($0.end.map { $0 > time } ?? true) && (place.isSecure || !$0.isSecure) && place.isUnder($0.path)
@@ -64,7 +64,7 @@ public final class CookieJar: Sendable {
     func keep(_ headers: HTTPFields, from url: String) {
         let lines = headers[values: .setCookie]
         guard !lines.isEmpty, let place = Place(url) else { return }
-        let time = now()
+        let time = stopwatch.elapsed
         let date = headers[.date].flatMap(HTTPDate.init)
         for line in lines.prefix(Self.limits.perHost) {
             guard let cookie = Self.cookie(line, place, date, time) else { continue }

@@ -38,7 +38,7 @@ public final class BearerRefresher: CredentialRefresher {
 
     private let fetch: @Sendable () async throws -> BearerToken
     private let margin: Duration
-    private let now: @Sendable () -> Duration
+    private let stopwatch: Stopwatch
     private let state: Locked<State>
 
     /// - Parameters:
@@ -54,20 +54,20 @@ public final class BearerRefresher: CredentialRefresher {
     ) {
         self.fetch = fetch
         self.margin = margin
-        now = Stopwatch.start(clock)
+        stopwatch = Stopwatch(clock)
         state = Locked(State())
         if let token { _ = keep(token) }
     }
 
     /// `Bearer` and the token, unless it is about to run out.
     public var current: Secret? {
-        let time = now()
+        let time = stopwatch.elapsed
         return state.withLock { usable($0, at: time) }
     }
 
     /// Joins the fetch that is under way, or begins one.
     public func refresh(rejected: Secret?) async throws -> Secret {
-        let time = now()
+        let time = stopwatch.elapsed
         // Looked at and begun under one lock: who comes late finds the new token or the fetch, never neither.
         let (value, flight) = state.withLock { state -> (Secret?, Task<Secret, any Error>?) in
             if let value = usable(state, at: time), value != rejected { return (value, nil) }
@@ -95,7 +95,7 @@ public final class BearerRefresher: CredentialRefresher {
 
     private func keep(_ token: BearerToken) -> Secret {
         let value = Secret.secret("Bearer \(token.token.value)")
-        let time = now()
+        let time = stopwatch.elapsed
         state.withLock { state in
             state.value = value
             state.runsOut = token.validFor.map { time + $0 }
@@ -116,15 +116,5 @@ public struct BearerToken: Sendable, Hashable {
     public init(_ token: Secret, validFor: Duration? = nil) {
         self.token = token
         self.validFor = validFor
-    }
-}
-
-/// Measures the time from now on, with any clock.
-package enum Stopwatch {
-    package static func start(_ clock: any Clock<Duration>) -> @Sendable () -> Duration { opened(clock) }
-
-    private static func opened<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
-        let start = clock.now
-        return { start.duration(to: clock.now) }
     }
 }

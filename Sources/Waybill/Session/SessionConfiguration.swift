@@ -29,6 +29,8 @@ extension UploadSession {
         // Options.
 
         /// The most transfers at once, 1 or more. More of them rarely send faster: they share one line. 8 by default.
+        ///
+        /// As many connections are kept open for uploads to come, and 16 at least.
         public var slots = 8
         /// The most transfers at once to one host and port, 1 or more. 5 by default.
         public var slotsPerHost = 5

@@ -39,8 +39,12 @@ extension SessionCore {
             let calls = change(&state.queue)
             // Mostly nobody is called, for a change that lets nobody go on.
             guard !calls.isEmpty else { return false }
-            state.calls.prepare += calls.prepare
-            state.calls.start += calls.start
+            if state.calls.isEmpty {
+                state.calls = calls
+            } else {
+                state.calls.prepare += calls.prepare
+                state.calls.start += calls.start
+            }
             defer { state.isCalling = true }
             return !state.isCalling
         }

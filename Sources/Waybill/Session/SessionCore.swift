@@ -48,7 +48,9 @@ final class SessionCore: Sendable {
     var transport: any UploadTransport {
         state.withLock { state in
             if let transport = state.transport { return transport }
-            let transport = CurlTransport(logger: configuration.logger)
+            var setup = CurlTransport.Configuration()
+            setup.maximumIdleConnections = max(setup.maximumIdleConnections, configuration.slots)
+            let transport = CurlTransport(configuration: setup, logger: configuration.logger)
             state.transport = transport
             return transport
         }

@@ -9,7 +9,7 @@ struct UploadLog: Sendable {
     private let logger: Logger?
     private let id: UploadID
     private let events: EventHub
-    private let elapsed: @Sendable () -> Duration
+    private let stopwatch: Stopwatch
     /// Why the last attempt failed, for the event of the retry.
     private let reason = Reason()
 
@@ -17,17 +17,17 @@ struct UploadLog: Sendable {
         let text = Locked("")
     }
 
-    init(_ logger: Logger?, id: UploadID, events: EventHub, elapsed: @escaping @Sendable () -> Duration) {
+    init(_ logger: Logger?, id: UploadID, events: EventHub, stopwatch: Stopwatch) {
         var logger = logger
         logger?[metadataKey: "upload"] = "\(id)"
         self.logger = logger
         self.id = id
         self.events = events
-        self.elapsed = elapsed
+        self.stopwatch = stopwatch
     }
 
     private func tell(_ attempt: Int, _ kind: () -> UploadEvent.Kind) {
-        events.tell(id) { UploadEvent(id: id, attempt: attempt, elapsed: elapsed(), kind: kind()) }
+        events.tell(id) { UploadEvent(id: id, attempt: attempt, elapsed: stopwatch.elapsed, kind: kind()) }
     }
 
     /// Phase, attempt or pause have changed, or nothing that is logged.
@@ -130,7 +130,7 @@ struct UploadLog: Sendable {
             end = UploadEvent.UploadEnd(
                 status: error.response?.status, code: error.code, outcome: error.outcome, attempts: error.attempts)
         }
-        return UploadEvent(id: id, attempt: attempt, elapsed: elapsed(), kind: .ended(end))
+        return UploadEvent(id: id, attempt: attempt, elapsed: stopwatch.elapsed, kind: .ended(end))
     }
 
     private static func reason(of end: TransferEnd) -> String {

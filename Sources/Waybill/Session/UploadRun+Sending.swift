@@ -7,7 +7,7 @@ extension UploadRun {
     func startTransfer(_ attempt: Int, _ core: SessionCore?) {
         guard let core, let plan else { return }
         let (body, headers, redirected) = hold { held in
-            if held.elapsed == nil { held.elapsed = Self.stopwatch(clock) }
+            if held.stopwatch == nil { held.stopwatch = Stopwatch(clock) }
             return (held.body, held.headers, held.hop)
         }
         let hop = redirected ?? plan.firstHop
@@ -100,11 +100,6 @@ extension UploadRun {
                 text,
                 of: Redaction.secrets(url: url, proxy: plan?.options.transfer.proxy, headers: sent?.headers ?? [:]))
         }
-    }
-
-    private static func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
-        let start = clock.now
-        return { start.duration(to: clock.now) }
     }
 
     func scheduleRetry(after delay: Duration, _ attempt: Int) {

@@ -57,8 +57,8 @@ final class UploadRun: Sendable {
         var credential: Secret?
         /// The last attempt as the transport got it.
         var sent: TransferRequest?
-        /// The time since the first attempt began.
-        var elapsed: (@Sendable () -> Duration)?
+        /// Runs since the first attempt began.
+        var stopwatch: Stopwatch?
     }
 
     let id: UploadID
@@ -88,7 +88,7 @@ final class UploadRun: Sendable {
         jitter = configuration.jitter
         broadcast = ProgressBroadcast(clock: configuration.clock)
         events = core.events
-        log = UploadLog(configuration.logger, id: id, events: events, elapsed: broadcast.elapsed)
+        log = UploadLog(configuration.logger, id: id, events: events, stopwatch: broadcast.stopwatch)
         var rules = plan?.rules ?? LifeRules()
         // A year is for ever, and no clock overflows by it.
         rules.pauseKeepsSlot = min(max(.zero, configuration.pauseKeepsSlot), .seconds(365 * 86_400))
@@ -200,7 +200,7 @@ extension UploadRun {
     var host: String { hold { $0.hop }?.host ?? plan?.target.hostAndPort ?? "" }
 
     /// The time since the first attempt began; zero before that.
-    var elapsed: Duration { hold { $0.elapsed }?() ?? .zero }
+    var elapsed: Duration { hold { $0.stopwatch }?.elapsed ?? .zero }
 
     /// The end, for somebody who comes to listen after it.
     var lastEvent: UploadEvent? { state.withLock { $0.result }.map { log.end($0) } }

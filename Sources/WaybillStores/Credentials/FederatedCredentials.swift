@@ -23,7 +23,7 @@ public final class FederatedCredentials: CredentialProvider {
     private let fetch: @Sendable () async throws -> StoreCredentials?
     private let limit: Duration
     private let clock: any Clock<Duration>
-    private let elapsed: @Sendable () -> Duration
+    private let stopwatch: Stopwatch
     private let ledger: Observed<CredentialLedger>
 
     /// Credentials from a closure.
@@ -40,7 +40,7 @@ public final class FederatedCredentials: CredentialProvider {
         self.fetch = fetch
         limit = pace.limit
         self.clock = clock
-        elapsed = Stopwatch.start(clock)
+        stopwatch = Stopwatch(clock)
         ledger = Observed(CredentialLedger(pace: pace))
     }
 
@@ -48,7 +48,7 @@ public final class FederatedCredentials: CredentialProvider {
     public func credentials(
         at now: Date, rejecting: StoreCredentials?
     ) async throws(StoreError) -> StoreCredentials {
-        let time = elapsed()
+        let time = stopwatch.elapsed
         switch ledger.update({ $0.decide(now: now, elapsed: time, rejecting: rejecting) }) {
         case .use(let credentials):
             return credentials
@@ -69,7 +69,7 @@ public final class FederatedCredentials: CredentialProvider {
     private func begin(_ flight: Int, at start: Date, elapsed began: Duration) {
         Task {
             let result = await fetched()
-            let time = self.elapsed()
+            let time = self.stopwatch.elapsed
             let now = start.addingTimeInterval((time - began) / .seconds(1))
             ledger.update { $0.land(flight: flight, result, now: now, elapsed: time) }
         }

@@ -1,3 +1,4 @@
+import BenchDriver
 import Glibc
 import Waybill
 import WaybillOutbox
@@ -56,7 +57,7 @@ struct OutboxErrand {
         case .enqueueForms:
             // Made before, and the same value again and again: what is measured is the outbox.
             let form = try await DurableForm(
-                MultipartForm(Form.fields.map { .text($0.name, $0.value) }), to: url,
+                MultipartForm(DriverForm.fields.map { .text($0.name, $0.value) }), to: url,
                 idempotency: .honoured(window: .seconds(3_600)))
             let uploads = (0..<count).lazy.map { _ in form }
             print(try await seconds { _ = try await outbox.enqueue(contentsOf: uploads) })
