@@ -98,11 +98,7 @@ extension DurableTarget {
         guard let method = HTTPRequest.Method(rawValue: method) else {
             throw UploadError(.invalidRequest, "\(quoted(method)) is no method", phase: .preparing)
         }
-        var options = delivery.session.options
-        // Attempts are counted where they are written down.
-        options.retry = .none
-        options.idempotency = .ignored
-        options.deduplicationKey = nil
+        var options = delivery.options
         var headers = headers
         if method == .post || method == .patch, headers[.idempotencyKey] == nil {
             headers[.idempotencyKey] = "\"\(delivery.idempotencyKey)\""

@@ -14,7 +14,8 @@ import WaybillCore
 ///     var lane: DurableLane { DurableLane(host: "desk.example:443") }
 ///
 ///     func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse {
-///         try await delivery.session.upload(.data(Array(text.utf8)), to: "https://desk.example/telegrams", method: .post)
+///         try await delivery.session.upload(
+///             .data(Array(text.utf8)), to: "https://desk.example/telegrams", method: .post, options: delivery.options)
 ///     }
 /// }
 /// ```
@@ -29,7 +30,7 @@ public protocol DurableUpload: Codable, Sendable {
     /// The files that are read when it is delivered. The outbox notes what they are, or replaces them by copies of its own.
     var files: [DurableFile] { get set }
 
-    /// Sends it, once: the number of attempts is the outbox's to decide. Whatever is sent has to be the same bytes each time.
+    /// Sends it, once, with ``Delivery/options``: the number of attempts is the outbox's to decide. Whatever is sent has to be the same bytes each time.
     ///
     /// - Throws: ``UploadError``, whose outcome decides whether it may be sent again.
     func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse
@@ -98,6 +99,16 @@ public struct Delivery: Sendable {
         self.resume = resume
         self.onProgress = onProgress
         self.saveResume = saveResume
+    }
+
+    /// The session's options for one attempt: without its retries, which are the outbox's to count, and without what keeps two
+    /// uploads of a session apart.
+    public var options: UploadOptions {
+        var options = session.options
+        options.retry = .none
+        options.idempotency = .ignored
+        options.deduplicationKey = nil
+        return options
     }
 
     /// A new key: a UUID of the time and 74 random bits (version 7, RFC 9562 section 5.7).

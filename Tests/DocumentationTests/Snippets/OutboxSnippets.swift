@@ -141,7 +141,8 @@ struct Telegram: DurableUpload {
     var lane: DurableLane { DurableLane(host: "desk.example:443") }
 
     func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse {
-        try await delivery.session.upload(.data(Array(text.utf8)), to: "https://desk.example/telegrams", method: .post)
+        try await delivery.session.upload(
+            .data(Array(text.utf8)), to: "https://desk.example/telegrams", method: .post, options: delivery.options)
     }
 }
 // end

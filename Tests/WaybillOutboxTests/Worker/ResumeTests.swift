@@ -16,7 +16,8 @@ import WaybillCore
         func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse {
             await delivery.saveResume([1])
             if isSpoiled { await delivery.saveResume([]) }
-            return try await delivery.session.upload(.data([UInt8(delivery.attempt)]), to: url, method: .post)
+            return try await delivery.session.upload(
+                .data([UInt8(delivery.attempt)]), to: url, method: .post, options: delivery.options)
         }
     }
 
