@@ -57,8 +57,8 @@ class Run:
 def run(command):
     """Runs a program to its end: started from Python itself, it would seem to need Python's memory."""
     reading, writing = os.pipe()
-    # The launcher writes to descriptor 3.
-    shell = ["sh", "-c", 'exec "$@" 3>&%d' % writing, "sh", launcher()]
+    # The launcher writes to descriptor 3. Not by Debian's sh, which takes descriptors of one digit only.
+    shell = ["bash", "-c", 'exec "$@" 3>&%d' % writing, "bash", launcher()]
     process = subprocess.Popen(
         shell + [str(word) for word in command], pass_fds=(writing,), stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, env=ENVIRONMENT,
