@@ -6,7 +6,7 @@ import Testing
 @testable import WaybillCLI
 
 /// Settings are defaults: no option in a settings file makes a call fail that is right without it.
-@Suite(.timeLimit(.minutes(3 * Slowness.factor))) struct SettingsRuleTests {
+@Suite(.timeLimit(.minutes(5 * Slowness.factor))) struct SettingsRuleTests {
     /// A command with calls that are right, and what shows that they still are. All files of the calls exist.
     private struct Scene {
         let folder: TemporaryDirectory
@@ -93,7 +93,7 @@ import Testing
         ]
     }
 
-    /// Which pairs of an option and a call are tried: another quarter of them in each run, for a call takes a tenth of a
+    /// Which pairs of an option and a call are tried: others in each run, an eighth of all, for a call takes a tenth of a
     /// second to read in a debug build. `WAYBILL_TORTURE=1` tries all.
     private struct Some {
         private var random = SeededGenerator()
@@ -102,7 +102,7 @@ import Testing
         mutating func next() async -> Bool {
             // Nobody else may have to wait for all of them.
             await Task.yield()
-            return isAll || Int.random(in: 0..<4, using: &random) == 0
+            return isAll || Int.random(in: 0..<8, using: &random) == 0
         }
     }
 
