@@ -39,9 +39,10 @@ final class Worker: Sendable {
         }
         hooks.cancel()
         await hooks.value
+        // A queue that can't be used any more has nothing to tell, however often it is asked.
+        try result.get()
         // The program is told of everything before it is told that nothing is left, or that this is the end.
         while !Task.isCancelled, !drain.isOver, !(await ResultPump(core, configuration).catchUp()) {}
-        try result.get()
     }
 
     /// A new start is a new chance for lanes that were blocked, and the time to forget what is old.
