@@ -87,7 +87,8 @@ import Waybill
             ]
         }
         #expect(list.status == 200, "\(list)")
-        let without = await rig.upload(to: server.url()) { $0.proxy = proxy.url() }
+        // Not through the proxy: it closes its connections unannounced, and whoever uses one again may come too late.
+        let without = await rig.upload(to: server.url()) { _ in }
         #expect(without.status == 200, "\(without)")
         #expect(server.requests.map { $0.value(of: "Referer") } == ["http://from.example/", nil])
         let device = try #require(

@@ -5,13 +5,7 @@ internal import WaybillCore
 final class OSSStoreCore: Sendable {
     let settings: OSSStoreSettings
     let state = Watched(OSSState())
-    private let alarm = Locked<Alarm?>(nil)
-
-    /// What is done when so many bytes of bodies have come.
-    private struct Alarm {
-        let mark: Int
-        let ring: @Sendable () -> Void
-    }
+    private let alarm = ByteAlarm()
 
     init(_ settings: OSSStoreSettings) { self.settings = settings }
 
@@ -250,21 +244,12 @@ final class OSSStoreCore: Sendable {
             state.bodyBytes += bytes
             return state.bodyBytes
         }
-        sound(all)
+        alarm.sound(at: all)
     }
 
     /// Sets what is done when so many bytes of bodies have come; at once if they have.
     func setAlarm(at mark: Int, _ ring: @escaping @Sendable () -> Void) {
-        alarm.withLock { $0 = Alarm(mark: mark, ring: ring) }
-        sound(state.value.bodyBytes)
-    }
-
-    private func sound(_ bytes: Int) {
-        let due: Alarm? = alarm.withLock { alarm in
-            guard let set = alarm, bytes >= set.mark else { return nil }
-            alarm = nil
-            return set
-        }
-        due?.ring()
+        alarm.set(at: mark, ring)
+        alarm.sound(at: state.value.bodyBytes)
     }
 }

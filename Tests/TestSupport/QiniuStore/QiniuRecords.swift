@@ -154,6 +154,8 @@ package struct QiniuState: Sendable {
 
     /// All requests, in the order in which they began.
     package internal(set) var log: [QiniuLogEntry] = []
+    /// How many bytes of bodies were read in all.
+    package internal(set) var bodyBytes = 0
     package internal(set) var inFlight = 0
     /// The most requests at one time.
     package internal(set) var peakInFlight = 0

@@ -63,6 +63,12 @@ package final class QiniuStore: Sendable {
     /// Holds every request at a gate before it is answered, from now on.
     package func hold(at gate: Gate?) { core.gate.withLock { $0 = gate } }
 
+    /// Calls once, on a thread of its own and before it reads on, when so many bytes of bodies have come in all; at once if
+    /// they have. There is one such call at a time.
+    package func whenTaken(bytes mark: Int, _ action: @escaping @Sendable () -> Void) {
+        core.setAlarm(at: mark, action)
+    }
+
     /// What it has and has seen until now.
     package var state: QiniuState { core.state.value }
 

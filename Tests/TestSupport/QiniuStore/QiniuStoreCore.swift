@@ -7,6 +7,7 @@ final class QiniuStoreCore: Sendable {
     let state = Watched(QiniuState())
     let ports = Locked<[Int]>([])
     let gate = Locked<Gate?>(nil)
+    private let alarm = ByteAlarm()
 
     init(_ settings: QiniuStoreSettings) { self.settings = settings }
 
@@ -32,7 +33,7 @@ final class QiniuStoreCore: Sendable {
     }
 
     private func take(_ count: Int, _ errand: Errand) -> Behaviour.Step {
-        .take(count) { bytes in self.state.update { $0.log[errand.number].bodyBytes += bytes.count } }
+        .take(count) { bytes in self.count(errand, bytes.count) }
     }
 
     private func serve(_ errand: Errand) -> [Behaviour.Step] {
@@ -42,7 +43,7 @@ final class QiniuStoreCore: Sendable {
         return [
             .take(nil) { bytes in
                 intake.take(bytes)
-                self.state.update { $0.log[errand.number].bodyBytes += bytes.count }
+                self.count(errand, bytes.count)
             }
         ] + hold + [.decide { _ in self.finish(errand, intake.stored) }]
     }
@@ -153,5 +154,20 @@ final class QiniuStoreCore: Sendable {
                 state.counts[QiniuPartName(uploadID: id, number: number)]?.inFlight -= 1
             }
         }
+    }
+
+    private func count(_ errand: Errand, _ bytes: Int) {
+        let all = state.update { state in
+            state.log[errand.number].bodyBytes += bytes
+            state.bodyBytes += bytes
+            return state.bodyBytes
+        }
+        alarm.sound(at: all)
+    }
+
+    /// Sets what is done when so many bytes of bodies have come; at once if they have.
+    func setAlarm(at mark: Int, _ ring: @escaping @Sendable () -> Void) {
+        alarm.set(at: mark, ring)
+        alarm.sound(at: state.value.bodyBytes)
     }
 }
