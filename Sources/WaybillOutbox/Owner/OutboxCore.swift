@@ -13,6 +13,8 @@ final class OutboxCore: Sendable {
     let signal = Observed(0)
     /// What the worker has under way.
     let running = Locked<[Int64: RunningDelivery]>([:])
+    /// Items that were to be stopped between their lease and their begin.
+    private let unwanted = Locked<Set<Int64>>([])
     /// Whether deliveries are made here.
     let isDelivering = Locked(false)
     /// Called when somebody else wants to deliver.
@@ -136,8 +138,23 @@ final class OutboxCore: Sendable {
         for task in running.withLock({ $0.values.compactMap(\.task) }) { task.cancel() }
     }
 
+    /// Begins what works on an item.
+    func begin(_ id: Int64, _ delivery: RunningDelivery, _ work: @escaping @Sendable () async -> Void) {
+        let isUnwanted = running.withLock { running in
+            running[id] = delivery
+            running[id]?.task = Task { await work() }
+            return unwanted.withLock { $0.remove(id) != nil }
+        }
+        if isUnwanted { abort([id]) }
+    }
+
     private func abort(_ ids: [Int64]) {
-        let tasks = running.withLock { running in ids.compactMap { running[$0]?.task } }
+        let tasks = running.withLock { running in
+            // Leased, and not begun yet: told when it is.
+            let early = ids.filter { running[$0] == nil }
+            if !early.isEmpty { unwanted.withLock { $0.formUnion(early) } }
+            return ids.compactMap { running[$0]?.task }
+        }
         for task in tasks { task.cancel() }
     }
 }

@@ -8,18 +8,26 @@ import Waybill
 /// end, and how many items are in each state.
 struct ItemBook {
     let db: Database
+    private let leased: LeasedRows
     private var byNumber: Prepared
+    private var wholeByNumber: Prepared
     private var insertion: Prepared
+    private var leasing: Prepared
     private var change: Prepared
     private var changeWithAnswer: Prepared
     private var stagedOf: Prepared
+    /// Whether there is a staged file at all: asked once, where each item would have to be asked.
+    private var hasStaged: Bool?
     private var lastEnd: Int64?
     private var changes: [OutboxState: (items: Int64, bytes: Int64)] = [:]
 
-    init(_ db: Database) throws {
+    init(_ db: Database, _ leased: LeasedRows) throws {
         self.db = db
-        byNumber = try Prepared(db, Self.byNumberText)
+        self.leased = leased
+        byNumber = try Prepared(db, "SELECT \(ItemRow.columns) FROM item WHERE id = ?")
+        wholeByNumber = try Prepared(db, "SELECT \(WholeItem.columns) FROM item WHERE id = ?")
         insertion = try Prepared(db, Self.insertionText)
+        leasing = try Prepared(db, Self.leasingText)
         change = try Prepared(db, Self.changeText)
         changeWithAnswer = try Prepared(db, Self.changeWithAnswerText)
         stagedOf = try Prepared(db, "SELECT name FROM staged WHERE item = ?")
@@ -27,8 +35,15 @@ struct ItemBook {
 
     /// An item by its number.
     mutating func item(_ id: Int64) throws -> ItemRow? {
+        if let row = leased[id] { return row }
         byNumber.bind(id)
         return try byNumber.first(ItemRow.init)
+    }
+
+    /// The same with all that is known of it.
+    mutating func whole(_ id: Int64) throws -> WholeItem? {
+        wholeByNumber.bind(id)
+        return try wholeByNumber.first(WholeItem.init)
     }
 
     /// Adds an item.
@@ -48,7 +63,7 @@ struct ItemBook {
         insertion.bind(item.priority)
         insertion.bind(item.rank(now))
         insertion.bind(item.batch)
-        insertion.bind(ItemRow.join(item.tags))
+        insertion.bind(WholeItem.join(item.tags))
         insertion.bind(item.dedupeKey)
         insertion.bind(after)
         insertion.bind(item.size)
@@ -57,6 +72,7 @@ struct ItemBook {
         guard db.changesCount == 1 else { return nil }
         count(item.life.state, 1, item.size)
         let id = db.lastInsertedRowID
+        if !item.staged.isEmpty { hasStaged = true }
         for name in item.staged {
             var staged = try Prepared(db, "INSERT INTO staged(name, item) VALUES(?, ?)")
             staged.bind(name)
@@ -68,9 +84,23 @@ struct ItemBook {
 
     /// Writes what events change, and what is kept of an answer if there is one: one write of the row for both.
     mutating func save(_ row: ItemRow, before: OutboxState, answer: KeptAnswer?) throws {
+        try write(row, before: before, answer: answer)
+        leased.note(row)
         if row.life.state != before {
             count(before, -1, row.size)
             count(row.life.state, 1, row.size)
+        }
+    }
+
+    private mutating func write(_ row: ItemRow, before: OutboxState, answer: KeptAnswer?) throws {
+        // All that a lease changes. What is not named costs no look at its indexes.
+        if row.life.state == .leased, before == .ready {
+            leasing.bind(row.life.attempts)
+            leasing.bind(row.life.leaseNumber)
+            leasing.bind(row.life.firstAttemptAt)
+            leasing.bind(row.token)
+            leasing.bind(row.id)
+            return try leasing.run()
         }
         guard let answer else {
             Self.bind(row, to: &change)
@@ -104,6 +134,11 @@ struct ItemBook {
 
     /// The names of an item's staged files.
     mutating func staged(_ id: Int64) throws -> [String] {
+        if hasStaged == nil {
+            var any = try Prepared(db, "SELECT EXISTS(SELECT 1 FROM staged)")
+            hasStaged = try any.first { $0[0] as Bool }
+        }
+        guard hasStaged == true else { return [] }
         stagedOf.bind(id)
         return try stagedOf.all { $0[0] }
     }
@@ -164,7 +199,8 @@ struct ItemBook {
         reason = ?, deadline = ?, after = ?, token = ?, ended_at = ?, seq = ?
         """
 
-    private static let byNumberText = "SELECT \(ItemRow.columns) FROM item WHERE id = ?"
+    private static let leasingText =
+        "UPDATE item SET state = 1, attempts = ?, lease_no = ?, first_at = ?, token = ? WHERE id = ?"
     private static let changeText = "UPDATE item SET \(changed) WHERE id = ?"
     private static let changeWithAnswerText = """
         UPDATE item SET \(changed), status = ?, headers = ?, body = ?, message = ?, changed_after = ? WHERE id = ?

@@ -4,73 +4,83 @@ import Waybill
 /// A row of the table, as far as events need it.
 struct ItemRow {
     var id: Int64
-    var kind: String
     var lane: String
-    var spec: String
-    var idempotencyKey: String
     var life: ItemLife
-    var priority: Int
-    var batch: String?
-    var tags: [String]
     var dedupeKey: String?
     var after: Int64?
     var size: Int64?
-    var resume: [UInt8]?
-    var createdAt: Int64
     var endedAt: Int64?
     var sequence: Int64?
     /// Who holds the lease.
     var token: String?
 
     static let columns = """
-        id, kind, lane, spec, idem_key, state, attempts, lease_no, verifying, asked, run_at, first_at, doubtful, vain, \
-        reason, max_attempts, deadline, on_unknown, on_change, priority, batch, tags, dedupe_key, after, size, resume, \
-        created_at, ended_at, seq, token
+        id, lane, state, attempts, lease_no, verifying, asked, run_at, first_at, doubtful, vain, reason, max_attempts, \
+        deadline, on_unknown, on_change, dedupe_key, after, size, ended_at, seq, token
         """
+
+    init(_ row: Prepared) {
+        id = row[0]
+        lane = row[1]
+        var life = ItemLife(
+            maxAttempts: row[12], deadline: row[13], onUnknown: UnknownPolicy(rawValue: row[14]) ?? .fail,
+            onChange: SourceChangePolicy(rawValue: row[15]) ?? .fail)
+        life.state = OutboxState(number: row[2])
+        life.attempts = row[3]
+        life.leaseNumber = row[4]
+        life.isVerifying = row[5]
+        life.asked = ItemLife.Asked(rawValue: row[6]) ?? .nothing
+        life.runAt = row[7]
+        life.firstAttemptAt = row[8]
+        life.isDoubtful = row[9]
+        life.vainQuestions = row[10]
+        life.reason = row[11]
+        self.life = life
+        dedupeKey = row[16]
+        after = row[17]
+        size = row[18]
+        endedAt = row[19]
+        sequence = row[20]
+        token = row[21]
+    }
+}
+
+/// A row with what no event looks at.
+struct WholeItem {
+    var row: ItemRow
+    var kind: String
+    var spec: String
+    var idempotencyKey: String
+    var priority: Int
+    var batch: String?
+    var tags: [String]
+    var resume: [UInt8]?
+    var createdAt: Int64
+
+    static let columns = "\(ItemRow.columns), kind, spec, idem_key, priority, batch, tags, resume, created_at"
 
     /// The columns of what is kept of an answer, for readers who put them behind ``columns``.
     static let answerColumns = "status, headers, body, message, changed_after"
 
     init(_ row: Prepared) {
-        id = row[0]
-        kind = row[1]
-        lane = row[2]
-        spec = row[3]
-        idempotencyKey = row[4]
-        var life = ItemLife(
-            maxAttempts: row[15], deadline: row[16], onUnknown: UnknownPolicy(rawValue: row[17]) ?? .fail,
-            onChange: SourceChangePolicy(rawValue: row[18]) ?? .fail)
-        life.state = OutboxState(number: row[5])
-        life.attempts = row[6]
-        life.leaseNumber = row[7]
-        life.isVerifying = row[8]
-        life.asked = ItemLife.Asked(rawValue: row[9]) ?? .nothing
-        life.runAt = row[10]
-        life.firstAttemptAt = row[11]
-        life.isDoubtful = row[12]
-        life.vainQuestions = row[13]
-        life.reason = row[14]
-        self.life = life
-        priority = row[19]
-        batch = row[20]
-        tags = Self.split(row[21])
-        dedupeKey = row[22]
-        after = row[23]
-        size = row[24]
-        resume = row[25]
-        createdAt = row[26]
-        endedAt = row[27]
-        sequence = row[28]
-        token = row[29]
+        self.row = ItemRow(row)
+        kind = row[22]
+        spec = row[23]
+        idempotencyKey = row[24]
+        priority = row[25]
+        batch = row[26]
+        tags = Self.split(row[27])
+        resume = row[28]
+        createdAt = row[29]
     }
 
     /// What users see of it.
     var item: OutboxItem {
         OutboxItem(
-            id: OutboxID(rawValue: id), kind: kind, lane: lane, state: life.state, reason: life.reason,
-            attempts: life.attempts, isDoubtful: life.isDoubtful, batch: batch, tags: tags, priority: priority,
-            dedupeKey: dedupeKey, idempotencyKey: idempotencyKey, size: size, createdAt: createdAt, endedAt: endedAt,
-            dueAt: life.state == .waiting ? life.runAt : nil)
+            id: OutboxID(rawValue: row.id), kind: kind, lane: row.lane, state: row.life.state, reason: row.life.reason,
+            attempts: row.life.attempts, isDoubtful: row.life.isDoubtful, batch: batch, tags: tags, priority: priority,
+            dedupeKey: row.dedupeKey, idempotencyKey: idempotencyKey, size: row.size, createdAt: createdAt,
+            endedAt: row.endedAt, dueAt: row.life.state == .waiting ? row.life.runAt : nil)
     }
 
     /// Names in one text, each between two separators, so that one can be looked for.
@@ -87,7 +97,7 @@ struct ItemRow {
 }
 
 extension KeptAnswer {
-    /// Reads ``ItemRow/answerColumns``, which stand behind those of the item.
+    /// Reads ``WholeItem/answerColumns``, which stand behind those of the item.
     init(_ row: Prepared) {
         self.init()
         status = row[30]

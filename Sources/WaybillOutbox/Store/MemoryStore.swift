@@ -47,6 +47,8 @@ package final class MemoryStore: OutboxStore {
 
     private let state = Locked(State())
 
+    package var executor: any TaskExecutor { globalConcurrentExecutor }
+
     /// An empty store.
     package init() {}
 
@@ -60,6 +62,12 @@ package final class MemoryStore: OutboxStore {
 
     package func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange] {
         state.withLock { state in changes.map { state.apply($0, now) } }
+    }
+
+    package func apply(
+        _ changes: [ItemChange], thenLease wish: LeaseWish
+    ) async throws(OutboxError) -> (applied: [AppliedChange], leased: LeaseAnswer) {
+        state.withLock { state in (changes.map { state.apply($0, wish.now) }, state.lease(wish)) }
     }
 
     package func control(

@@ -5,12 +5,18 @@ import Waybill
 /// Every call is one transaction. When it returns, what it did survives the process; with the store on disk it survives the
 /// machine. Times are milliseconds since 1970.
 package protocol OutboxStore: Sendable {
+    /// Where a task costs the least when it asks for one transaction after another.
+    var executor: any TaskExecutor { get }
+
     /// Adds items, all or none.
     func enqueue(_ items: [NewItem], now: Int64) async throws(OutboxError) -> [EnqueuedItem]
     /// Takes items that can be worked on, so that nobody else takes them.
     func lease(_ wish: LeaseWish) async throws(OutboxError) -> LeaseAnswer
     /// Has events happen to items and lanes. An event with an old lease number changes nothing.
     func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange]
+    /// The two in one transaction, so that an upload after the other costs one sync of the disk and not two.
+    func apply(_ changes: [ItemChange], thenLease wish: LeaseWish) async throws(OutboxError)
+        -> (applied: [AppliedChange], leased: LeaseAnswer)
     /// Has one event happen to all items of a selection.
     func control(_ event: ItemLife.Event, _ selection: ItemSelection, now: Int64) async throws(OutboxError)
         -> ControlAnswer

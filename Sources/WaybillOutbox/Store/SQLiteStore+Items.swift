@@ -17,19 +17,21 @@ extension SQLiteStore {
     }
 
     package func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange] {
-        try await change { book in
-            var lanes = LaneBook()
-            return try changes.map { change in
-                guard var row = try book.item(change.id) else {
-                    return AppliedChange(life: nil, effects: [], isHeard: false)
-                }
-                let isHeard = row.life.hears(change.event)
-                if let event = change.lane { try lanes.happen(event, to: row.lane, now, book.db) }
-                let (effects, freed) = try Self.happen(
-                    change.event, to: &row, now, &book, answer: isHeard ? change.answer : nil)
-                if isHeard { try Self.attach(change, book.db) }
-                return AppliedChange(life: row.life, effects: effects, isHeard: isHeard, freed: freed)
+        try await change { try Self.apply(changes, now, &$0) }
+    }
+
+    static func apply(_ changes: [ItemChange], _ now: Int64, _ book: inout ItemBook) throws -> [AppliedChange] {
+        var lanes = LaneBook()
+        return try changes.map { change in
+            guard var row = try book.item(change.id) else {
+                return AppliedChange(life: nil, effects: [], isHeard: false)
             }
+            let isHeard = row.life.hears(change.event)
+            if let event = change.lane { try lanes.happen(event, to: row.lane, now, book.db) }
+            let (effects, freed) = try happen(
+                change.event, to: &row, now, &book, answer: isHeard ? change.answer : nil)
+            if isHeard { try attach(change, book.db) }
+            return AppliedChange(life: row.life, effects: effects, isHeard: isHeard, freed: freed)
         }
     }
 
@@ -43,7 +45,7 @@ extension SQLiteStore {
             let from = last
             let (page, ids) = try await change { book in
                 var page = ControlAnswer()
-                let ids = try Self.rows(selection, after: from, limit: Self.pageSize, book.db).map(\.id)
+                let ids = try Self.rows(selection, after: from, limit: Self.pageSize, book.db).map(\.row.id)
                 for id in ids {
                     // Read again: what became of one item may have moved another up in its line.
                     guard var row = try book.item(id) else { continue }
@@ -65,9 +67,11 @@ extension SQLiteStore {
 
     package func recover(token: String, now: Int64) async throws(OutboxError) -> Int {
         try await change { book in
+            // Few of many, and those at the beginning of their lines: found when as many were seen as there are.
+            let count = try Int.fetchOne(book.db, sql: "SELECT items FROM tally WHERE state = 1") ?? 0
             let held = try Int64.fetchAll(
-                book.db, sql: "SELECT id FROM item WHERE state = 1 AND \(Schema.isRare) AND token IS NOT ?",
-                arguments: [token])
+                book.db, sql: "SELECT id FROM item WHERE \(Schema.isFirst) AND state = 1 AND token IS NOT ? LIMIT ?",
+                arguments: [token, count])
             let asking = try Int64.fetchAll(
                 book.db, sql: "SELECT id FROM item WHERE verifying = 1 AND token IS NOT ?", arguments: [token])
             for id in held + asking {

@@ -5,36 +5,48 @@ import Waybill
 
 extension SQLiteStore {
     package func lease(_ wish: LeaseWish) async throws(OutboxError) -> LeaseAnswer {
+        try await change { try Self.lease(wish, &$0) }
+    }
+
+    package func apply(
+        _ changes: [ItemChange], thenLease wish: LeaseWish
+    ) async throws(OutboxError) -> (applied: [AppliedChange], leased: LeaseAnswer) {
         try await change { book in
-            try Self.wake(wish.now, &book)
-            var answer = LeaseAnswer()
-            // Nobody who is first in line is moved by what becomes of another one.
-            for id in try Self.candidates(wish, book.db) {
-                guard var row = try book.item(id) else { continue }
-                let (effects, _) = try Self.happen(.lease, to: &row, wish.now, &book, token: wish.token)
-                guard let effect = effects.first else { continue }
-                if case .finished = effect {
-                    answer.ended += 1
-                    continue
-                }
-                answer.items.append(
-                    LeasedItem(
-                        id: row.id, kind: row.kind, lane: row.lane, spec: row.spec, life: row.life, effect: effect,
-                        idempotencyKey: row.idempotencyKey, resume: row.resume, size: row.size, batch: row.batch))
-            }
-            answer.nextDue = try Self.nextDue(wish.now, book.db)
-            return answer
+            (try Self.apply(changes, wish.now, &book), try Self.lease(wish, &book))
         }
+    }
+
+    private static func lease(_ wish: LeaseWish, _ book: inout ItemBook) throws -> LeaseAnswer {
+        try wake(wish.now, &book)
+        var answer = LeaseAnswer()
+        // Nobody who is first in line is moved by what becomes of another one.
+        for id in try candidates(wish, book.db) {
+            guard var item = try book.whole(id) else { continue }
+            let (effects, _) = try happen(.lease, to: &item.row, wish.now, &book, token: wish.token)
+            guard let effect = effects.first else { continue }
+            if case .finished = effect {
+                answer.ended += 1
+                continue
+            }
+            answer.items.append(
+                LeasedItem(
+                    id: id, kind: item.kind, lane: item.row.lane, spec: item.spec, life: item.row.life, effect: effect,
+                    idempotencyKey: item.idempotencyKey, resume: item.resume, size: item.row.size, batch: item.batch))
+        }
+        answer.nextDue = try nextDue(wish.now, book.db)
+        return answer
     }
 
     /// The same as the event `due`, for all at once. By two ranges of the index: `OR` would read all that wait.
     private static func wake(_ now: Int64, _ book: inout ItemBook) throws {
         let ends = [("<=", now), (">", now + ItemLife.longestWait)]
         for (comparison, time) in ends {
-            var update = try Prepared(
-                book.db, "UPDATE item SET state = 0 WHERE state = 2 AND run_at \(comparison) ? RETURNING size")
-            update.bind(time)
-            for size in try update.all({ $0[0] as Int64? }) {
+            var due = try Prepared(book.db, "SELECT id, size FROM item WHERE state = 2 AND run_at \(comparison) ?")
+            due.bind(time)
+            for (id, size) in try due.all({ ($0[0] as Int64, $0[1] as Int64?) }) {
+                var update = try Prepared(book.db, "UPDATE item SET state = 0 WHERE id = ?")
+                update.bind(id)
+                try update.run()
                 book.count(.waiting, -1, size)
                 book.count(.ready, 1, size)
             }
@@ -52,7 +64,8 @@ extension SQLiteStore {
             ORDER BY run_at, id LIMIT ?
             """)
         var ready = try Prepared(
-            db, "SELECT rank, id FROM item WHERE lane = ? AND state = 0 AND after IS NULL ORDER BY rank, id LIMIT ?")
+            db,
+            "SELECT rank, id FROM item WHERE lane = ? AND \(Schema.isFirst) AND state = 0 ORDER BY rank, id LIMIT ?")
         for (name, restsUntil) in try lanes.all({ ($0[0] as String, $0[1] as Int64) }) {
             let room = min(wish.slots, wish.slotsPerLane - (wish.running[name] ?? 0))
             guard room > 0, ItemLife.isDue(restsUntil, wish.now) else { continue }
@@ -79,7 +92,7 @@ extension SQLiteStore {
             db,
             """
             SELECT MIN(rests_until) FROM lane WHERE blocked IS NULL AND rests_until > ?
-            AND (EXISTS(SELECT 1 FROM item WHERE lane = name AND state = 0 AND after IS NULL)
+            AND (EXISTS(SELECT 1 FROM item WHERE lane = name AND \(Schema.isFirst) AND state = 0)
             OR EXISTS(SELECT 1 FROM item WHERE lane = name AND state = 3 AND verifying = 0))
             """)
         rests.bind(now)

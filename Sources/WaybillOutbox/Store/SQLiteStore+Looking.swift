@@ -36,14 +36,14 @@ extension SQLiteStore {
             var query = try Prepared(
                 db,
                 """
-                SELECT \(ItemRow.columns), \(ItemRow.answerColumns) FROM item WHERE seq > ? ORDER BY seq LIMIT ?
+                SELECT \(WholeItem.columns), \(WholeItem.answerColumns) FROM item WHERE seq > ? ORDER BY seq LIMIT ?
                 """)
             query.bind(sequence)
             query.bind(limit)
             return try query.all { row in
-                let (found, answer) = (ItemRow(row), KeptAnswer(row))
+                let (found, answer) = (WholeItem(row), KeptAnswer(row))
                 return OutboxResult(
-                    sequence: found.sequence ?? 0, item: found.item, status: answer.status, headers: answer.headers,
+                    sequence: found.row.sequence ?? 0, item: found.item, status: answer.status, headers: answer.headers,
                     body: answer.body, message: answer.message,
                     sourceChangedAfterwards: answer.sourceChangedAfterwards)
             }
@@ -67,27 +67,47 @@ extension SQLiteStore {
     }
 
     package func purge(endedBefore: Int64) async throws(OutboxError) -> Int {
-        var count = 0
+        var (count, last) = (0, Int64(0))
         while true {
-            let page = try await change { book in
-                let ids = try Int64.fetchAll(
-                    book.db, sql: "SELECT id FROM item WHERE ended_at < ? LIMIT \(Self.pageSize)",
-                    arguments: [endedBefore])
-                var files = try Prepared(book.db, "DELETE FROM staged WHERE item = ?")
-                var item = try Prepared(book.db, "DELETE FROM item WHERE id = ? RETURNING state, size")
-                for id in ids {
-                    files.bind(id)
-                    try files.run()
-                    item.bind(id)
-                    for (state, size) in try item.all({ (OutboxState(number: $0[0]), $0[1] as Int64?) }) {
-                        book.count(state, -1, size)
-                    }
-                }
-                return ids.count
-            }
-            count += page
-            if page < Self.pageSize { return count }
+            let from = last
+            let page = try await change { try Self.purge(endedBefore, after: from, &$0) }
+            count += page.forgotten
+            guard let next = page.last else { return count }
+            last = next
         }
+    }
+
+    /// One page in the order of ends. It is that of their times, but where a clock was ahead for a while: behind times later than
+    /// that of the newest end there may be old ones.
+    ///
+    /// - Returns: The last of the page, if there may be something old behind it.
+    private static func purge(
+        _ limit: Int64, after sequence: Int64, _ book: inout ItemBook
+    ) throws -> (forgotten: Int, last: Int64?) {
+        var query = try Prepared(
+            book.db, "SELECT id, ended_at, seq, state, size FROM item WHERE seq > ? ORDER BY seq LIMIT \(pageSize)")
+        query.bind(sequence)
+        let page = try query.all { row in
+            (
+                id: row[0] as Int64, endedAt: row[1] as Int64, sequence: row[2] as Int64,
+                state: OutboxState(number: row[3]), size: row[4] as Int64?
+            )
+        }
+        var files = try Prepared(book.db, "DELETE FROM staged WHERE item = ?")
+        var deletion = try Prepared(book.db, "DELETE FROM item WHERE id = ?")
+        let old = page.filter { $0.endedAt < limit }
+        for item in old {
+            files.bind(item.id)
+            try files.run()
+            deletion.bind(item.id)
+            try deletion.run()
+            book.count(item.state, -1, item.size)
+        }
+        guard page.count == pageSize else { return (old.count, nil) }
+        var last = try Prepared(book.db, "SELECT ended_at FROM item WHERE seq IS NOT NULL ORDER BY seq DESC LIMIT 1")
+        let newest = try last.first { $0[0] as Int64 } ?? 0
+        let mayGoOn = !old.isEmpty || page.contains { $0.endedAt > newest }
+        return (old.count, mayGoOn ? page.last?.sequence : nil)
     }
 
     package func stagedInUse(_ names: [String]) async throws(OutboxError) -> Set<String> {
@@ -97,7 +117,7 @@ extension SQLiteStore {
         }
     }
 
-    static func rows(_ selection: ItemSelection, after id: Int64, limit: Int, _ db: Database) throws -> [ItemRow] {
+    static func rows(_ selection: ItemSelection, after id: Int64, limit: Int, _ db: Database) throws -> [WholeItem] {
         var conditions = ["id > ?"]
         if let ids = selection.ids {
             conditions.append("id IN (\(ids.map { "\($0.rawValue)" }.joined(separator: ",")))")
@@ -105,7 +125,7 @@ extension SQLiteStore {
         if let states = selection.states {
             conditions.append("state IN (\(states.map { "\($0.number)" }.sorted().joined(separator: ",")))")
             // In the words of the index, or SQLite won't look there.
-            if states.isDisjoint(with: [.ready, .done]) { conditions.append(Schema.isRare) }
+            if states.isDisjoint(with: [.ready, .leased, .done]) { conditions.append(Schema.isRare) }
         }
         // With a sign before the name no index of it is taken, and the order of the numbers is free.
         if selection.batch != nil { conditions.append("+batch = ?") }
@@ -113,13 +133,13 @@ extension SQLiteStore {
         if selection.tag != nil { conditions.append("instr(tags, ?) > 0") }
         var query = try Prepared(
             once: """
-                SELECT \(ItemRow.columns) FROM item WHERE \(conditions.joined(separator: " AND ")) ORDER BY id LIMIT ?
+                SELECT \(WholeItem.columns) FROM item WHERE \(conditions.joined(separator: " AND ")) ORDER BY id LIMIT ?
                 """, db)
         query.bind(id)
         if let batch = selection.batch { query.bind(batch) }
         if let lane = selection.lane { query.bind(lane) }
-        if let tag = selection.tag { query.bind(ItemRow.separator + tag + ItemRow.separator) }
+        if let tag = selection.tag { query.bind(WholeItem.separator + tag + WholeItem.separator) }
         query.bind(limit)
-        return try query.all(ItemRow.init)
+        return try query.all(WholeItem.init)
     }
 }

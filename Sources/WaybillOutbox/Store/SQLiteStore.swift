@@ -1,5 +1,4 @@
 import GRDB
-import Glibc
 import WaybillCore
 
 /// Items in a file of SQLite.
@@ -8,6 +7,8 @@ import WaybillCore
 /// another checkpoints (https://www.sqlite.org/wal.html#walresetbug). Whoever opens a store holds the outbox's lock.
 package final class SQLiteStore: OutboxStore {
     let group: WriteGroup
+    package let executor: any TaskExecutor
+    private let leased = LeasedRows()
 
     /// How much a commit promises.
     package enum Synchronous: String, Sendable {
@@ -25,22 +26,27 @@ package final class SQLiteStore: OutboxStore {
     ///   - mostPages: A limit on the size of the file, for tests of full disks.
     /// - Throws: ``OutboxError``: the file is damaged or of a newer release, or SQLite won't promise durability.
     package init(path: String, synchronous: Synchronous = .full, mostPages: Int? = nil) throws(OutboxError) {
+        let executor = StoreExecutor()
+        self.executor = executor
         do {
             var configuration = GRDB.Configuration()
             configuration.journalMode = .wal
             configuration.busyMode = .timeout(5)
             configuration.label = "waybill-outbox"
+            configuration.targetQueue = executor.queue
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             try queue.writeWithoutTransaction { db in
                 // After opening: GRDB itself sets NORMAL when it turns WAL on.
                 try db.execute(sql: "PRAGMA synchronous = \(synchronous.rawValue)")
-                try db.execute(sql: "PRAGMA wal_autocheckpoint = 0")
-                try db.execute(sql: "PRAGMA journal_size_limit = 0")
+                // What is in the log moves into the file every 16 MiB, and the log is then written anew from its start and never
+                // made shorter: a disk makes what lies where something lay durable several times sooner than what grows a file.
+                try db.execute(sql: "PRAGMA wal_autocheckpoint = \(Self.longestLog / Self.bytesPerPage)")
+                try db.execute(sql: "PRAGMA journal_size_limit = -1")
                 if synchronous == .full { try Self.requireDurability(db) }
                 try Schema.prepare(db)
                 if let mostPages { try db.execute(sql: "PRAGMA max_page_count = \(mostPages)") }
             }
-            group = WriteGroup(queue) { Self.checkpointIfLong($0, path: path + "-wal") }
+            group = WriteGroup(queue) { [leased] in leased.forget() }
         } catch {
             throw OutboxError(storage: error)
         }
@@ -61,6 +67,21 @@ package final class SQLiteStore: OutboxStore {
         try await group.perform { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
     }
 
+    /// Moves the log into the file and lets go of all pages in memory, for tests of damaged files.
+    package func forgetPages() async throws(OutboxError) {
+        let queue = group.queue
+        let failure = await onThread { () -> OutboxError? in
+            do {
+                try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+                queue.releaseMemory()
+                return nil
+            } catch {
+                return OutboxError(storage: error)
+            }
+        }
+        if let failure { throw failure }
+    }
+
     package func checkIntegrity() async throws(OutboxError) -> String {
         try await group.perform { try String.fetchAll($0, sql: "PRAGMA integrity_check").joined(separator: "\n") }
     }
@@ -71,8 +92,8 @@ package final class SQLiteStore: OutboxStore {
     func change<Value: Sendable>(
         _ work: @escaping @Sendable (inout ItemBook) throws -> Value
     ) async throws(OutboxError) -> Value {
-        try await group.perform { db in
-            var book = try ItemBook(db)
+        try await group.perform { [leased] db in
+            var book = try ItemBook(db, leased)
             let value = try work(&book)
             try book.close()
             return value
@@ -90,13 +111,6 @@ package final class SQLiteStore: OutboxStore {
         }
     }
 
-    /// Moves the log into the file when it is long. On the one connection, between two transactions.
-    private static func checkpointIfLong(_ db: Database, path: String) {
-        var status = stat()
-        guard unsafe stat(path, &status) == 0, status.st_size > longestLog else { return }
-        // What can't be moved now will be, some other time; nothing depends on it.
-        _ = try? db.checkpoint(.truncate)
-    }
-
     private static let longestLog = 16 * 1_048_576
+    private static let bytesPerPage = 4_096
 }

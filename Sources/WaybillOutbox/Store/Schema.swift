@@ -9,9 +9,13 @@ import GRDB
 enum Schema {
     static let version = 2
 
-    /// States that few items are in, all but `ready` and `done`: the condition of the index `item_rare`, word for word. Compared
-    /// one by one: a list after `IN` would be a table of its own, made anew by SQLite for each row that is written.
-    static let isRare = "state <> 0 AND state <> 5"
+    /// States that few items are in, all but `ready`, `leased` and `done`: the condition of the index `item_rare`, word for word.
+    /// Compared one by one: a list after `IN` would be a table of its own, made anew by SQLite for each row that is written.
+    static let isRare = "state > 1 AND state <> 5"
+
+    /// First in their lines, or taken from there: the condition of the index `item_ready`, word for word. What is taken stays in
+    /// the index until its end, so that a lease changes no index; whoever looks for the next passes by the few that are taken.
+    static let isFirst = "state <= 1 AND after IS NULL"
 
     static let statements = """
         CREATE TABLE item(
@@ -24,7 +28,7 @@ enum Schema {
           priority INTEGER NOT NULL, rank INTEGER NOT NULL, batch TEXT, tags TEXT NOT NULL, dedupe_key TEXT, after INTEGER, size INTEGER,
           token TEXT, resume BLOB, created_at INTEGER NOT NULL, ended_at INTEGER, seq INTEGER,
           status INTEGER, headers TEXT, body BLOB, message TEXT, changed_after INTEGER NOT NULL DEFAULT 0);
-        CREATE INDEX item_ready ON item(lane, rank, id) WHERE state = 0 AND after IS NULL;
+        \(ready)
         CREATE INDEX item_waiting ON item(run_at) WHERE state = 2;
         CREATE INDEX item_verify ON item(lane, run_at) WHERE state = 3 AND verifying = 0;
         CREATE INDEX item_verifying ON item(id) WHERE verifying = 1;
@@ -33,8 +37,7 @@ enum Schema {
         CREATE INDEX item_same ON item(dedupe_key, id) WHERE dedupe_key IS NOT NULL;
         CREATE INDEX item_after ON item(after) WHERE after IS NOT NULL;
         CREATE UNIQUE INDEX item_seq ON item(seq) WHERE seq IS NOT NULL;
-        CREATE INDEX item_ended ON item(ended_at) WHERE ended_at IS NOT NULL;
-        CREATE INDEX item_rare ON item(state) WHERE \(isRare);
+        \(rare)
         CREATE INDEX item_batch ON item(batch, state, size) WHERE batch IS NOT NULL;
         CREATE TABLE lane(
           name TEXT PRIMARY KEY, blocked TEXT, rests_until INTEGER NOT NULL DEFAULT 0,
@@ -49,13 +52,19 @@ enum Schema {
         CREATE TABLE tally(state INTEGER PRIMARY KEY, items INTEGER NOT NULL, bytes INTEGER NOT NULL);
         """
 
+    private static let ready = "CREATE INDEX item_ready ON item(lane, rank, id) WHERE \(isFirst);"
+    private static let rare = "CREATE INDEX item_rare ON item(state) WHERE \(isRare);"
+
     /// What makes a file of version 1 one of version 2.
     private static let second = """
         \(tally)
         INSERT INTO tally SELECT state, COUNT(*), CAST(TOTAL(size) AS INTEGER) FROM item GROUP BY state;
         DROP INDEX item_tally;
         DROP INDEX item_leased;
-        CREATE INDEX item_rare ON item(state) WHERE \(isRare);
+        DROP INDEX item_ended;
+        DROP INDEX item_ready;
+        \(ready)
+        \(rare)
         """
 
     /// Makes the tables in an empty file, or brings those of an older release to this version: in one transaction, so that a

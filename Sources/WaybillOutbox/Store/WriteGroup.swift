@@ -17,17 +17,20 @@ final class WriteGroup: Sendable {
         var isClosed = false
     }
 
-    private let queue: DatabaseQueue
-    private let afterCommit: @Sendable (Database) -> Void
+    let queue: DatabaseQueue
+    private let afterRollback: @Sendable () -> Void
     private let state = Locked(State())
 
     /// - Parameters:
     ///   - queue: The connection.
-    ///   - afterCommit: Called on the connection's own thread when nobody waits for a moment.
-    init(_ queue: DatabaseQueue, afterCommit: @escaping @Sendable (Database) -> Void) {
+    ///   - afterRollback: Called when what was done is undone, before anything else is done.
+    init(_ queue: DatabaseQueue, afterRollback: @escaping @Sendable () -> Void) {
         self.queue = queue
-        self.afterCommit = afterCommit
+        self.afterRollback = afterRollback
     }
+
+    /// How many wait for the next transaction.
+    var waiting: Int { state.withLock { $0.jobs.count } }
 
     /// Does work in a transaction, maybe together with others. What it throws undoes its own work alone.
     func perform<Value: Sendable>(
@@ -65,7 +68,8 @@ final class WriteGroup: Sendable {
                 continuation.resume()
             }
         }
-        try? queue.close()
+        // It waits for the connection's thread, which the caller may be on.
+        await onThread { [queue] in try? queue.close() }
     }
 
     private func submit(_ job: Job) {
@@ -94,7 +98,6 @@ final class WriteGroup: Sendable {
             }
             if jobs.isEmpty { return }
             run(jobs, db)
-            afterCommit(db)
         }
     }
 
@@ -107,6 +110,7 @@ final class WriteGroup: Sendable {
             }
         } catch {
             // Nothing of it was kept, of nobody.
+            afterRollback()
             ends = jobs.indices.map { $0 < ends.count ? ends[$0] ?? error : error }
         }
         for (job, error) in zip(jobs, ends) { job.finish(error) }
@@ -126,6 +130,7 @@ final class WriteGroup: Sendable {
             // After some errors, a full disk among them, SQLite has undone everything by itself.
             guard db.isInsideTransaction else { throw failure }
             do {
+                afterRollback()
                 try db.cachedStatement(sql: "ROLLBACK TO job").execute()
                 try db.cachedStatement(sql: "RELEASE job").execute()
             } catch {

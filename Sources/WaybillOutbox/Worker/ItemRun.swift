@@ -2,7 +2,7 @@ import Logging
 import Waybill
 import WaybillCore
 
-/// One lease of one item: delivers it, or finds out what became of it, and writes down the end.
+/// One lease of one item: delivers it, or finds out what became of it.
 struct ItemRun: Sendable {
     let worker: Worker
     let item: LeasedItem
@@ -10,11 +10,11 @@ struct ItemRun: Sendable {
     private var core: OutboxCore { worker.core }
     private var jitter: Double { worker.configuration.jitter() }
 
-    func run() async {
+    func run() async -> ItemChange {
         switch item.effect {
-        case .deliver(let attempt, let lease): await commit(await deliver(attempt, lease))
-        case .verify(let lease): await commit(await verify(lease))
-        default: break
+        case .deliver(let attempt, let lease): await deliver(attempt, lease)
+        case .verify(let lease): await verify(lease)
+        default: ItemChange(item.id, .lost)
         }
     }
 
@@ -125,37 +125,6 @@ struct ItemRun: Sendable {
         return try? worker.registry.encode(upload)
     }
 
-    /// Writes the end down, however long that takes: a result is never dropped because the disk is full.
-    private func commit(_ change: ItemChange) async {
-        var tries = 0
-        while true {
-            do throws(OutboxError) {
-                let applied = try await core.store.apply([change], now: core.now())
-                worker.trouble.withLock { $0 = nil }
-                core.spool.remove(applied.flatMap(\.freed))
-                if applied.first?.isHeard == false {
-                    core.logger?.warning("a result came too late and was not taken", metadata: ["item": "\(item.id)"])
-                }
-                return
-            } catch {
-                tries += 1
-                worker.trouble.withLock { $0 = error.description }
-                core.logger?.error(
-                    "a result can't be written down; it is kept and tried again",
-                    metadata: ["item": "\(item.id)", "error": "\(error)"])
-                // Who has to end leaves the item leased: it will be verified.
-                if error.code == .closed || Task.isCancelled && tries >= Self.lastTries { return }
-            }
-            await Self.pause()
-        }
-    }
-
-    /// A pause that no cancel shortens.
-    private static func pause() async {
-        await Task.detached { try? await Task.sleep(for: .milliseconds(250)) }.value
-    }
-
-    private static let lastTries = 4
     private static let shortestWait: Int64 = 100
     private static let restWithoutBudget: Int64 = 60_000
 }

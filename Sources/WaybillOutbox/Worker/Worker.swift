@@ -2,16 +2,17 @@ import Logging
 import Waybill
 import WaybillCore
 
-/// Delivers what is queued: takes items, runs them in tasks of their own, writes down how they ended.
+/// Delivers what is queued: each item in a task of its own, while one loop writes down what ends and takes what goes next.
 final class Worker: Sendable {
     let core: OutboxCore
     let session: UploadSession
     let registry: KindRegistry
     let configuration: Outbox.Configuration
-    let drain: Drain
     let budget: Locked<RetryBuckets>
-    /// Why nothing can be written down at the moment; nothing new is begun then.
-    let trouble = Locked<String?>(nil)
+    private let drain: Drain
+    private let isStopped = Locked(false)
+    /// How deliveries ended that the loop has not seen.
+    private let ends = Locked<[ItemChange]>([])
 
     init(
         _ core: OutboxCore, _ session: UploadSession, _ registry: KindRegistry, _ configuration: Outbox.Configuration,
@@ -29,13 +30,19 @@ final class Worker: Sendable {
     func run(untilIdle: Bool) async throws(OutboxError) {
         try await begin()
         let hooks = Task { await ResultPump(core, configuration).run() }
-        // A group that keeps no results: a hundred thousand deliveries leave nothing behind.
-        let result = await withTaskCancellationHandler {
-            await withDiscardingTaskGroup { group in
-                await Result { () async throws(OutboxError) in try await lease(into: &group, untilIdle: untilIdle) }
+        // Where the commits are made, and in a task of its own: what ended is written down after a cancel too.
+        let loop = Task(executorPreference: core.store.executor) {
+            await Result { () async throws(OutboxError) in
+                var loop = WorkerLoop(self)
+                try await loop.run(untilIdle: untilIdle)
             }
+        }
+        let result = await withTaskCancellationHandler {
+            await loop.value
         } onCancel: {
+            isStopped.withLock { $0 = true }
             core.stopRunning()
+            core.ring()
         }
         hooks.cancel()
         await hooks.value
@@ -53,69 +60,48 @@ final class Worker: Sendable {
         try await clean()
     }
 
-    private func clean() async throws(OutboxError) {
+    /// Forgets what is old.
+    func clean() async throws(OutboxError) {
         _ = try await core.store.purge(endedBefore: core.now() - configuration.keepsResults.milliseconds)
         _ = try await core.sweep()
     }
 
-    private func lease(into group: inout DiscardingTaskGroup, untilIdle: Bool) async throws(OutboxError) {
-        var nextCleaning = core.now() + Self.cleaningInterval
-        while !Task.isCancelled, !drain.isWanted {
-            let seen = core.signal.value
-            var wait = Self.longestSleep
-            let wish = wish()
-            if wish.slots > 0, trouble.withLock({ $0 == nil }) {
-                do throws(OutboxError) {
-                    let answer = try await core.store.lease(wish)
-                    for item in answer.items { start(item, in: &group) }
-                    if answer.ended > 0 { core.ring() }
-                    let isIdle = answer.items.isEmpty && core.running.withLock { $0.isEmpty } && answer.ended == 0
-                    if untilIdle, isIdle, core.signal.value == seen, answer.nextDue == nil { return }
-                    if let due = answer.nextDue { wait = min(wait, max(1, due - core.now())) }
-                } catch {
-                    // What no waiting mends is told at once.
-                    guard error.code != .closed, error.code != .queueUnusable else { throw error }
-                    core.logger?.error("nothing can be taken from the queue", metadata: ["error": "\(error)"])
-                    wait = Self.pauseInTrouble
-                }
-                if core.now() >= nextCleaning {
-                    nextCleaning = core.now() + Self.cleaningInterval
-                    try? await clean()
-                }
-            }
-            await core.signal.wait(atMost: .milliseconds(wait)) { $0 != seen }
+    /// Whether nothing new is to be begun.
+    var isEnding: Bool { drain.isWanted || mustStop }
+
+    /// Whether what is under way is to be stopped, too.
+    var mustStop: Bool { drain.isOver || isStopped.withLock { $0 } }
+
+    /// Takes the ends that came since it was asked last.
+    func takeEnds() -> [ItemChange] {
+        ends.withLock { ends in
+            defer { ends = [] }
+            return ends
         }
-        // What was begun while the cancel came has missed it.
-        if Task.isCancelled || drain.isOver { core.stopRunning() }
     }
 
-    private func wish() -> LeaseWish {
-        let lanes = core.running.withLock { $0.values.map(\.lane) }
+    /// What there is room for. The places of those in `over` are free: their ends are written in the same transaction.
+    func wish(over: [ItemChange]) -> LeaseWish {
+        let over = Set(over.map(\.id))
+        let lanes = core.running.withLock { running in running.filter { !over.contains($0.key) }.values.map(\.lane) }
         return LeaseWish(
-            token: core.token, slots: max(1, configuration.slots) - lanes.count,
+            token: core.token, slots: isEnding ? 0 : max(0, max(1, configuration.slots) - lanes.count),
             slotsPerLane: max(1, configuration.slotsPerLane),
             running: Dictionary(lanes.map { ($0, 1) }, uniquingKeysWith: +), now: core.now())
     }
 
-    private func start(_ item: LeasedItem, in group: inout DiscardingTaskGroup) {
+    /// Begins to deliver an item that was leased.
+    func start(_ item: LeasedItem) {
         var shown = RunningItem(
             id: OutboxID(rawValue: item.id), attempt: item.life.attempts, isVerifying: false, acknowledged: 0,
             total: item.size, bytesPerSecond: 0, batch: item.batch)
         if case .verify = item.effect { shown.isVerifying = true }
-        let entry = RunningDelivery(item: shown, lane: item.lane)
-        core.running.withLock { $0[item.id] = entry }
-        let task = Task { [self] in
-            await ItemRun(worker: self, item: item).run()
-            core.running.withLock { _ = $0.removeValue(forKey: item.id) }
+        core.begin(item.id, RunningDelivery(item: shown, lane: item.lane)) { [self] in
+            let end = await ItemRun(worker: self, item: item).run()
+            ends.withLock { $0.append(end) }
             core.ring()
         }
-        core.running.withLock { $0[item.id]?.task = task }
-        group.addTask { await task.value }
     }
-
-    private static let longestSleep: Int64 = 30_000
-    private static let pauseInTrouble: Int64 = 500
-    private static let cleaningInterval: Int64 = 3_600_000
 }
 
 extension Result where Failure == OutboxError {

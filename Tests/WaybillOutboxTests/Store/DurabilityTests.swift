@@ -1,3 +1,4 @@
+import Dispatch
 import TestSupport
 import Testing
 
@@ -59,6 +60,48 @@ import Testing
         _ = try await store.enqueue([StoreWorld.item(large)], now: 0)
         #expect(try await store.tally(batch: nil).total == added + 1)
         #expect(try await store.checkIntegrity() == "ok")
+    }
+
+    @Test(arguments: [true, false])
+    func `what was undone is not remembered, neither alone nor beside others`(_ isAlone: Bool) async throws {
+        let folder = try TemporaryDirectory()
+        let store = try SQLiteStore(path: folder.path("queue.db"))
+        let id = try await store.enqueue([StoreWorld.item()], now: 0)[0].id
+        @Sendable func failed() async -> OutboxError? {
+            do throws(OutboxError) {
+                try await store.change { book in
+                    guard var row = try book.item(id) else { return }
+                    _ = try SQLiteStore.happen(.lease, to: &row, 0, &book, token: "t")
+                    throw OutboxError(.storageFailed, "after the write")
+                }
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if isAlone {
+            #expect(await failed()?.message == "after the write")
+        } else {
+            // Behind one that keeps the connection busy, so that they share a transaction.
+            let begun = Watched(false)
+            let gate = DispatchSemaphore(value: 0)
+            async let busy: Void = store.group.perform { _ in
+                begun.update { $0 = true }
+                gate.wait()
+            }
+            try await begun.waitUntil { $0 }
+            async let first = failed()
+            async let second = store.mark("any")
+            while store.group.waiting < 2 { await Task.yield() }
+            gate.signal()
+            try await busy
+            #expect(await first?.message == "after the write")
+            #expect(try await second == 0)
+        }
+        let life = try await store.change { try $0.item(id)?.life }
+        #expect(life?.state == .ready && life?.leaseNumber == 0)
+        #expect(try await store.lease(LeaseWish(token: "t", slots: 1, slotsPerLane: 1, now: 0)).items.count == 1)
+        await store.close()
     }
 
     @Test func `a file that is no queue is refused and left alone`() async throws {

@@ -148,6 +148,40 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `a clock that was ahead for a while keeps nothing old from being forgotten`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        let ahead = 1_200
+        _ = try await world.store.enqueue((0..<ahead + 3).map { StoreWorld.item("\($0)") }, now: 0)
+        func end(_ count: Int, at now: Int64) async throws {
+            let leased = try await world.lease(count, perLane: count)
+            let ends = leased.map { ItemChange($0.id, .ended(.delivered, lease: $0.life.leaseNumber)) }
+            _ = try await world.store.apply(ends, now: now)
+        }
+        try await end(ahead, at: 1_000_000)
+        try await end(2, at: 100)
+        try await end(1, at: 300)
+        #expect(try await world.store.purge(endedBefore: 200) == 2)
+        #expect(try await world.store.tally(batch: nil).counts == [.done: ahead + 1])
+        #expect(try await world.store.purge(endedBefore: 1_000_001) == ahead + 1)
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `an end and the next lease in one call: a place that becomes free is taken at once`(
+        kind: StoreKind
+    ) async throws {
+        let world = try StoreWorld(kind)
+        let ids = try await world.add(
+            StoreWorld.item("a", key: "k"), StoreWorld.item("b", key: "k", duplicates: .append))
+        let first = try await world.lease()
+        #expect(first.map(\.id) == [ids[0]])
+        let end = ItemChange(ids[0], .ended(.delivered, lease: first[0].life.leaseNumber))
+        let wish = LeaseWish(token: StoreWorld.token, slots: 1, slotsPerLane: 1, now: 2_000)
+        let (applied, leased) = try await world.store.apply([end], thenLease: wish)
+        #expect(applied.map(\.isHeard) == [true] && leased.items.map(\.id) == [ids[1]])
+        #expect(try await world.states() == [.done, .leased])
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `a selection means what it says, and an event happens to all of it`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         let ids = try await world.add(

@@ -45,8 +45,17 @@ import Testing
                 let change = ItemChange(
                     lease.id, Self.report(lease.lease, using: &random),
                     lane: Bool.random(using: &random) ? nil : .rest(Int64.random(in: 0..<60_000, using: &random)))
-                let applied = try await both(stores) { try await $0.apply([change], now: now) }
-                #expect(applied[0] == applied[1], "step \(step)")
+                if Bool.random(using: &random) {
+                    let applied = try await both(stores) { try await $0.apply([change], now: now) }
+                    #expect(applied[0] == applied[1], "step \(step)")
+                } else {
+                    let wish = LeaseWish(token: "t", slots: 2, slotsPerLane: 2, now: now)
+                    let answers = try await both(stores) { try await $0.apply([change], thenLease: wish) }
+                    #expect(answers[0].applied == answers[1].applied, "step \(step)")
+                    let items = answers.map { $0.leased.items.sorted { $0.id < $1.id } }
+                    try #require(items[0] == items[1], "step \(step)")
+                    leases += items[0].map { ($0.id, $0.life.leaseNumber) }
+                }
             default:
                 let event: ItemLife.Event = [.pause, .resume, .cancel, .retry].randomElement(using: &random)!
                 let selection = ItemSelection(lane: "l\(Int.random(in: 0..<3, using: &random))")

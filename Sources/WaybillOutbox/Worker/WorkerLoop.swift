@@ -1,0 +1,146 @@
+import Logging
+import Waybill
+
+/// The loop of a ``Worker``. What ended since the last turn and what goes next are one transaction: so that uploads one after
+/// the other cost one sync of the disk each, and many at once share one.
+struct WorkerLoop {
+    private let worker: Worker
+    private var nextCleaning: Int64
+    /// Ends that are not written down yet.
+    private var ends: [ItemChange] = []
+    /// Transactions that failed since one succeeded. Nothing new is begun while ends can't be written.
+    private var failures = 0
+
+    private var core: OutboxCore { worker.core }
+
+    init(_ worker: Worker) {
+        self.worker = worker
+        nextCleaning = worker.core.now() + Self.cleaningInterval
+    }
+
+    mutating func run(untilIdle: Bool) async throws(OutboxError) {
+        while true {
+            var seen = core.signal.value
+            ends += worker.takeEnds()
+            // What was begun while the cancel came has missed it.
+            if worker.mustStop { core.stopRunning() }
+            if worker.isEnding, core.running.withLock({ $0.isEmpty }) { return }
+            let wish = worker.wish(over: ends)
+            var answer = LeaseAnswer()
+            if wish.slots > 0 || !ends.isEmpty {
+                do throws(OutboxError) {
+                    answer = try await turn(wish, &seen)
+                } catch {
+                    guard try await isWorthAnotherTry(error) else { return }
+                    continue
+                }
+            }
+            let isIdle = core.running.withLock { $0.isEmpty }
+            if untilIdle, isIdle, wish.slots > 0, answer.ended == 0, answer.nextDue == nil, core.signal.value == seen {
+                return
+            }
+            await cleanIfDue()
+            await wait(seen, due: answer.nextDue, isIdle: isIdle)
+        }
+    }
+
+    private mutating func turn(_ wish: LeaseWish, _ seen: inout Int) async throws(OutboxError) -> LeaseAnswer {
+        if failures > 0 { try await writeOneByOne() }
+        let (applied, leased) = try await core.store.apply(ends, thenLease: wish)
+        failures = 0
+        let hasEnds = !ends.isEmpty
+        settle(ends, applied)
+        ends = []
+        for item in leased.items { worker.start(item) }
+        if hasEnds {
+            // For those who tell of results; there is nothing in it for this loop.
+            core.ring()
+            seen += 1
+        }
+        if leased.ended > 0 { core.ring() }
+        return leased
+    }
+
+    /// After a failure each end for itself: one that can't be written keeps no other from it.
+    private mutating func writeOneByOne() async throws(OutboxError) {
+        var left: [ItemChange] = []
+        var failure: OutboxError?
+        for end in ends {
+            do throws(OutboxError) {
+                settle([end], try await core.store.apply([end], now: core.now()))
+            } catch {
+                left.append(end)
+                failure = error
+            }
+        }
+        if left.count < ends.count { core.ring() }
+        ends = left
+        if let failure { throw failure }
+    }
+
+    private func settle(_ ends: [ItemChange], _ applied: [AppliedChange]) {
+        for (end, applied) in zip(ends, applied) {
+            if !applied.freed.isEmpty { core.spool.remove(applied.freed) }
+            if !applied.isHeard {
+                core.logger?.warning("a result came too late and was not taken", metadata: ["item": "\(end.id)"])
+            }
+        }
+        core.running.withLock { running in for end in ends { running[end.id] = nil } }
+    }
+
+    /// Whether there is a point in going on after a failure: a result is never dropped because the disk is full.
+    ///
+    /// - Throws: What no waiting mends, after everything under way was stopped.
+    private mutating func isWorthAnotherTry(_ error: OutboxError) async throws(OutboxError) -> Bool {
+        failures += 1
+        if ends.isEmpty {
+            core.logger?.error("nothing can be taken from the queue", metadata: ["error": "\(error)"])
+        } else {
+            core.logger?.error(
+                "results can't be written down; they are kept and tried again",
+                metadata: ["items": "\(ends.map(\.id))", "error": "\(error)"])
+        }
+        let isFatal = error.code == .closed || error.code == .queueUnusable
+        // Who has to end leaves the items leased: they will be verified.
+        if isFatal || worker.mustStop && failures >= Self.lastTries {
+            await stopAll()
+            if isFatal { throw error }
+            return false
+        }
+        try? await Task.sleep(for: Self.pauseInTrouble)
+        return true
+    }
+
+    /// Stops what is under way, and waits until it has stopped.
+    private mutating func stopAll() async {
+        core.stopRunning()
+        while true {
+            let seen = core.signal.value
+            ends += worker.takeEnds()
+            core.running.withLock { running in for end in ends { running[end.id] = nil } }
+            if core.running.withLock({ $0.isEmpty }) { return }
+            await core.signal.wait(isDeaf: true) { $0 != seen }
+        }
+    }
+
+    private mutating func cleanIfDue() async {
+        guard core.now() >= nextCleaning else { return }
+        nextCleaning = core.now() + Self.cleaningInterval
+        try? await worker.clean()
+    }
+
+    private func wait(_ seen: Int, due: Int64?, isIdle: Bool) async {
+        // The clock is of no interest while something is under way and nothing waits for its time.
+        guard isIdle || due != nil else {
+            await core.signal.wait(isDeaf: true) { $0 != seen }
+            return
+        }
+        let wait = min(Self.longestSleep, max(1, (due ?? .max) - core.now()))
+        await core.signal.wait(atMost: .milliseconds(wait)) { $0 != seen }
+    }
+
+    private static let longestSleep: Int64 = 30_000
+    private static let pauseInTrouble = Duration.milliseconds(250)
+    private static let lastTries = 4
+    private static let cleaningInterval: Int64 = 3_600_000
+}

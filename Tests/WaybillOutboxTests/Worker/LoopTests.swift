@@ -1,0 +1,102 @@
+import GRDB
+import Glibc
+import TestSupport
+import Testing
+import WaybillCore
+
+@testable import WaybillOutbox
+
+/// The loop of the worker: what a transaction holds, and what becomes of a queue that can't be used any more.
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct LoopTests {
+    @Test func `an upload after the other costs one transaction each`() async throws {
+        let world = try OutboxWorld()
+        var configuration = OutboxWorld.quick
+        configuration.slots = 1
+        let outbox = try await world.open(configuration)
+        let count = 20
+        for number in 0..<count { try await outbox.enqueue(try await world.form("\(number)")) }
+        let store = try #require(outbox.owner?.store as? SQLiteStore)
+        let commits = WritingCommits()
+        try await store.group.perform { $0.add(transactionObserver: commits, extent: .databaseLifetime) }
+        // The first write of all tells how many changes there were before.
+        try await outbox.acknowledge(through: 0)
+        let before = commits.count
+        try await world.deliver(outbox)
+        #expect(try await outbox.states() == Array(repeating: .done, count: count))
+        // The end of one and the lease of the next; one more for the first lease.
+        #expect(commits.count - before == count + 1)
+        await outbox.close()
+    }
+
+    @Test(arguments: [true, false])
+    func `a queue that is damaged ends the run, also with somebody to be told of results`(
+        _ isHooked: Bool
+    ) async throws {
+        let world = try OutboxWorld(.neverAnswer)
+        var configuration = OutboxWorld.quick
+        if isHooked { configuration.onResult = { _ in } }
+        let outbox = try await world.open(configuration)
+        try await outbox.enqueue(try await world.form())
+        let run = Task { try await outbox.run(session: world.session) }
+        try await world.server.waitUntil { $0.requests.first?.isComplete == true }
+        let store = try #require(outbox.owner?.store as? SQLiteStore)
+        try await Self.damage(world.path + "/queue.db", of: store)
+        outbox.owner?.ring()
+        let error = await #expect(throws: OutboxError.self) { try await run.value }
+        #expect(error?.code == .queueUnusable)
+        #expect(outbox.owner?.running.withLock { $0.isEmpty } == true)
+        await outbox.close()
+    }
+
+    @Test func `what was to be stopped before it began is stopped when it begins`() async throws {
+        let world = try OutboxWorld()
+        let outbox = try await world.open()
+        let core = try #require(outbox.owner)
+        let ids = try await outbox.enqueue(try await world.form())
+        let wish = LeaseWish(token: core.token, slots: 1, slotsPerLane: 1, now: core.now())
+        let leased = try await core.store.lease(wish).items[0]
+        // Between the lease and the begin.
+        try await outbox.cancel(.item(ids.id))
+        let isCancelled = Watched<Bool?>(nil)
+        let shown = RunningItem(
+            id: ids.id, attempt: 1, isVerifying: false, acknowledged: 0, total: nil, bytesPerSecond: 0, batch: nil)
+        core.begin(leased.id, RunningDelivery(item: shown, lane: leased.lane)) {
+            let forever = Observed(false)
+            await forever.wait { $0 }
+            isCancelled.update { $0 = Task.isCancelled }
+        }
+        try await isCancelled.waitUntil { $0 != nil }
+        #expect(isCancelled.value == true)
+        await outbox.close()
+    }
+
+    /// Writes over the file behind the connection, which has nothing of it in memory any more.
+    private static func damage(_ path: String, of store: SQLiteStore) async throws {
+        try await store.forgetPages()
+        let file = unsafe open(path, O_WRONLY)
+        try #require(file >= 0)
+        defer { close(file) }
+        var status = stat()
+        unsafe fstat(file, &status)
+        let noise = [UInt8](repeating: 0xA5, count: Int(status.st_size))
+        #expect(pwrite(file, noise, noise.count, 0) == noise.count)
+    }
+}
+
+/// Counts the commits that wrote something.
+private final class WritingCommits: TransactionObserver, Sendable {
+    private let state = Locked((commits: 0, changes: 0))
+
+    var count: Int { state.withLock { $0.commits } }
+
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { true }
+    func databaseDidChange(with event: DatabaseEvent) {}
+    func databaseDidCommit(_ db: Database) {
+        let changes = db.totalChangesCount
+        state.withLock { state in
+            if changes > state.changes { state.commits += 1 }
+            state.changes = changes
+        }
+    }
+    func databaseDidRollback(_ db: Database) {}
+}
