@@ -30,6 +30,10 @@ final class Worker: Sendable {
     func run(untilIdle: Bool) async throws(OutboxError) {
         try await begin()
         let hooks = Task { await ResultPump(core, configuration).run() }
+        // Beside the loop: who has much to forget lets ends be written in between.
+        let cleaner = Task {
+            while (try? await Task.sleep(for: Self.cleaningInterval)) != nil { try? await clean() }
+        }
         // Where the commits are made, and in a task of its own: what ended is written down after a cancel too.
         let loop = Task(executorPreference: core.store.executor) {
             await Result { () async throws(OutboxError) in
@@ -44,8 +48,10 @@ final class Worker: Sendable {
             core.stopRunning()
             core.ring()
         }
-        hooks.cancel()
-        await hooks.value
+        for task in [hooks, cleaner] {
+            task.cancel()
+            await task.value
+        }
         // A queue that can't be used any more has nothing to tell, however often it is asked.
         try result.get()
         // The program is told of everything before it is told that nothing is left, or that this is the end.
@@ -60,8 +66,7 @@ final class Worker: Sendable {
         try await clean()
     }
 
-    /// Forgets what is old.
-    func clean() async throws(OutboxError) {
+    private func clean() async throws(OutboxError) {
         _ = try await core.store.purge(endedBefore: core.now() - configuration.keepsResults.milliseconds)
         _ = try await core.sweep()
     }
@@ -102,6 +107,8 @@ final class Worker: Sendable {
             core.ring()
         }
     }
+
+    private static let cleaningInterval = Duration.seconds(3_600)
 }
 
 extension Result where Failure == OutboxError {

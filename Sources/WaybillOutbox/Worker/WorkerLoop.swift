@@ -5,7 +5,6 @@ import Waybill
 /// the other cost one sync of the disk each, and many at once share one.
 struct WorkerLoop {
     private let worker: Worker
-    private var nextCleaning: Int64
     /// Ends that are not written down yet.
     private var ends: [ItemChange] = []
     /// Transactions that failed since one succeeded. Nothing new is begun while ends can't be written.
@@ -13,10 +12,7 @@ struct WorkerLoop {
 
     private var core: OutboxCore { worker.core }
 
-    init(_ worker: Worker) {
-        self.worker = worker
-        nextCleaning = worker.core.now() + Self.cleaningInterval
-    }
+    init(_ worker: Worker) { self.worker = worker }
 
     mutating func run(untilIdle: Bool) async throws(OutboxError) {
         while true {
@@ -39,7 +35,6 @@ struct WorkerLoop {
             if untilIdle, isIdle, wish.slots > 0, answer.ended == 0, answer.nextDue == nil, core.signal.value == seen {
                 return
             }
-            await cleanIfDue()
             await wait(seen, due: answer.nextDue, isIdle: isIdle)
         }
     }
@@ -123,12 +118,6 @@ struct WorkerLoop {
         }
     }
 
-    private mutating func cleanIfDue() async {
-        guard core.now() >= nextCleaning else { return }
-        nextCleaning = core.now() + Self.cleaningInterval
-        try? await worker.clean()
-    }
-
     private func wait(_ seen: Int, due: Int64?, isIdle: Bool) async {
         // The clock is of no interest while something is under way and nothing waits for its time.
         guard isIdle || due != nil else {
@@ -142,5 +131,4 @@ struct WorkerLoop {
     private static let longestSleep: Int64 = 30_000
     private static let pauseInTrouble = Duration.milliseconds(250)
     private static let lastTries = 4
-    private static let cleaningInterval: Int64 = 3_600_000
 }
