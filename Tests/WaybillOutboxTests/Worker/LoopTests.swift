@@ -1,5 +1,4 @@
 import GRDB
-import Glibc
 import TestSupport
 import Testing
 import WaybillCore
@@ -40,7 +39,10 @@ import WaybillCore
         let run = Task { try await outbox.run(session: world.session) }
         try await world.server.waitUntil { $0.requests.first?.isComplete == true }
         let store = try #require(outbox.owner?.store as? SQLiteStore)
-        try await Self.damage(world.path + "/queue.db", of: store)
+        // Behind the connection, which has nothing of the file in memory any more.
+        try await store.forgetPages()
+        let size = try world.folder.size("outbox/queue.db")
+        try world.folder.overwrite("outbox/queue.db", at: 0, [UInt8](repeating: 0xA5, count: size))
         outbox.owner?.ring()
         let error = await #expect(throws: OutboxError.self) { try await run.value }
         #expect(error?.code == .queueUnusable)
@@ -68,18 +70,6 @@ import WaybillCore
         try await isCancelled.waitUntil { $0 != nil }
         #expect(isCancelled.value == true)
         await outbox.close()
-    }
-
-    /// Writes over the file behind the connection, which has nothing of it in memory any more.
-    private static func damage(_ path: String, of store: SQLiteStore) async throws {
-        try await store.forgetPages()
-        let file = unsafe open(path, O_WRONLY)
-        try #require(file >= 0)
-        defer { close(file) }
-        var status = stat()
-        unsafe fstat(file, &status)
-        let noise = [UInt8](repeating: 0xA5, count: Int(status.st_size))
-        #expect(pwrite(file, noise, noise.count, 0) == noise.count)
     }
 }
 
