@@ -224,7 +224,8 @@ import WaybillCore
         let done = items.count { $0["state"] as? String == "done" }
         let doubtful = items.count { $0["doubtful"] as? Bool == true && $0["state"] as? String == "failed" }
         #expect(done + doubtful == 24)
-        let accounts = server.accounts
+        // Killed between its head and its body, a request has no name, and no effect either.
+        let accounts = server.accounts.filter { $0.key != "unnamed" || $0.value.effects > 0 }
         // One that was killed before its first byte is in doubt, and unknown to the server.
         #expect(accounts.values.allSatisfy { $0.effects <= 1 }, "\(accounts)")
         if honoursKeys {
