@@ -11,7 +11,7 @@ package final class Watched<Value: Sendable>: Sendable {
     private struct Waiter {
         let id: UInt64
         let isMet: @Sendable (Value) -> Bool
-        let continuation: CheckedContinuation<Value, any Error>
+        let resume: @Sendable (Result<Value, any Error>) -> Void
     }
 
     private struct Storage {
@@ -42,7 +42,7 @@ package final class Watched<Value: Sendable>: Sendable {
             storage.waiters.removeAll { ids.contains($0.id) }
             return (result, met, value)
         }
-        for waiter in met { waiter.continuation.resume(returning: value) }
+        for waiter in met { waiter.resume(.success(value)) }
         return result
     }
 
@@ -51,16 +51,28 @@ package final class Watched<Value: Sendable>: Sendable {
     /// - Throws: `CancellationError` when the task is cancelled, as the time limit of a suite does.
     @discardableResult
     package func waitUntil(_ isMet: @escaping @Sendable (Value) -> Bool) async throws -> Value {
-        let id = storage.withLock { storage in
-            storage.nextID += 1
-            return storage.nextID
-        }
+        let id = newID()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                enter(Waiter(id: id, isMet: isMet, continuation: continuation))
+                enter(Waiter(id: id, isMet: isMet) { continuation.resume(with: $0) })
             }
         } onCancel: {
             cancel(id)
+        }
+    }
+
+    /// Does something once, when the value is as asked; at once, if it is so already.
+    ///
+    /// It is done by whoever changes the value, before that goes on: so nothing that passes is missed, however late a task that
+    /// waits would come.
+    package func once(_ isMet: @escaping @Sendable (Value) -> Bool, _ action: @escaping @Sendable () -> Void) {
+        enter(Waiter(id: newID(), isMet: isMet) { _ in action() })
+    }
+
+    private func newID() -> UInt64 {
+        storage.withLock { storage in
+            storage.nextID += 1
+            return storage.nextID
         }
     }
 
@@ -71,7 +83,7 @@ package final class Watched<Value: Sendable>: Sendable {
             storage.waiters.append(waiter)
             return nil
         }
-        if let answer { waiter.continuation.resume(with: answer) }
+        if let answer { waiter.resume(answer) }
     }
 
     private func cancel(_ id: UInt64) {
@@ -82,6 +94,6 @@ package final class Watched<Value: Sendable>: Sendable {
             }
             return storage.waiters.remove(at: index)
         }
-        waiter?.continuation.resume(throwing: CancellationError())
+        waiter?.resume(.failure(CancellationError()))
     }
 }

@@ -65,10 +65,14 @@ package final class OSSStore: Sendable {
         }
     }
 
-    /// Calls once, on a thread of its own and before it reads on, when so many bytes of bodies have come in all; at once if
-    /// they have. There is one such call at a time.
+    /// Does something once, when so many bytes of bodies have come in all; at once if they have. Before anything more is read.
     package func whenTaken(bytes mark: Int, _ action: @escaping @Sendable () -> Void) {
-        core.setAlarm(at: mark, action)
+        once({ $0.bodyBytes >= mark }, action)
+    }
+
+    /// Does something once, when the store has what is asked for, before it goes on.
+    package func once(_ isMet: @escaping @Sendable (OSSState) -> Bool, _ action: @escaping @Sendable () -> Void) {
+        core.state.once(isMet, action)
     }
 
     // MARK: What it knows

@@ -5,7 +5,6 @@ internal import WaybillCore
 final class OSSStoreCore: Sendable {
     let settings: OSSStoreSettings
     let state = Watched(OSSState())
-    private let alarm = ByteAlarm()
 
     init(_ settings: OSSStoreSettings) { self.settings = settings }
 
@@ -239,17 +238,9 @@ final class OSSStoreCore: Sendable {
     }
 
     private func count(_ errand: Errand, _ bytes: Int) {
-        let all = state.update { state in
+        state.update { state in
             state.log[errand.number].bodyBytes += bytes
             state.bodyBytes += bytes
-            return state.bodyBytes
         }
-        alarm.sound(at: all)
-    }
-
-    /// Sets what is done when so many bytes of bodies have come; at once if they have.
-    func setAlarm(at mark: Int, _ ring: @escaping @Sendable () -> Void) {
-        alarm.set(at: mark, ring)
-        alarm.sound(at: state.value.bodyBytes)
     }
 }

@@ -7,7 +7,6 @@ final class QiniuStoreCore: Sendable {
     let state = Watched(QiniuState())
     let ports = Locked<[Int]>([])
     let gate = Locked<Gate?>(nil)
-    private let alarm = ByteAlarm()
 
     init(_ settings: QiniuStoreSettings) { self.settings = settings }
 
@@ -157,17 +156,9 @@ final class QiniuStoreCore: Sendable {
     }
 
     private func count(_ errand: Errand, _ bytes: Int) {
-        let all = state.update { state in
+        state.update { state in
             state.log[errand.number].bodyBytes += bytes
             state.bodyBytes += bytes
-            return state.bodyBytes
         }
-        alarm.sound(at: all)
-    }
-
-    /// Sets what is done when so many bytes of bodies have come; at once if they have.
-    func setAlarm(at mark: Int, _ ring: @escaping @Sendable () -> Void) {
-        alarm.set(at: mark, ring)
-        alarm.sound(at: state.value.bodyBytes)
     }
 }

@@ -21,13 +21,12 @@ import WaybillCore
         }
         for _ in 1...5 {
             let wanted = world.openParts + Int.random(in: 1...(isOSS ? 4 : 2), using: &random)
-            let run = Task { [outbox] in try await outbox.run(session: world.session) }
+            let run = Task { [outbox] in try await outbox.runUntilIdle(session: world.session) }
             if isOSS {
-                try await world.oss.waitUntil { $0.uploads.values.reduce(0) { $0 + $1.parts.count } >= wanted }
+                world.oss.once({ $0.uploads.values.reduce(0) { $0 + $1.parts.count } >= wanted }) { run.cancel() }
             } else {
-                try await world.qiniu.waitUntil { $0.uploads.values.reduce(0) { $0 + $1.parts.count } >= wanted }
+                world.qiniu.once({ $0.uploads.values.reduce(0) { $0 + $1.parts.count } >= wanted }) { run.cancel() }
             }
-            run.cancel()
             try await run.value
             await outbox.close()
             _ = try await world.oss.settled()
@@ -81,9 +80,8 @@ import WaybillCore
         var options = EnqueueOptions()
         options.onChange = .restart
         try await outbox.enqueue(try await world.toOSS(file.path), options: options)
-        let run = Task { try await outbox.run(session: world.session) }
-        try await world.oss.waitUntil { $0.uploads.values.contains { !$0.parts.isEmpty } }
-        run.cancel()
+        let run = Task { try await outbox.runUntilIdle(session: world.session) }
+        world.oss.once({ $0.uploads.values.contains { !$0.parts.isEmpty } }) { run.cancel() }
         try await run.value
         _ = try await world.oss.settled()
         let later = try world.file(400_000, seed: 8)
