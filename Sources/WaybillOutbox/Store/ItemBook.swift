@@ -19,7 +19,8 @@ struct ItemBook {
     /// Whether there is a staged file at all: asked once, where each item would have to be asked.
     private var hasStaged: Bool?
     private var lastEnd: Int64?
-    private var changes: [OutboxState: (items: Int64, bytes: Int64)] = [:]
+    /// By the numbers of states.
+    private var changes = Self.noChanges
 
     init(_ db: Database, _ leased: LeasedRows) throws {
         self.db = db
@@ -145,9 +146,9 @@ struct ItemBook {
 
     /// Counts items that came into a state or left it.
     mutating func count(_ state: OutboxState, _ items: Int64, _ size: Int64?) {
-        let known = changes[state] ?? (0, 0)
         // Sizes are what files said they are; a sum that is too large is wrong, and no reason to crash.
-        changes[state] = (known.items + items, known.bytes &+ items &* (size ?? 0))
+        changes[state.number].items += items
+        changes[state.number].bytes &+= items &* (size ?? 0)
     }
 
     /// Writes what was kept for the end. Whoever changes items calls it before the commit.
@@ -160,20 +161,20 @@ struct ItemBook {
             mark.bind(lastEnd)
             try mark.run()
         }
-        for (state, change) in changes where change != (0, 0) {
+        for (state, change) in changes.enumerated() where change != (0, 0) {
             var tally = try Prepared(
                 db,
                 """
                 INSERT INTO tally(state, items, bytes) VALUES(?, ?, ?) ON CONFLICT(state) DO UPDATE SET
                 items = items + excluded.items, bytes = bytes + excluded.bytes
                 """)
-            tally.bind(state.number)
+            tally.bind(state)
             tally.bind(change.items)
             tally.bind(change.bytes)
             try tally.run()
         }
         lastEnd = nil
-        changes = [:]
+        changes = Self.noChanges
     }
 
     private static func bind(_ row: ItemRow, to statement: inout Prepared) {
@@ -193,6 +194,9 @@ struct ItemBook {
         statement.bind(row.endedAt)
         statement.bind(row.sequence)
     }
+
+    private static let noChanges = Array(
+        repeating: (items: 0 as Int64, bytes: 0 as Int64), count: OutboxState.allCases.count)
 
     private static let changed = """
         state = ?, attempts = ?, lease_no = ?, verifying = ?, asked = ?, run_at = ?, first_at = ?, doubtful = ?, vain = ?, \

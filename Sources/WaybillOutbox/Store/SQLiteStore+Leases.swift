@@ -20,8 +20,7 @@ extension SQLiteStore {
         try wake(wish.now, &book)
         var answer = LeaseAnswer()
         // Nobody who is first in line is moved by what becomes of another one.
-        for id in try candidates(wish, book.db) {
-            guard var item = try book.whole(id) else { continue }
+        for var item in try candidates(wish, &book) {
             let (effects, _) = try happen(.lease, to: &item.row, wish.now, &book, token: wish.token)
             guard let effect = effects.first else { continue }
             if case .finished = effect {
@@ -30,7 +29,8 @@ extension SQLiteStore {
             }
             answer.items.append(
                 LeasedItem(
-                    id: id, kind: item.kind, lane: item.row.lane, spec: item.spec, life: item.row.life, effect: effect,
+                    id: item.row.id, kind: item.kind, lane: item.row.lane, spec: item.spec, life: item.row.life,
+                    effect: effect,
                     idempotencyKey: item.idempotencyKey, resume: item.resume, size: item.row.size, batch: item.batch))
         }
         answer.nextDue = try nextDue(wish.now, book.db)
@@ -54,33 +54,43 @@ extension SQLiteStore {
     }
 
     /// The most urgent items of all lanes that have room; doubts before anything new.
-    private static func candidates(_ wish: LeaseWish, _ db: Database) throws -> [Int64] {
+    private static func candidates(_ wish: LeaseWish, _ book: inout ItemBook) throws -> [WholeItem] {
+        var lanes = try Prepared(book.db, "SELECT name, rests_until FROM lane WHERE blocked IS NULL")
+        let open = try lanes.all { (name: $0[0] as String, restsUntil: $0[1] as Int64) }.compactMap { lane in
+            let room = min(wish.slots, wish.slotsPerLane - (wish.running[lane.name] ?? 0))
+            return room > 0 && ItemLife.isDue(lane.restsUntil, wish.now) ? (name: lane.name, room: room) : nil
+        }
+        // Of a single lane it is known at once which they are. Of many, it would be many more than are taken.
+        if open.count == 1 {
+            return try first(of: open[0], wish.now, WholeItem.columns, book.db) { WholeItem($0) }
+        }
+        let place = "CASE state WHEN 0 THEN rank ELSE \(Int64.min) END, CASE state WHEN 0 THEN 0 ELSE run_at END, id"
         var found: [(rank: Int64, runAt: Int64, id: Int64)] = []
-        var lanes = try Prepared(db, "SELECT name, rests_until FROM lane WHERE blocked IS NULL")
+        for lane in open { found += try first(of: lane, wish.now, place, book.db) { ($0[0], $0[1], $0[2]) } }
+        return try found.sorted { $0 < $1 }.prefix(wish.slots).compactMap { try book.whole($0.id) }
+    }
+
+    private static func first<Row>(
+        of lane: (name: String, room: Int), _ now: Int64, _ columns: String, _ db: Database, _ read: (Prepared) -> Row
+    ) throws -> [Row] {
         var doubts = try Prepared(
             db,
             """
-            SELECT id, run_at FROM item WHERE lane = ? AND state = 3 AND verifying = 0 AND (run_at <= ? OR run_at > ?)
+            SELECT \(columns) FROM item WHERE lane = ? AND state = 3 AND verifying = 0 AND (run_at <= ? OR run_at > ?)
             ORDER BY run_at, id LIMIT ?
             """)
+        doubts.bind(lane.name)
+        doubts.bind(now)
+        doubts.bind(now + ItemLife.longestWait)
+        doubts.bind(lane.room)
+        let found = try doubts.all(read)
+        guard found.count < lane.room else { return found }
         var ready = try Prepared(
             db,
-            "SELECT rank, id FROM item WHERE lane = ? AND \(Schema.isFirst) AND state = 0 ORDER BY rank, id LIMIT ?")
-        for (name, restsUntil) in try lanes.all({ ($0[0] as String, $0[1] as Int64) }) {
-            let room = min(wish.slots, wish.slotsPerLane - (wish.running[name] ?? 0))
-            guard room > 0, ItemLife.isDue(restsUntil, wish.now) else { continue }
-            doubts.bind(name)
-            doubts.bind(wish.now)
-            doubts.bind(wish.now + ItemLife.longestWait)
-            doubts.bind(room)
-            let first = try doubts.all { (Int64.min, $0[1] as Int64, $0[0] as Int64) }
-            found += first
-            guard first.count < room else { continue }
-            ready.bind(name)
-            ready.bind(room - first.count)
-            found += try ready.all { ($0[0] as Int64, 0, $0[1] as Int64) }
-        }
-        return found.sorted { $0 < $1 }.prefix(wish.slots).map(\.id)
+            "SELECT \(columns) FROM item WHERE lane = ? AND \(Schema.isFirst) AND state = 0 ORDER BY rank, id LIMIT ?")
+        ready.bind(lane.name)
+        ready.bind(lane.room - found.count)
+        return found + (try ready.all(read))
     }
 
     private static func nextDue(_ now: Int64, _ db: Database) throws -> Int64? {
