@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CWaybillFiles.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -125,6 +126,21 @@ static inline size_t what_follows(const unsigned char *rest, size_t count, size_
     return (rest[blanks] == '\r' && rest[blanks + 1] == '\n') || blanks > padding_limit ? rightly : 0;
 }
 
+// A place whose bytes, up to the next place, are those of the place before it is no delimiter if that was none: what told so
+// lies in between, at the latest in the CR of the next place, which stands where a delimiter has none.
+// Returns the first place after which that does not hold.
+static inline const unsigned char *past_repeats(
+    const unsigned char *at, const unsigned char *limit, size_t distance) {
+    while (limit - at > (ptrdiff_t)distance) {
+        __m128i equal = _mm_cmpeq_epi8(load(at), load(at - distance));
+        for (size_t more = compared; more <= distance; more += compared)
+            equal = _mm_and_si128(equal, _mm_cmpeq_epi8(load(at + more), load(at + more - distance)));
+        if (bits(equal) != 0xFFFF) break;
+        at += distance;
+    }
+    return at;
+}
+
 // Goes from one place where the delimiter's beginning stands to the next.
 // Returns where the delimiter is, with `is_found` set, or where to search on.
 static __attribute__((noinline)) const unsigned char *chase(
@@ -157,10 +173,15 @@ static __attribute__((noinline)) const unsigned char *chase(
             next = compared + (size_t)__builtin_ctzll(returns);
         }
         times = next == distance ? times + 1 : 0;
+        if (times == 4) {
+            at = past_repeats(at + distance, limit, distance);
+            if (!begins_at(at, &what)) return at + 1;
+            continue;
+        }
         if (times > 4) {
-            // Always the same distance: taken from the register that has had it for a while, the next place need not
-            // wait for the bytes that were just looked at, and the processor goes ahead of them. The barrier keeps the
-            // compiler from taking it from them after all.
+            // Always the same distance, but not the same bytes: taken from the register that has had it for a while, the
+            // next place need not wait for the bytes that were just looked at, and the processor goes ahead of them. The
+            // barrier keeps the compiler from taking it from them after all.
             __asm__ volatile("" : "+r"(distance));
         } else {
             distance = next;

@@ -50,6 +50,26 @@ import Testing
         }
     }
 
+    @Test(arguments: boundaries)
+    func `what repeats and at last is a delimiter is found, whatever its period`(boundary: String) {
+        let delimiter = Array("\r\n--\(boundary)".utf8)
+        let tail = [UInt8](repeating: UInt8(ascii: "x"), count: 300)
+        for period in 1...(delimiter.count + 24) {
+            // The beginning of the delimiter, or all of it and blanks, and something that makes content of it.
+            let blanks = [UInt8](repeating: UInt8(ascii: " "), count: max(0, period - delimiter.count))
+            for junk in blanks.isEmpty ? [""] : ["", "x", "-"] {
+                let unit = Array(delimiter.prefix(period)) + blanks.dropLast(junk.utf8.count) + Array(junk.utf8)
+                for times in 4...12 {
+                    let bytes = (0..<times).flatMap { _ in unit } + delimiter + Array("\r\n".utf8) + tail
+                    let fast = ByteSearch.find(delimiter: delimiter, in: bytes.span, from: 0, padding: 30)
+                    let plain = ByteSearch.find(
+                        delimiter: delimiter, in: bytes.span, from: 0, padding: 30, isPlain: true)
+                    #expect(fast == plain && plain != nil, "period \(period), \(times) times, \(junk)")
+                }
+            }
+        }
+    }
+
     /// Something that costs a search much and is none, most of the time.
     private func nearDelimiter(_ delimiter: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
         switch Int.random(in: 0..<5, using: &generator) {
