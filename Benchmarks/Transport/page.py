@@ -35,7 +35,7 @@ class Page:
 
     def large(self, workload):
         rows = [["", "wall", "of waybill's", "CPU", "of waybill's", "instructions", "peak memory", "MiB a second"]]
-        ours = self.figures.runs("large", "waybill", is_secure=workload["is_secure"])
+        ours = self.figures.runs(workload["kind"], "waybill", is_secure=workload["is_secure"])
         for name, runs in self.runs(workload):
             def of(what):
                 return self.figures.of(runs, what)
@@ -76,7 +76,7 @@ class Page:
     def workloads(self):
         parts = []
         for workload in self.stored["workloads"]:
-            body = self.large(workload) if workload["kind"] == "large" else self.many(workload)
+            body = self.large(workload) if workload["kind"] in ("large", "watched") else self.many(workload)
             parts += ["#### %s" % workload["title"], body]
         return parts
 
