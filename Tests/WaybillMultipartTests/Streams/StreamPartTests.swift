@@ -8,11 +8,15 @@ import WaybillCore
     let boundary = try! MultipartBoundary("golden")
     let chunks = [pattern(1_000, seed: 1), [], pattern(1, seed: 2), pattern(70_000, seed: 3)]
 
-    /// What a form of this part between two fields has to be.
-    func expected(_ content: [UInt8]) -> [UInt8] {
+    /// What a form of this part between two fields has to begin with.
+    let opening =
         Array("--golden\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n".utf8)
-            + Array("--golden\r\nContent-Disposition: form-data; name=\"s\"; filename=\"s.bin\"\r\n".utf8)
-            + Array("Content-Type: application/octet-stream\r\n\r\n".utf8) + content
+        + Array("--golden\r\nContent-Disposition: form-data; name=\"s\"; filename=\"s.bin\"\r\n".utf8)
+        + Array("Content-Type: application/octet-stream\r\n\r\n".utf8)
+
+    /// What it has to be.
+    func expected(_ content: [UInt8]) -> [UInt8] {
+        opening + content
             + Array("\r\n--golden\r\nContent-Disposition: form-data; name=\"b\"\r\n\r\n2\r\n--golden--\r\n".utf8)
     }
 
@@ -83,13 +87,14 @@ import WaybillCore
         }
     }
 
-    /// The error of a form with this part, which must come before the closing boundary and after the header.
-    func failure(of part: MultipartPart) async throws -> BodyError {
+    /// The error of a form with this part, which must come before more of the part's content than these bytes.
+    ///
+    /// How much of what precedes it comes is a matter of time: a read gives nothing if the stream has failed before its end.
+    func failure(of part: MultipartPart, after content: [UInt8] = []) async throws -> BodyError {
         let body = try await form(part).prepared(boundary: boundary)
         let pull = try BodyPull(body)
         let error = await #expect(throws: BodyError.self) { try await pull.rest(room: 1_000) }
-        let text = String(decoding: pull.received, as: UTF8.self)
-        #expect(text.contains("name=\"s\"") && !text.contains("--golden--") && !text.contains("name=\"b\""))
+        #expect((opening + content).starts(with: pull.received))
         #expect(error?.part == "s" && error?.partIndex == 1)
         #expect(error?.message.hasPrefix("part 2 (\"s\"): ") == true)
         #expect(throws: BodyError.self, "a failed reader stays failed") { try pull.read(room: 10) }
@@ -97,19 +102,21 @@ import WaybillCore
     }
 
     @Test func `a stream shorter than stated fails its part before the closing boundary`() async throws {
-        let error = try await failure(of: .stream("s", CountedStream(chunks: [[1, 2]]), length: 3, fileName: "x"))
+        let error = try await failure(
+            of: .stream("s", CountedStream(chunks: [[1, 2]]), length: 3, fileName: "s.bin"), after: [1, 2])
         #expect(error.code == .tooFewBytes && error.message.contains("2 bytes, 3 were declared"))
     }
 
     @Test(arguments: [[[1, 2], [3, 4]], [[1, 2, 3], [4]], [[1, 2, 3, 4]]] as [[[UInt8]]])
     func `a stream longer than stated fails its part before the closing boundary`(chunks: [[UInt8]]) async throws {
-        let error = try await failure(of: .stream("s", CountedStream(chunks: chunks), length: 3, fileName: "x"))
+        let error = try await failure(
+            of: .stream("s", CountedStream(chunks: chunks), length: 3, fileName: "s.bin"), after: [1, 2])
         #expect(error.code == .tooManyBytes)
     }
 
     @Test func `a stream that throws fails its part before the closing boundary, with its cause`() async throws {
         let stream = CountedStream(chunks: [[1, 2, 3]], failure: .init())
-        let error = try await failure(of: .stream("s", stream, length: 3, fileName: "x"))
+        let error = try await failure(of: .stream("s", stream, length: 3, fileName: "s.bin"))
         #expect(error.code == .streamFailed && error.cause is CountedStream.Failed)
     }
 
