@@ -86,6 +86,8 @@ public struct TransferMetrics: Sendable, Hashable {
     public var connection: TransferConnection?
     /// Bytes of the request that were written, its head and framing included; of the rounds of Digest, the last one's body.
     public var requestBytes: Int64 = 0
+    /// Those of them that the kernel took straight out of files (`sendfile(2)`), which nobody had to copy.
+    public var sendfileBytes: Int64 = 0
     /// Bytes of the answer that were read, heads included, as they came over the wire.
     public var responseBytes: Int64 = 0
     /// How many connections had to be made: 0 on one that was kept alive.

@@ -14,12 +14,15 @@ struct BodyFeed {
 
     let length: Int64?
     private(set) var handedOver: Int64 = 0
+    /// How many of these went past libcurl.
+    private(set) var sentDirectly: Int64 = 0
     /// Whether the reader answered *later* and nobody has asked it since.
     private(set) var isWaiting = false
     /// Why the feed aborted.
     private(set) var failure: (any Error)?
     private(set) var isAtEnd = false
     private var reader: (any BodyReader)?
+    private var sender: (any FileSendingReader)?
 
     init(_ body: any UploadBody, wake: @escaping @Sendable () -> Void) throws {
         length = body.length
@@ -29,6 +32,32 @@ struct BodyFeed {
     mutating func close() {
         reader?.close()
         reader = nil
+        sender = nil
+    }
+
+    /// Has the reader send by itself from now on, if it is one that can.
+    mutating func allowSending() {
+        sender = reader as? any FileSendingReader
+    }
+
+    /// Has the reader send what comes next into the socket, as much as that takes and never the last byte.
+    ///
+    /// - Returns: How many bytes, 0 when the socket takes none now, or `nil` when what comes next has to be read.
+    mutating func send(upTo most: Int, into socket: Int32) -> Int? {
+        guard let sender, let length, !isAtEnd else { return nil }
+        let most = Int(min(Int64(most), length - handedOver - 1))
+        var sent = 0
+        while sent < most {
+            let answer = sender.send(upTo: most - sent, into: socket)
+            guard let count = answer, count > 0 else {
+                if sent == 0 { return answer }
+                break
+            }
+            sent += count
+        }
+        handedOver += Int64(sent)
+        sentDirectly += Int64(sent)
+        return sent > 0 ? sent : nil
     }
 
     /// Fills libcurl's buffer.

@@ -19,6 +19,8 @@ final class CurlEngine: @unchecked Sendable {
     /// Those whose request was written just now, and is held back for the first bytes of its body.
     var heads: [CurlTransfer] = []
     private var nextTick = ContinuousClock.now
+    /// When the first of those bodies may go on that are held back.
+    private var nextRelease: ContinuousClock.Instant?
     private var patience = Patience()
     private var isClosing = false
     private let maximumIdleConnections: Int
@@ -53,8 +55,10 @@ final class CurlEngine: @unchecked Sendable {
             if hasEnded, active.isEmpty, !isClosing { patience.linger(inbox) }
             let now = ContinuousClock.now
             if now >= nextTick { tick(now) }
+            if let due = nextRelease, now >= due { release(now) }
             if isClosing, active.isEmpty { break }
-            inbox.sleep(milliseconds: active.isEmpty ? 600_000 : milliseconds(until: nextTick, from: now))
+            let next = min(nextTick, nextRelease ?? nextTick)
+            inbox.sleep(milliseconds: active.isEmpty ? 600_000 : milliseconds(until: next, from: now))
         }
         pool = HandlePool()
         inbox.close()
@@ -157,15 +161,19 @@ final class CurlEngine: @unchecked Sendable {
         }
         for (transfer, limit) in overdue { abandon(transfer, because: limit) }
         nextTick = now + interval
-        for transfer in active.values {
-            transfer.goOnIfDue(now)
-            if let due = transfer.pacedUntil { look(noLaterThan: due) }
-        }
     }
 
-    /// Looks at the clock by then.
-    func look(noLaterThan due: ContinuousClock.Instant) {
-        nextTick = min(nextTick, due)
+    /// Has a body that is held back go on by then.
+    func release(by due: ContinuousClock.Instant) {
+        nextRelease = min(nextRelease ?? due, due)
+    }
+
+    private func release(_ now: ContinuousClock.Instant) {
+        nextRelease = nil
+        for transfer in active.values {
+            transfer.goOnIfDue(now)
+            if let due = transfer.heldUntil { release(by: due) }
+        }
     }
 }
 

@@ -26,6 +26,12 @@ public struct CurlLibrary: Sendable {
 
     /// Whether it is recent enough: 7.87 or later, for its way to leave a name look-up behind (`CURLOPT_QUICK_EXIT`).
     public static var isSupported: Bool {
-        unsafe curl_version_info(wb_version_now).pointee.version_num >= 0x07_57_00
+        number >= 0x07_57_00
     }
+
+    /// Whether it leaves it to whoever it asks when a body of known length ends. Since 8.7 it counts for itself, and takes a
+    /// body for cut of which it was not handed every byte.
+    package static let takesOurWordForTheEnd = number < 0x08_07_00
+
+    private static var number: UInt32 { unsafe curl_version_info(wb_version_now).pointee.version_num }
 }

@@ -61,7 +61,7 @@ extension CurlTransfer {
     private func result(
         code: CURLcode?, evidence: TransferEvidence, isAcknowledged: Bool
     ) -> Result<TransferResponse, TransferError> {
-        if isChallengedAgain, ownFailure == nil, let head = assembler.head,
+        if isAnswered, ownFailure == nil, let head = assembler.head,
             code == CURLE_SEND_FAIL_REWIND || code == CURLE_ABORTED_BY_CALLBACK
         {
             return .success(TransferResponse(head: head, body: assembler.body))
@@ -119,7 +119,8 @@ extension CurlTransfer {
         metrics.total = easy!.microseconds(CURLINFO_TOTAL_TIME_T)
         metrics.firstByte = min(untilAnswer, metrics.total)
         metrics.connection = connection
-        metrics.requestBytes = Int64(easy!.long(CURLINFO_REQUEST_SIZE)) + easy!.offset(CURLINFO_SIZE_UPLOAD_T)
+        metrics.requestBytes = Int64(easy!.long(CURLINFO_REQUEST_SIZE)) + left
+        metrics.sendfileBytes = feed?.sentDirectly ?? 0
         metrics.responseBytes = Int64(easy!.long(CURLINFO_HEADER_SIZE)) + easy!.offset(CURLINFO_SIZE_DOWNLOAD_T)
         metrics.connectionsMade = easy!.long(CURLINFO_NUM_CONNECTS)
         metrics.httpVersion = EasyHandle.httpVersionName(easy!.long(CURLINFO_HTTP_VERSION))

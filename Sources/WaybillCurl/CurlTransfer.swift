@@ -22,7 +22,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// Only while the engine has it: a weak reference would make all others to either of them slower.
     var engine: CurlEngine?
 
-    private(set) var feed: BodyFeed?
+    var feed: BodyFeed?
     private(set) var assembler: ResponseAssembler
     private var watch: TransferWatch
     var probe: SocketProbe?
@@ -36,8 +36,9 @@ final class CurlTransfer: @unchecked Sendable {
     /// Whether libcurl was told to pause by the caller.
     private var isPaused = false
     private var pacer: SendPacer
-    /// When the body may go on that was held back for its rate.
-    private(set) var pacedUntil: ContinuousClock.Instant?
+    var direct: DirectSend
+    /// When the body may go on that was held back for its rate, or for an acknowledgement.
+    private(set) var heldUntil: ContinuousClock.Instant?
     /// Why the transfer is being ended by us, which libcurl then reports as an aborted callback.
     var ownFailure: (code: TransferError.Code, message: String, cause: (any Error)?)?
     private var began = ContinuousClock.now
@@ -56,6 +57,7 @@ final class CurlTransfer: @unchecked Sendable {
         assembler = ResponseAssembler(limits: request.options.limits)
         watch = TransferWatch(limits: request.options.limits, now: .now)
         pacer = SendPacer(rate: request.options.rateLimit)
+        direct = DirectSend(request)
     }
 
     // MARK: - Start
@@ -71,6 +73,7 @@ final class CurlTransfer: @unchecked Sendable {
                 throw TransferError(.bodyFailed, "The body can't be read: \(error)", outcome: .notSent, cause: error)
             }
         }
+        if direct.isOpen { feed?.allowSending() }
         isAskingForChallenge = request.options.digest != nil
         asksLeave = request.wantsLeave && engine.expectations.isWorthAsking(origin)
         headers = .headers(of: request, asksLeave: asksLeave)
@@ -123,7 +126,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// - Returns: Whether it may be. libcurl comes here a second time when it wants to send a request again.
     func connectionIsReady(_ ends: ConnectionEnds) -> Bool {
         guard connection == nil || maySendAgain else {
-            if !isChallengedAgain { ownFailure = (.connectionLost, "The connection broke before an answer came.", nil) }
+            if !isAnswered { ownFailure = (.connectionLost, "The connection broke before an answer came.", nil) }
             return false
         }
         if isAskingForChallenge, assembler.head != nil {
@@ -181,11 +184,19 @@ final class CurlTransfer: @unchecked Sendable {
         request.options.digest != nil && !isAskingForChallenge && assembler.head?.status.code == 401
     }
 
+    /// Whether libcurl wants to send the request again that has its answer: a challenge to answered credentials, or a 417 to the
+    /// whole body, of which libcurl does not know that all of it was sent where some went past it.
+    var isAnswered: Bool {
+        isChallengedAgain || assembler.head?.status.code == 417 && feed.map { isHandedOver($0.handedOver) } == true
+    }
+
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFeed.Answer {
         guard feed != nil else { return .bytes(0) }
         // libcurl forgets a pause that comes before the connection is there.
         guard !isPaused else { return .pause }
-        guard let room = room() else { return .pause }
+        heldUntil = nil
+        let most = pacer.rate == nil ? sendDirectly(buffer.count) : pacedRoom()
+        guard let most, let room = readable(most) else { return .pause }
         let answer = unsafe feed!.fill(UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(room)))
         if case .bytes(let count) = answer { pacer.spend(count) }
         if answer == .abort, let failure = feed?.failure {
@@ -194,17 +205,17 @@ final class CurlTransfer: @unchecked Sendable {
         return answer
     }
 
-    /// How many bytes may leave now; `nil` when it has to be asked again at ``pacedUntil``.
-    private func room() -> Int? {
-        pacedUntil = nil
-        guard pacer.rate != nil else { return .max }
+    /// How many bytes the rate lets leave now; `nil` when it has to be asked again at ``heldUntil``.
+    private func pacedRoom() -> Int? {
         let now = ContinuousClock.now
         let room = pacer.room(now: now)
-        guard room == 0 else { return room }
-        let due = pacer.due(now: now)
-        pacedUntil = due
-        engine?.look(noLaterThan: due)
-        return nil
+        if room == 0 { hold(until: pacer.due(now: now)) }
+        return room == 0 ? nil : room
+    }
+
+    func hold(until due: ContinuousClock.Instant) {
+        heldUntil = due
+        engine?.release(by: due)
     }
 
     /// libcurl rewinds a body to send it again: for a connection that died under it, among others. Only a body of which
@@ -218,7 +229,10 @@ final class CurlTransfer: @unchecked Sendable {
         do {
             let line = unsafe Span<UInt8>(_unsafeBytes: bytes)
             // "HTTP/" begins a head; no field has a slash in its name.
-            if line.count > 4, line[4] == UInt8(ascii: "/") { untilAnswer = .now - began }
+            if line.count > 4, line[4] == UInt8(ascii: "/") {
+                untilAnswer = .now - began
+                noteAnswer()
+            }
             if try assembler.takeLine(line), let head = assembler.head, !isQuestionRefused(head), !isAskingForChallenge
             {
                 tell(head)
@@ -250,7 +264,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     func socketWillBeLetGo() {
-        if let easy { mostSent = max(mostSent, easy.offset(CURLINFO_SIZE_UPLOAD_T)) }
+        mostSent = max(mostSent, left)
         probe?.letGo()
     }
 
@@ -295,16 +309,16 @@ final class CurlTransfer: @unchecked Sendable {
     func limit(to rate: ByteCount?) {
         guard isRunning else { return }
         pacer.limit(to: rate, now: .now)
-        if pacedUntil != nil { goOn() }
+        if heldUntil != nil { goOn() }
     }
 
     /// Lets a body go on that was held back for its rate, if it is time.
     func goOnIfDue(_ now: ContinuousClock.Instant) {
-        if let due = pacedUntil, due <= now { goOn() }
+        if let due = heldUntil, due <= now { goOn() }
     }
 
     private func goOn() {
-        pacedUntil = nil
+        heldUntil = nil
         if isRunning, !isPaused { applyPause() }
     }
 
@@ -318,7 +332,7 @@ final class CurlTransfer: @unchecked Sendable {
     func look() -> (TransferProgress, isRequestAcknowledged: Bool) {
         guard connection != nil else { return (TransferProgress(sent: 0, acknowledged: 0, accuracy: accuracy), false) }
         // Of a body of unknown length, libcurl counts the framing of its chunks too.
-        let sent = min(easy!.offset(CURLINFO_SIZE_UPLOAD_T), feed?.handedOver ?? 0)
+        let sent = min(left, feed?.handedOver ?? 0)
         // When all has arrived there is nothing more to see, and looking takes two system calls.
         if hasReportedAcknowledged, let last = lastSeen, last.sent == sent { return (last, true) }
         guard let sample = probe?.sample() else {
@@ -329,6 +343,11 @@ final class CurlTransfer: @unchecked Sendable {
         let progress = TransferProgress(sent: sent, acknowledged: min(sent, acknowledged), accuracy: accuracy)
         lastSeen = progress
         return (progress, isHandedOver(sent) && pending == 0)
+    }
+
+    /// How many bytes of the body were given to the kernel, by libcurl or past it.
+    var left: Int64 {
+        (easy?.offset(CURLINFO_SIZE_UPLOAD_T) ?? 0) + (feed?.sentDirectly ?? 0)
     }
 
     func isHandedOver(_ sent: Int64) -> Bool {

@@ -12,6 +12,11 @@
 /// -EOPNOTSUPP when the file system cannot tell.
 ssize_t wb_pread_nowait(int descriptor, void *buffer, size_t count, off_t offset);
 
+/// sendfile(2) of bytes that are all in memory, into a socket that does not block.
+/// Returns how many the socket took, or a negated errno: -EAGAIN when it takes none now, -ENODATA when some are not in memory,
+/// -ENOSYS where the kernel can't tell (cachestat(2), Linux 6.5).
+ssize_t wb_send_cached(int socket, int descriptor, off_t offset, size_t count);
+
 /// open(2) that succeeds only if every step of the path is in the kernel's cache: openat2(2) with RESOLVE_CACHED.
 /// Returns a descriptor (close-on-exec), or a negated errno. Any failure means no more than: ask where waiting is allowed.
 int wb_open_cached(const char *path, int flags);

@@ -4,7 +4,7 @@ public import WaybillCore
 ///
 /// The last buffer is held back until the file was looked at again and is still what it was: a file that shrank, grew,
 /// was written to or replaced while it was sent gives ``BodyError/Code/sourceChanged``, and the server never gets a
-/// complete body.
+/// complete body. (A server on the same machine may, if it is written to after all of it lies in that server's buffers.)
 ///
 /// ```swift
 /// let body = try FileBody(path: "scan.pdf")

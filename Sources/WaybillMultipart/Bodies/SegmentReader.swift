@@ -5,7 +5,7 @@ import WaybillCore
 ///
 /// It never waits: what is not in memory is read by the pool. It allocates when it opens a file and at its first wait,
 /// never per read.
-final class SegmentReader: BodyReader {
+final class SegmentReader: FileSendingReader {
     private enum Step {
         case on, full, waiting
     }
@@ -21,6 +21,7 @@ final class SegmentReader: BodyReader {
     private var offset: Int64 = 0
     private var descriptor: FileDescriptor?
     private var canReadNow = true
+    private var canSendNow = true
     private var isChecked = false
     private var verified = 0
     private var heldBack: [UInt8] = []
@@ -69,6 +70,27 @@ final class SegmentReader: BodyReader {
         let appended = output.byteCount - before
         if appended > 0 { return .bytes(appended) }
         return index == list.segments.count ? .end : .later
+    }
+
+    func send(upTo most: Int, into socket: Int32) -> Int? {
+        guard failure == nil, !isAsking, pooled.isEmpty, disk.mayAvoidPool, canReadNow, canSendNow,
+            let descriptor, index < list.segments.count, case .file(let slice) = list.segments[index],
+            offset < slice.count
+        else { return nil }
+        let count = Int(min(Int64(most), slice.count - offset))
+        let result = disk.sendNow(descriptor, count, at: slice.range.lowerBound + offset, into: socket)
+        guard result <= 0 else {
+            offset += Int64(result)
+            return result
+        }
+        switch Int32(-result) {
+        case EAGAIN, EINTR: return 0
+        case ENODATA, ENOMEM, ENOBUFS: return nil
+        default:
+            // It will not be otherwise the next time.
+            canSendNow = false
+            return nil
+        }
     }
 
     func close() {
@@ -199,6 +221,7 @@ final class SegmentReader: BodyReader {
         offset = 0
         descriptor = nil
         canReadNow = true
+        canSendNow = true
         isChecked = false
     }
 

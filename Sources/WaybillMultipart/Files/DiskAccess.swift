@@ -6,7 +6,7 @@ import Glibc
 package struct DiskAccess: Sendable {
     /// What is asked of the disk.
     package enum Step: Sendable, Hashable {
-        case open, read, check, verify
+        case open, read, send, check, verify
     }
 
     /// False: everything goes through the pool, as it does on file systems that can't tell whether they would wait.
@@ -32,6 +32,12 @@ package struct DiskAccess: Sendable {
         guard let start = room.baseAddress else { return 0 }
         if let number = fault?(.read) { return -Int(number) }
         return unsafe wb_pread_nowait(descriptor.raw, start, room.count, off_t(offset))
+    }
+
+    /// Sends what is in memory: how many bytes the socket took, or a negated `errno`, `ENODATA` for what is not in memory.
+    func sendNow(_ descriptor: FileDescriptor, _ count: Int, at offset: Int64, into socket: Int32) -> Int {
+        if let number = fault?(.send) { return -Int(number) }
+        return wb_send_cached(socket, descriptor.raw, off_t(offset), count)
     }
 
     /// Looks whether the path still leads to the unchanged file; false: that would wait.

@@ -118,6 +118,9 @@ void cts_await_lookups(const char *name, int count);
 /// Lets every look-up of this name end, those to come as well.
 void cts_release_name(const char *name);
 
+/// Whether the kernel can say what of a file is in memory: cachestat(2), Linux 6.5. (Kernel.c)
+int cts_has_cachestat(void);
+
 /// Gets a URL with libcurl alone, none of our code, and answers its CURLcode. (Fetch.c)
 int cts_fetch(const char *url, int timeout_milliseconds);
 
