@@ -69,9 +69,3 @@ struct DirectSend {
         return most
     }
 }
-
-extension TransferRequest {
-    fileprivate var hasProxyOverTLS: Bool {
-        options.proxy.map { $0.utf8.prefix(6).elementsEqual("https:".utf8) { $0 | 0x20 == $1 | 0x20 } } ?? false
-    }
-}

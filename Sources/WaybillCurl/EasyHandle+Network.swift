@@ -58,9 +58,7 @@ extension EasyHandle {
     /// Of a request without TLS to a proxy with TLS, libcurl 7.88 keeps the connection and gives it to the next one without
     /// comparing what is asked of the proxy's certificate. So such a connection serves one request.
     func keepFromReuse(_ request: TransferRequest) {
-        guard let proxy = request.options.proxy, proxy.lowercased().hasPrefix("https:"),
-            !request.isOverTLS
-        else { return }
+        guard request.hasProxyOverTLS, !request.isOverTLS else { return }
         set(CURLOPT_FORBID_REUSE, true)
     }
 

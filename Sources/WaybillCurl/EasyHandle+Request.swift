@@ -104,8 +104,8 @@ extension StringList {
                 list.append(field.name.rawName, ": ", field.value)
             }
         }
-        if request.headers[.contentType] == nil { list.append("Content-Type:") }
-        if request.headers[.accept] == nil { list.append("Accept: */*") }
+        if !request.headers.contains(.contentType) { list.append("Content-Type:") }
+        if !request.headers.contains(.accept) { list.append("Accept: */*") }
         // The question itself is left to libcurl, which knows to leave it out when it sends again after a 417; a line of
         // ours would be there again.
         if !asksLeave { list.append("Expect:") }
@@ -145,9 +145,6 @@ extension StringList {
 }
 
 extension TransferRequest {
-    /// Whether the URL says so.
-    var isOverTLS: Bool { url.utf8.prefix(6).elementsEqual("https:".utf8) { $0 | 0x20 == $1 | 0x20 } }
-
     /// libcurl's own threshold: below it, the question takes longer than the body.
     private static let leastAsked: Int64 = 1 << 20
 

@@ -7,8 +7,7 @@ struct OriginMemory {
     /// What ``RequestCheck/check(_:)`` does, without taking the same URL apart again.
     mutating func check(_ request: TransferRequest) throws(TransferError) -> String {
         let origin: String
-        // Byte by byte: two URLs that String calls equal may be two.
-        if let last, last.url.utf8.elementsEqual(request.url.utf8) {
+        if let last, last.url.hasBytes(of: request.url) {
             origin = last.origin
         } else {
             origin = try RequestCheck.origin(of: request.url)
@@ -16,5 +15,14 @@ struct OriginMemory {
         }
         try RequestCheck.check(request, origin: origin)
         return origin
+    }
+}
+
+extension String {
+    /// Whether its UTF-8 is the same: two URLs that `==` calls equal may be two.
+    fileprivate func hasBytes(of other: String) -> Bool {
+        unsafe utf8.withContiguousStorageIfAvailable { bytes in
+            unsafe other.utf8.withContiguousStorageIfAvailable { unsafe bytes.elementsEqual($0) } ?? false
+        } ?? false
     }
 }

@@ -37,7 +37,7 @@ final class RequestPlan: Sendable {
         var headers: HTTPFields = omits.contains(.headers) ? [:] : configuration.headers
         for field in request.headers { headers[fields: field.name] = [] }
         for field in request.headers { headers.append(field) }
-        if headers[.userAgent] == nil, !omits.contains(.userAgent), let agent = configuration.userAgent {
+        if !headers.contains(.userAgent), !omits.contains(.userAgent), let agent = configuration.userAgent {
             guard HTTPField.isValidValue(agent) else {
                 throw Self.refused("the configuration's `userAgent` holds characters that no header field may have")
             }
@@ -48,13 +48,13 @@ final class RequestPlan: Sendable {
                 "the header field \(field.name) belongs to the transport, which alone knows the framing: leave it out")
         }
         // Made for every upload and sent where a method is not idempotent by itself (RFC 9110 section 9.2.2).
-        if headers[.idempotencyKey] == nil, [.post, .patch].contains(request.method) {
+        if !headers.contains(.idempotencyKey), [.post, .patch].contains(request.method) {
             headers[.idempotencyKey] = IdempotencyKey(random: configuration.randomBits()).fieldValue
         }
         method = request.method
         self.headers = headers
         if case .empty = request.content.kind { hasContent = false } else { hasContent = true }
-        guard options.authentication == nil || headers[.authorization] == nil else {
+        guard options.authentication == nil || !headers.contains(.authorization) else {
             throw Self.refused(
                 "there is a header field Authorization beside options.authentication: one request has one credential")
         }
@@ -70,7 +70,7 @@ final class RequestPlan: Sendable {
     var rules: LifeRules {
         var rules = LifeRules(retry: options.retry, accepts: options.accepts)
         rules.isSafe = [.get, .head, .options].contains(method)
-        if case .honoured(let window) = options.idempotency, headers[.idempotencyKey] != nil {
+        if case .honoured(let window) = options.idempotency, headers.contains(.idempotencyKey) {
             rules.keyWindow = window
         }
         rules.canRefresh = options.authentication?.refresher != nil
@@ -111,7 +111,7 @@ final class RequestPlan: Sendable {
                 phase: .preparing)
         }
         var headers = headers
-        guard headers[.contentType] != nil else {
+        guard headers.contains(.contentType) else {
             headers[.contentType] = type
             return headers
         }

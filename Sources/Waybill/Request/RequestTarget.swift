@@ -11,41 +11,45 @@ struct RequestTarget: Sendable, Hashable {
     init(_ url: String) throws(UploadError) {
         guard !url.isEmpty else { throw Self.refused("the URL is empty") }
         // Byte by byte, here and below: a mark behind a delimiter would make it another Character.
-        guard !url.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
+        let bytes = Array(url.utf8)
+        guard !bytes.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
             throw Self.refused("the URL holds a blank or a control character: percent-encode it")
         }
-        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url.utf8[colon...].starts(with: "://".utf8) else {
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) else {
             throw Self.refused(
                 "\"\(Redaction.url(url))\" is not an absolute URL: write it out, as in https://host/path")
         }
-        let scheme = url[..<colon].lowercased()
+        let scheme = Self.lowercased(bytes[..<colon])
         guard scheme == "http" || scheme == "https" else {
             throw Self.refused("the scheme \"\(Redaction.escaped(scheme))\" is not http or https")
         }
-        let authority = url.utf8[url.utf8.index(colon, offsetBy: 3)...].prefix {
+        let authority = bytes[(colon + 3)...].prefix {
             $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
         }
         // Programs disagree about a backslash here, and what they disagree about is the host.
         guard !authority.contains(UInt8(ascii: "\\")) else { throw Self.refused("the URL's host holds a backslash") }
         let at = authority.lastIndex(of: UInt8(ascii: "@"))
-        let hostAndPort = at.map { authority[authority.index(after: $0)...] } ?? authority
-        let (host, port) = try Self.split(hostAndPort)
+        let (host, port) = try Self.split(at.map { authority[($0 + 1)...] } ?? authority)
         guard !host.isEmpty else { throw Self.refused("the URL names no host") }
         isSecure = scheme == "https"
-        self.hostAndPort = "\(host.lowercased()):\(port ?? (scheme == "https" ? 443 : 80))"
+        hostAndPort = "\(Self.lowercased(host)):\(port ?? (isSecure ? 443 : 80))"
     }
 
-    private static func split(_ text: Substring.UTF8View) throws(UploadError) -> (host: Substring, port: Int?) {
+    private static func lowercased(_ bytes: ArraySlice<UInt8>) -> String {
+        String(decoding: bytes, as: UTF8.self).lowercased()
+    }
+
+    private static func split(_ text: ArraySlice<UInt8>) throws(UploadError) -> (host: ArraySlice<UInt8>, port: Int?) {
         var rest = text
         if text.first == UInt8(ascii: "[") {
             guard let bracket = text.firstIndex(of: UInt8(ascii: "]")) else {
                 throw refused("the URL's IPv6 address has no closing bracket")
             }
-            rest = text[text.index(after: bracket)...]
+            rest = text[(bracket + 1)...]
         } else {
             rest = text[(text.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex)...]
         }
-        let host = Substring(text[..<rest.startIndex])
+        let host = text[..<rest.startIndex]
         guard let colon = rest.popFirst(), !(rest.isEmpty && colon == UInt8(ascii: ":")) else { return (host, nil) }
         guard colon == UInt8(ascii: ":"), let port = port(rest) else {
             throw refused("the URL's port is not a number from 1 to 65535")
@@ -53,7 +57,7 @@ struct RequestTarget: Sendable, Hashable {
         return (host, port)
     }
 
-    private static func port(_ digits: Substring.UTF8View) -> Int? {
+    private static func port(_ digits: ArraySlice<UInt8>) -> Int? {
         var port = 0
         for digit in digits {
             guard (0x30...0x39).contains(digit) else { return nil }

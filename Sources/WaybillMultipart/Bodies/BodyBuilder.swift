@@ -3,30 +3,33 @@ import WaybillCore
 /// Writes a form as a list of segments.
 struct BodyBuilder {
     private let boundary: MultipartBoundary
-    private let compatibility: MultipartCompatibility
-    private let needle: [UInt8]
+    private let header: PartHeader
     private var list = SegmentList()
     private var layout: [BodyPart] = []
     private var placedCount = 0
 
-    init(boundary: MultipartBoundary, compatibility: MultipartCompatibility) {
-        self.boundary = boundary
-        self.compatibility = compatibility
-        self.needle = Array(boundary.description.utf8)
+    /// Begins a form with a boundary that somebody chose, or else with a new one.
+    init(boundary: MultipartBoundary?, compatibility: MultipartCompatibility) {
+        self.boundary = boundary ?? .random()
+        header = PartHeader(
+            delimiter: PartDelimiter(self.boundary, mayOccur: boundary != nil), compatibility: compatibility)
     }
 
     /// The bytes so far, apart from those of streams of unknown length.
     var knownLength: Int64 { list.knownLength }
 
-    mutating func append(_ part: MultipartPart, content: ReadyContent, at place: PartPlace) throws(BodyError) {
-        let header = try PartHeader(
-            part, contentType: part.contentType, boundary: boundary, compatibility: compatibility, at: place)
-        list.append(header.bytes)
+    /// Adds a part, with the type that it names or is known to have.
+    mutating func append(
+        _ part: MultipartPart, contentType: String?, content: ReadyContent, at place: PartPlace
+    ) throws(BodyError) {
+        let header = header
+        try list.write { block throws(BodyError) in
+            try header.append(part, contentType: contentType, to: &block, at: place)
+        }
         let start = list.knownLength
         switch content {
         case .bytes(let bytes):
-            // Some servers look for the bare text of the boundary, without the line break before it.
-            guard ByteSearch.find(needle, in: bytes) == nil else {
+            guard !header.delimiter.occurs(in: bytes.span) else {
                 throw PartHeader.containsBoundary("contents", at: place)
             }
             list.append(bytes)
@@ -39,10 +42,10 @@ struct BodyBuilder {
         try checkLength()
     }
 
-    /// Adds the check of all files and the closing line. The line always ends in CRLF: some servers wait for it.
+    /// Adds the check of all files and the closing line.
     consuming func finish() throws(BodyError) -> MultipartBody {
         list.appendVerification()
-        list.append(Array("--\(boundary)--\r\n".utf8))
+        list.append(header.delimiter.closing)
         try checkLength()
         return MultipartBody(
             boundary: boundary, segments: list.finished(), layout: layout, placedCount: placedCount)

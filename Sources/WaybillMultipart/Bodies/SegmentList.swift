@@ -27,6 +27,15 @@ struct SegmentList: Sendable {
     /// The bytes of all segments, or `nil` when a stream doesn't know how many it has.
     var length: Int64? { isLengthKnown ? knownLength : nil }
 
+    /// Has bytes written behind those that are in memory.
+    mutating func write(_ writing: (inout [UInt8]) throws(BodyError) -> Void) throws(BodyError) {
+        if joined.count >= Self.longestJoint { flush() }
+        if joined.isEmpty { joined.reserveCapacity(Self.usualJoint) }
+        let before = joined.count
+        try writing(&joined)
+        count(Int64(joined.count - before))
+    }
+
     mutating func append(_ bytes: [UInt8]) {
         count(Int64(bytes.count))
         if bytes.count <= Self.joinedAtMost {
@@ -75,6 +84,8 @@ struct SegmentList: Sendable {
     }
 
     private static let joinedAtMost = 4_096
+    // One header and what surrounds it.
+    private static let usualJoint = 240
     // A million fields are not one array that doubles and doubles.
     private static let longestJoint = 1 << 20
 }

@@ -23,6 +23,14 @@ enum FormText {
         return result
     }
 
+    /// Whether a byte is written as it is between the quotes of a header's parameter, whatever the compatibility.
+    static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "%"), UInt8(ascii: "\\"): false
+        default: byte >= 0x20 && byte < 0x7F
+        }
+    }
+
     /// The C0 controls and DEL.
     static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }
 
@@ -37,5 +45,13 @@ enum FormText {
             true
         default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
         }
+    }
+}
+
+extension [UInt8] {
+    /// Appends the UTF-8 of a text, in one piece.
+    mutating func append(text: String) {
+        let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { unsafe append(contentsOf: $0) }
+        if isDone == nil { append(contentsOf: text.utf8) }
     }
 }

@@ -36,10 +36,14 @@ public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
     /// Makes a boundary of the given random numbers.
     package static func random(using generator: inout some RandomNumberGenerator) -> MultipartBoundary {
         var text = Array("----Waybill".utf8)
+        text.reserveCapacity(text.count + 32)
         // Two draws, not one a digit: each is a system call.
         for _ in 0..<2 {
             let bits: UInt64 = generator.next()
-            for shift in stride(from: 60, through: 0, by: -4) { text.append(digits[Int(bits >> UInt64(shift) & 15)]) }
+            for shift in stride(from: 60, through: 0, by: -4) {
+                let digit = UInt8(bits >> UInt64(shift) & 15)
+                text.append(digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10))
+            }
         }
         return MultipartBoundary(unchecked: String(decoding: text, as: UTF8.self))
     }
@@ -47,8 +51,6 @@ public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
     private init(unchecked text: String) {
         description = text
     }
-
-    private static let digits = Array("0123456789abcdef".utf8)
 
     private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 

@@ -36,13 +36,32 @@ public struct MultipartCompatibility: Sendable, Hashable {
     /// file names like that. The server has to decode them by itself.
     public static let percentEncodedNames = MultipartCompatibility(escaping: .percent, addsExtendedFileName: false)
 
-    /// Appends what stands between the quotes of `name` or `filename`. In the standard form `%` stays as it is: nobody
-    /// would decode a `%25`.
-    func appendEscaped(_ bytes: [UInt8], to block: inout [UInt8]) {
-        guard bytes.contains(where: { $0 < 0x30 || $0 >= 0x7F || $0 == UInt8(ascii: "\\") }) else {
-            block += bytes
-            return
-        }
+    /// Appends what stands between the quotes of `name`, with every line break as CRLF.
+    ///
+    /// - Returns: Whether it can be written: not with a NUL.
+    func append(name: String, to block: inout [UInt8]) -> Bool {
+        appendPlain(name, to: &block) || appendEscaped(FormText.withNormalLineBreaks(name), to: &block)
+    }
+
+    /// Appends what stands between the quotes of `filename`.
+    ///
+    /// - Returns: Whether it can be written: not with a NUL.
+    func append(fileName: String, to block: inout [UInt8]) -> Bool {
+        appendPlain(fileName, to: &block) || appendEscaped(Array(fileName.utf8), to: &block)
+    }
+
+    /// Appends a text if every byte of it is written as it is.
+    private func appendPlain(_ text: String, to block: inout [UInt8]) -> Bool {
+        let start = block.count
+        block.append(text: text)
+        if block[start...].allSatisfy(FormText.isPlain) { return true }
+        block.removeSubrange(start...)
+        return false
+    }
+
+    /// In the standard form `%` stays as it is: nobody would decode a `%25`.
+    private func appendEscaped(_ bytes: [UInt8], to block: inout [UInt8]) -> Bool {
+        guard !bytes.contains(0) else { return false }
         for byte in bytes {
             switch (byte, escaping) {
             case (FormText.lineFeed, _), (FormText.carriageReturn, _): Self.appendPercent(byte, to: &block)
@@ -55,13 +74,12 @@ public struct MultipartCompatibility: Sendable, Hashable {
             default: block.append(byte)
             }
         }
+        return true
     }
 
     /// Appends the parameter `filename*`, if this file name wants one.
     func appendExtended(_ fileName: String, to block: inout [UInt8]) {
-        let isPlain = { (byte: UInt8) in
-            byte >= 0x20 && byte < 0x7F && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
-        }
+        let isPlain = { (byte: UInt8) in FormText.isPlain(byte) || byte == UInt8(ascii: "%") }
         guard addsExtendedFileName, !fileName.utf8.allSatisfy(isPlain) else { return }
         block += "; filename*=UTF-8''".utf8
         for byte in fileName.utf8 {

@@ -8,22 +8,16 @@ extension MultipartForm {
     ///
     /// - Returns: `nil` for a form that has to wait for something, runs code that is not ours, is long, or has a mistake in
     ///   it: then ``prepared(boundary:)`` does the work, or says what is wrong.
-    package func preparedAtOnce(boundary: MultipartBoundary = .random()) -> MultipartBody? {
+    package func preparedAtOnce(boundary: MultipartBoundary? = nil) -> MultipartBody? {
         guard isShort else { return nil }
         return try? makeAtOnce(boundary)
     }
 
-    private func makeAtOnce(_ boundary: MultipartBoundary) throws(BodyError) -> MultipartBody? {
+    private func makeAtOnce(_ boundary: MultipartBoundary?) throws(BodyError) -> MultipartBody? {
         try limits?.check(partCount: parts.count)
         var builder = BodyBuilder(boundary: boundary, compatibility: compatibility)
         for index in order.indices(of: parts) {
-            var part = parts[index]
-            let place = PartPlace(index: index, name: part.name)
-            guard let content = part.contentAtOnce(at: place) else { return nil }
-            if part.contentType == nil { part.contentType = part.toldType(contentTypes) }
-            if let count = content.count { try limits?.check(partBytes: count, at: place) }
-            try builder.append(part, content: content, at: place)
-            try limits?.check(totalBytes: builder.knownLength)
+            guard try builder.appendAtOnce(index, of: self) else { return nil }
         }
         let body = try builder.finish()
         try limits?.check(totalBytes: body.segments.knownLength)
@@ -32,12 +26,27 @@ extension MultipartForm {
 
     /// Whether a thread that must not be kept may go through all of it.
     private var isShort: Bool {
-        guard parts.count <= 64, limits?.allowedTypes == nil else { return false }
+        guard parts.count <= 64 else { return false }
         var left = 64 << 10
         for part in parts {
-            guard !part.followsContent, let count = part.countInMemory, count <= left else { return false }
+            guard let count = part.countInMemory, count <= left else { return false }
             left -= count
         }
+        return true
+    }
+}
+
+extension BodyBuilder {
+    /// Adds a part of a form if it is there without waiting.
+    mutating func appendAtOnce(_ index: Int, of form: MultipartForm) throws(BodyError) -> Bool {
+        let part = form.parts[index]
+        let place = PartPlace(index: index, name: part.name)
+        guard form.limits?.allowedTypes == nil, !part.followsContent, let content = part.contentAtOnce(at: place) else {
+            return false
+        }
+        if let count = content.count { try form.limits?.check(partBytes: count, at: place) }
+        try append(part, contentType: part.contentType ?? part.toldType(form.contentTypes), content: content, at: place)
+        try form.limits?.check(totalBytes: knownLength)
         return true
     }
 }

@@ -69,12 +69,12 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
     /// closing boundary never leaves. What can't be seen: a change within one tick of the file system's clock (4 ms on
     /// older kernels), and one by a tool that sets the times back, on a file system without change times.
     ///
-    /// Leave the boundary out, except where a test wants known bytes. It is looked for in texts, data and headers, not in
-    /// files and streams.
+    /// Leave the boundary out, except where a test wants known bytes: a new one is made that nobody can guess. One of yours
+    /// is looked for in texts, data and headers, not in files and streams.
     ///
     /// - Throws: ``BodyError`` naming the part to blame; ``BodyError/Code/cancelled`` when the task was cancelled.
     /// - Complexity: linear in the number of parts. Memory for the texts and data of the form, none for files.
-    public func prepared(boundary: MultipartBoundary = .random()) async throws(BodyError) -> MultipartBody {
+    public func prepared(boundary: MultipartBoundary? = nil) async throws(BodyError) -> MultipartBody {
         try limits?.check(partCount: parts.count)
         try checkGrammar(boundary)
         let resolver = PartResolver(form: self)
@@ -87,9 +87,13 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
         }
         var builder = BodyBuilder(boundary: boundary, compatibility: compatibility)
         for index in order.indices(of: parts, isFile: { (made[$0]?.part ?? parts[$0]).fileName != nil }) {
+            guard !Task.isCancelled else { throw BodyError.taskCancelled }
+            if made[index] == nil, try builder.appendAtOnce(index, of: self) { continue }
             let (ready, content) =
                 if let early = made.removeValue(forKey: index) { early } else { try await resolver.resolve(index) }
-            try builder.append(ready, content: content, at: PartPlace(index: index, name: parts[index].name))
+            try builder.append(
+                ready, contentType: ready.contentType, content: content,
+                at: PartPlace(index: index, name: parts[index].name))
             try limits?.check(totalBytes: builder.knownLength)
         }
         let body = try builder.finish()
@@ -98,12 +102,15 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
     }
 
     // All grammar before any work: no image is made for a form whose last name is empty.
-    private func checkGrammar(_ boundary: MultipartBoundary) throws(BodyError) {
+    private func checkGrammar(_ boundary: MultipartBoundary?) throws(BodyError) {
         guard parts.contains(where: \.takesWork) else { return }
+        let header = PartHeader(
+            delimiter: PartDelimiter(boundary ?? .random(), mayOccur: boundary != nil), compatibility: compatibility)
+        var block: [UInt8] = []
         for (index, part) in parts.enumerated() {
-            _ = try PartHeader(
-                part, contentType: part.contentType, boundary: boundary, compatibility: compatibility,
-                at: PartPlace(index: index, name: part.name))
+            block.removeAll(keepingCapacity: true)
+            try header.append(
+                part, contentType: part.contentType, to: &block, at: PartPlace(index: index, name: part.name))
         }
     }
 }
@@ -137,9 +144,10 @@ extension MultipartForm {
         form.limits = limits
         // The resolver needs what the form says of its parts, not the parts.
         form.parts = []
-        let boundary = MultipartBoundary.random()
+        let delimiter = PartDelimiter(.random(), mayOccur: false)
+        let header = PartHeader(delimiter: delimiter, compatibility: compatibility)
         let resolver = PartResolver(form: form)
-        var total = Int64("--\(boundary)--\r\n".utf8.count)
+        var total = Int64(delimiter.closing.count)
         for (index, part) in parts.enumerated() {
             guard !Task.isCancelled else { throw BodyError.taskCancelled }
             let place = PartPlace(index: index, name: part.name)
@@ -152,9 +160,9 @@ extension MultipartForm {
                 try Self.add(length, to: &total)
             default:
                 let (ready, content) = try await resolver.resolve(part, at: place)
-                let header = try PartHeader(
-                    ready, contentType: ready.contentType, boundary: boundary, compatibility: compatibility, at: place)
-                try Self.add(Int64(header.bytes.count + FormText.lineBreak.count), to: &total)
+                var block: [UInt8] = []
+                try header.append(ready, contentType: ready.contentType, to: &block, at: place)
+                try Self.add(Int64(block.count + FormText.lineBreak.count), to: &total)
                 try Self.add(content.count ?? 0, to: &total)
             }
             try limits.check(totalBytes: total)

@@ -6,51 +6,71 @@ struct PartHeader {
     /// A larger block of header lines is refused; parsers refuse it too, many of them far earlier.
     static let largestBlock = 16 * 1_024
 
-    /// Everything before the content.
-    let bytes: [UInt8]
+    let delimiter: PartDelimiter
+    let compatibility: MultipartCompatibility
 
-    /// Writes the beginning of a part, without a `Content-Type` if that is `nil`.
-    init(
-        _ part: MultipartPart, contentType: String?, boundary: MultipartBoundary,
-        compatibility: MultipartCompatibility, at place: PartPlace
+    /// Writes the beginning of a part behind other bytes, without a `Content-Type` if that is `nil`.
+    func append(
+        _ part: MultipartPart, contentType: String?, to block: inout [UInt8], at place: PartPlace
     ) throws(BodyError) {
-        try Self.check(part, contentType: contentType, at: place)
-        let delimiter = Array(boundary.description.utf8)
-        var block: [UInt8] = []
-        block.reserveCapacity(192 + part.name.utf8.count + (part.fileName?.utf8.count ?? 0))
-        block += "--".utf8
-        block += delimiter
-        block += FormText.lineBreak
+        block += delimiter.line
         let beginning = block.count
-        block += "Content-Disposition: form-data; name=\"".utf8
-        compatibility.appendEscaped(FormText.withNormalLineBreaks(part.name), to: &block)
-        block.append(UInt8(ascii: "\""))
-        if let fileName = part.fileName {
-            block += "; filename=\"".utf8
-            compatibility.appendEscaped(Array(fileName.utf8), to: &block)
-            block.append(UInt8(ascii: "\""))
-            compatibility.appendExtended(fileName, to: &block)
-        }
+        block.append(text: "Content-Disposition: form-data; name=\"")
+        try appendNames(part, to: &block, at: place)
         block += FormText.lineBreak
-        if let contentType { Self.append("Content-Type", contentType, to: &block) }
-        for header in part.headers { Self.append(header.name, header.value, to: &block) }
+        if let contentType { try Self.append(contentType: contentType, to: &block, at: place) }
+        for header in part.headers {
+            try Self.check(header, at: place)
+            Self.append(header.name, header.value, to: &block)
+        }
         guard block.count - beginning <= Self.largestBlock else {
             throw BodyError(
                 .headerTooLarge,
                 "its header lines have \(block.count - beginning) bytes; \(Self.largestBlock) are allowed. "
                     + "Shorten the names.", at: place)
         }
-        if ByteSearch.find(delimiter, in: block.span, from: beginning) != nil {
-            throw Self.containsBoundary("header lines", at: place)
-        }
+        if delimiter.occurs(in: block.span, from: beginning) { throw Self.containsBoundary("header lines", at: place) }
         block += FormText.lineBreak
-        bytes = block
+    }
+
+    private func appendNames(
+        _ part: MultipartPart, to block: inout [UInt8], at place: PartPlace
+    ) throws(BodyError) {
+        guard !part.name.utf8.isEmpty else {
+            throw BodyError(.emptyFieldName, "it has no name. Give it the field name the server expects.", at: place)
+        }
+        guard compatibility.append(name: part.name, to: &block) else {
+            throw BodyError(.invalidFieldName, "its name contains a NUL, where some servers would cut it.", at: place)
+        }
+        block.append(UInt8(ascii: "\""))
+        guard let fileName = part.fileName else { return }
+        block.append(text: "; filename=\"")
+        guard compatibility.append(fileName: fileName, to: &block) else {
+            throw BodyError(
+                .invalidFileName, "its file name contains a NUL, where some servers would cut it.", at: place)
+        }
+        block.append(UInt8(ascii: "\""))
+        compatibility.appendExtended(fileName, to: &block)
+    }
+
+    private static func append(
+        contentType: String, to block: inout [UInt8], at place: PartPlace
+    ) throws(BodyError) {
+        let start = block.count + "Content-Type: ".utf8.count
+        append("Content-Type", contentType, to: &block)
+        let end = block.count - FormText.lineBreak.count
+        guard start < end, !block[start..<end].contains(where: FormText.isControl) else {
+            throw BodyError(
+                .invalidContentType,
+                "\(quoted(contentType)) can't be its content type: it is empty or contains a control character.",
+                at: place)
+        }
     }
 
     private static func append(_ name: String, _ value: String, to block: inout [UInt8]) {
-        block += name.utf8
-        block += ": ".utf8
-        block += value.utf8
+        block.append(text: name)
+        block.append(text: ": ")
+        block.append(text: value)
         block += FormText.lineBreak
     }
 
@@ -60,26 +80,6 @@ struct PartHeader {
             .boundaryInContent,
             "its \(what) contain the boundary, and a server would cut the part there. Use MultipartBoundary.random().",
             at: place)
-    }
-
-    private static func check(_ part: MultipartPart, contentType: String?, at place: PartPlace) throws(BodyError) {
-        guard !part.name.utf8.isEmpty else {
-            throw BodyError(.emptyFieldName, "it has no name. Give it the field name the server expects.", at: place)
-        }
-        guard !part.name.utf8.contains(0) else {
-            throw BodyError(.invalidFieldName, "its name contains a NUL, where some servers would cut it.", at: place)
-        }
-        if let fileName = part.fileName, fileName.utf8.contains(0) {
-            throw BodyError(
-                .invalidFileName, "its file name contains a NUL, where some servers would cut it.", at: place)
-        }
-        if let contentType, contentType.utf8.isEmpty || contentType.utf8.contains(where: FormText.isControl) {
-            throw BodyError(
-                .invalidContentType,
-                "\(quoted(contentType)) can't be its content type: it is empty or contains a control character.",
-                at: place)
-        }
-        for header in part.headers { try check(header, at: place) }
     }
 
     private static func check(_ header: MultipartHeader, at place: PartPlace) throws(BodyError) {

@@ -120,9 +120,11 @@ extension BodyLengthTests {
 
     @Test func `two sparse files of nearly 2^63 bytes are refused`() throws {
         var builder = BodyBuilder(boundary: try MultipartBoundary("golden"), compatibility: .standard)
-        try builder.append(.text("a", ""), content: file(.max - 4_096), at: PartPlace(index: 0, name: "a"))
+        try builder.append(
+            .text("a", ""), contentType: nil, content: file(.max - 4_096), at: PartPlace(index: 0, name: "a"))
         let error = #expect(throws: BodyError.self) {
-            try builder.append(.text("b", ""), content: file(.max - 4_096), at: PartPlace(index: 1, name: "b"))
+            try builder.append(
+                .text("b", ""), contentType: nil, content: file(.max - 4_096), at: PartPlace(index: 1, name: "b"))
         }
         #expect(error?.code == .formTooLarge)
     }
