@@ -23,7 +23,7 @@ import verify
 from measure import ROOT
 from receiver import Authority, Sink
 
-PARTS = ["large", "watched", "medium", "small", "memory", "truth", "parser", "forms", "pictures"]
+PARTS = ["large", "close", "medium", "small", "memory", "truth", "parser", "forms", "pictures"]
 BUILD = os.path.join(ROOT, "Benchmarks", ".build")
 
 

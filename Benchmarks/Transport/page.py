@@ -76,7 +76,7 @@ class Page:
     def workloads(self):
         parts = []
         for workload in self.stored["workloads"]:
-            body = self.large(workload) if workload["kind"] in ("large", "watched") else self.many(workload)
+            body = self.large(workload) if workload["kind"] in ("large", "close") else self.many(workload)
             parts += ["#### %s" % workload["title"], body]
         return parts
 
