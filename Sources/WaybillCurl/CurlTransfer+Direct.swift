@@ -30,13 +30,13 @@ extension CurlTransfer {
     /// An error of the server's ends a body under way, and its connection, unless libcurl is told otherwise. Of a body that went
     /// past it, it does not know that it is complete.
     func noteAnswer() {
-        guard let feed, feed.sentDirectly > 0, isHandedOver(left) else { return }
+        guard let feed, feed.sentDirectly > 0, isHandedOver(uploaded) else { return }
         easy!.set(CURLOPT_KEEP_SENDING_ON_ERROR, true)
     }
 
     /// How many bytes of the body the peer has acknowledged; `nil` where the kernel does not say.
     private var acknowledged: Int64? {
         guard let sample = probe?.sample() else { return nil }
-        return left - Int64(sample.pending)
+        return uploaded - Int64(sample.pending)
     }
 }

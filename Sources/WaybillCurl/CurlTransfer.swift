@@ -264,7 +264,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     func socketWillBeLetGo() {
-        mostSent = max(mostSent, left)
+        mostSent = max(mostSent, uploaded)
         probe?.letGo()
     }
 
@@ -332,7 +332,7 @@ final class CurlTransfer: @unchecked Sendable {
     func look() -> (TransferProgress, isRequestAcknowledged: Bool) {
         guard connection != nil else { return (TransferProgress(sent: 0, acknowledged: 0, accuracy: accuracy), false) }
         // Of a body of unknown length, libcurl counts the framing of its chunks too.
-        let sent = min(left, feed?.handedOver ?? 0)
+        let sent = min(uploaded, feed?.handedOver ?? 0)
         // When all has arrived there is nothing more to see, and looking takes two system calls.
         if hasReportedAcknowledged, let last = lastSeen, last.sent == sent { return (last, true) }
         guard let sample = probe?.sample() else {
@@ -346,7 +346,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     /// How many bytes of the body were given to the kernel, by libcurl or past it.
-    var left: Int64 {
+    var uploaded: Int64 {
         (easy?.offset(CURLINFO_SIZE_UPLOAD_T) ?? 0) + (feed?.sentDirectly ?? 0)
     }
 
