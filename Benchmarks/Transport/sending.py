@@ -5,7 +5,7 @@ import os
 from measure import Failure, run
 
 LARGE, MEDIUM, SMALL = 1 << 30, 16 << 20, 100_000
-CLOSE = ("waybill", "waybill, watched", "sendfile in C")
+CLOSE = ("waybill", "waybill, watched", "sendfile in C", "AsyncHTTPClient")
 
 
 class Workload:
