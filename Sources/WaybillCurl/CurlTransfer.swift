@@ -37,6 +37,8 @@ final class CurlTransfer: @unchecked Sendable {
     private var isPaused = false
     private var pacer: SendPacer
     var direct: DirectSend
+    private let isSealed: Bool
+    private var sealed = SealedCount()
     /// When the body may go on that was held back for its rate, or for an acknowledgement.
     private(set) var heldUntil: ContinuousClock.Instant?
     /// Why the transfer is being ended by us, which libcurl then reports as an aborted callback.
@@ -58,6 +60,7 @@ final class CurlTransfer: @unchecked Sendable {
         watch = TransferWatch(limits: request.options.limits, now: .now)
         pacer = SendPacer(rate: request.options.rateLimit)
         direct = DirectSend(request)
+        isSealed = request.isSealed
     }
 
     // MARK: - Start
@@ -161,15 +164,19 @@ final class CurlTransfer: @unchecked Sendable {
     /// Not where both would fit into one segment, the largest of which has just under 64 KiB: what the peer's kernel
     /// acknowledges of a request that is read and then reset rests on there being two (decision 0003).
     private func holdHead() {
-        guard let length = request.body?.length, length > 64 << 10, !asksLeave, !isAskingForChallenge, let probe,
-            let engine
-        else { return }
-        probe.holdSegments(true)
-        engine.heads.append(self)
+        guard let length = request.body?.length, length > 64 << 10, !asksLeave, !isAskingForChallenge else { return }
+        holdSegments()
     }
 
-    /// The head of the request waits no longer for the first bytes of the body.
-    func letHeadGo() { probe?.holdSegments(false) }
+    /// Has the kernel wait with what is less than a segment until libcurl's round is over.
+    private func holdSegments() {
+        guard probe != nil, let engine else { return }
+        probe!.holdSegments(true)
+        engine.held.append(self)
+    }
+
+    /// Nothing more follows at once.
+    func letSegmentsGo() { probe?.holdSegments(false) }
 
     /// Whether the server can't have acted on what was sent so far: it asked for the request again without a question
     /// (417) or with credentials (401), or no byte of the body was handed over of a request that has one.
@@ -197,8 +204,12 @@ final class CurlTransfer: @unchecked Sendable {
         heldUntil = nil
         let most = pacer.rate == nil ? sendDirectly(buffer.count) : pacedRoom()
         guard let most, let room = readable(most) else { return .pause }
+        if isSealed, let written = probe?.writtenAtMost { sealed.level(body: uploaded, writtenAtMost: written) }
         let answer = unsafe feed!.fill(UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(room)))
-        if case .bytes(let count) = answer { pacer.spend(count) }
+        if case .bytes(let count) = answer {
+            pacer.spend(count)
+            if isSealed, count > SealedCount.record { holdSegments() }
+        }
         if answer == .abort, let failure = feed?.failure {
             ownFailure = (.bodyFailed, "The body can't be read: \(failure)", failure)
         }
@@ -332,12 +343,13 @@ final class CurlTransfer: @unchecked Sendable {
     func look() -> (TransferProgress, isRequestAcknowledged: Bool) {
         guard connection != nil else { return (TransferProgress(sent: 0, acknowledged: 0, accuracy: accuracy), false) }
         // Of a body of unknown length, libcurl counts the framing of its chunks too.
-        let sent = min(uploaded, feed?.handedOver ?? 0)
+        var sent = min(uploaded, feed?.handedOver ?? 0)
         // When all has arrived there is nothing more to see, and looking takes two system calls.
         if hasReportedAcknowledged, let last = lastSeen, last.sent == sent { return (last, true) }
         guard let sample = probe?.sample() else {
             return (TransferProgress(sent: sent, acknowledged: sent, accuracy: .estimated), isHandedOver(sent))
         }
+        sent = max(sent, min(sealed.left(writtenAtLeast: sample.written), feed?.handedOver ?? 0))
         let pending = Int64(sample.pending)
         let acknowledged = max(reported?.acknowledged ?? 0, max(0, sent - pending))
         let progress = TransferProgress(sent: sent, acknowledged: min(sent, acknowledged), accuracy: accuracy)

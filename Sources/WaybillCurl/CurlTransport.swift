@@ -10,9 +10,9 @@ public import WaybillCore
 /// ```
 ///
 /// It runs what it is handed: it follows no redirect, repeats nothing, and reads no environment. An attempt costs its
-/// upload buffer (64 or 112 KiB under 1 MiB of body, 64 KiB under TLS, 2 MiB for one of 64 MiB or more that runs
-/// alone, else 512 KiB) while it runs. When the transport is
-/// released, running attempts go on to their end.
+/// upload buffer while it runs: 64 or 112 KiB under 1 MiB of body, 2 MiB for one of 64 MiB or more that runs alone, else
+/// 512 KiB; over TLS 64 KiB under 1 MiB of body, else 256 KiB. When the transport is released, running attempts go on to
+/// their end.
 public final class CurlTransport: UploadTransport {
     /// How the transport is set up.
     public struct Configuration: Sendable {

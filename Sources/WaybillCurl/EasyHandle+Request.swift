@@ -74,11 +74,15 @@ extension EasyHandle {
     /// single transfer may have that is long enough to pay for the memory; many of them would leave the processor's cache.
     /// Small bodies lose by them: libcurl allocates the buffer for each transfer, and glibc gives blocks of 128 KiB back to
     /// the kernel each time. What fits into a little less than that is read and sent in one piece. TLS sends records of
-    /// 16 KiB whatever the buffer. A limited rate is kept in bursts of one buffer, so that one is small.
+    /// 16 KiB whatever the buffer; those of one buffer leave in segments of up to 64 KiB, which is what a larger one is for.
+    /// A limited rate is kept in bursts of one buffer, so that one is small.
     static func uploadBufferSize(for request: TransferRequest, isAlone: Bool = false) -> Int {
         if let rate = request.options.rateLimit { return Int(max(16 << 10, min(64 << 10, rate.bytes / 8))) }
-        if request.isOverTLS { return 64 << 10 }
-        guard let length = request.body?.length else { return 512 << 10 }
+        let length = request.body?.length
+        if request.isSealed {
+            return length ?? .max < 1 << 20 || request.options.httpVersion != .http1 ? 64 << 10 : 256 << 10
+        }
+        guard let length else { return 512 << 10 }
         return switch length {
         case ...(64 << 10): 64 << 10
         case ...(112 << 10): 112 << 10

@@ -11,12 +11,16 @@ struct SocketProbe {
         var acknowledged: UInt64
         /// Bytes written and not acknowledged.
         var pending: UInt64
+
+        /// Bytes written at least, whether acknowledged or not: those that are acknowledged while it is looked are missing.
+        var written: UInt64 { acknowledged + pending }
     }
 
     /// `nil` once it was let go.
     private(set) var socket: Int32?
     private let base: UInt64
     private var last: Sample?
+    private var isHolding = false
 
     /// Begins to watch a socket whose request has not been written yet.
     init(socket: Int32) {
@@ -36,6 +40,16 @@ struct SocketProbe {
         return last
     }
 
+    /// How many bytes of this transfer, head included, were written at most: those that are acknowledged while it is looked
+    /// count twice. `nil` when the kernel did not say.
+    var writtenAtMost: UInt64? {
+        guard let socket else { return nil }
+        var acknowledged: UInt64 = 0
+        var pending: UInt64 = 0
+        guard unsafe wb_tcp_state_reversed(socket, &acknowledged, &pending) == 0 else { return nil }
+        return acknowledged - min(base, acknowledged) + pending
+    }
+
     /// Whether the peer sent something, or closed, before it was asked: what would be read next is no answer to this
     /// request.
     var hasUnaskedInput: Bool {
@@ -44,13 +58,16 @@ struct SocketProbe {
     }
 
     /// Has the kernel wait with what is less than a segment, or no longer.
-    func holdSegments(_ isOn: Bool) {
-        if let socket { wb_hold_segments(socket, isOn ? 1 : 0) }
+    mutating func holdSegments(_ isOn: Bool) {
+        guard let socket, isHolding != isOn else { return }
+        isHolding = isOn
+        wb_hold_segments(socket, isOn ? 1 : 0)
     }
 
     /// Takes the last look.
     mutating func letGo() {
         _ = sample()
+        holdSegments(false)
         socket = nil
     }
 }

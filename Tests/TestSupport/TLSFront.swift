@@ -83,6 +83,9 @@ package final class TLSFront: Sendable {
     /// The PEM file of the authority to trust.
     package var authority: String { certificates.authority }
 
+    /// Its port, on 127.0.0.1.
+    package var port: Int { process.port }
+
     /// The URL of a path.
     package func url(_ path: String = "/", host: String = "127.0.0.1") -> String {
         "https://\(host):\(process.port)\(path)"

@@ -33,6 +33,47 @@ import WaybillCurl
         }
     }
 
+    /// A body of 1 MiB or more is given to OpenSSL 256 KiB at a time. On a line whose buffer takes less than that, such a
+    /// piece is on its way for nearly a second here, and libcurl counts none of it before all has left.
+    @Test func `acknowledged moves within the pieces that TLS is given`() async throws {
+        let server = try LoopbackServer(
+            Behaviour.respond(200).reading(bytesPerSecond: 300 << 10), receiveBuffer: .kibibytes(32),
+            keepsBodies: false)
+        let front = try await TLSFront(to: server)
+        let comparer = TransferProgressTests.Comparer(server) { limitSendBuffers(toPort: front.port, bytes: 32 << 10) }
+        let request = TransferRequest.post(front.url(), PatternBody(1_200_000)) {
+            $0.tls.certificateAuthorities = front.authority
+        }
+        _ = CurlTransport().start(request, sink: comparer)
+        let findings = await comparer.end()
+
+        #expect(try findings.result?.get().head.status == .ok)
+        #expect(findings.largestLead <= 256 << 10, "acknowledged led the receiver by \(findings.largestLead) bytes")
+        // By whole pieces it would be five steps, and the receiver's buffers make it some more.
+        let figures = Set(findings.samples.map(\.acknowledged))
+        #expect(figures.count >= 24, "\(figures.sorted())")
+        for (earlier, later) in zip(findings.samples, findings.samples.dropFirst()) {
+            #expect(later.acknowledged >= earlier.acknowledged && later.sent >= earlier.sent)
+        }
+    }
+
+    /// Has the kernel keep no more than so much, or twice that, of what this process sends to a port. A line with a small
+    /// window is like that; here the kernel would take megabytes.
+    private func limitSendBuffers(toPort port: Int, bytes: Int32) {
+        for socket in Int32(3)..<1_024 {
+            var address = sockaddr_in()
+            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let code = unsafe withUnsafeMutableBytes(of: &address) { bytes in
+                unsafe getpeername(socket, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), &size)
+            }
+            guard code == 0, address.sin_family == sa_family_t(AF_INET),
+                Int(UInt16(bigEndian: address.sin_port)) == port
+            else { continue }
+            var bytes = bytes
+            _ = unsafe setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
+        }
+    }
+
     /// Measures the processor time of the engine's thread, on that thread.
     private final class Stopwatch: TransferSink {
         let wantsProgress = true

@@ -57,7 +57,9 @@ import WaybillCore
         arguments: [
             (100, nil, "http://h", 65_536), (100_000, nil, "http://h", 114_688), (114_688, nil, "HTTP://h", 114_688),
             (114_689, nil, "http://h", 65_536), (100_000, nil, "HTTPS://h", 65_536),
-            (1 << 20, nil, "http://h", 524_288), (1 << 30, nil, "https://h", 65_536),
+            (1 << 20, nil, "http://h", 524_288), (1 << 30, nil, "https://h", 262_144),
+            ((1 << 20) - 1, nil, "https://h", 65_536), (1 << 20, nil, "https://h", 262_144),
+            (nil, nil, "https://h", 262_144),
             (1 << 30, 200 << 10, "http://h", 25_600), (1 << 30, 1 << 30, "http://h", 65_536),
             (1 << 30, 1_000, "http://h", 16_384),
             (nil, nil, "http://h", 524_288), (64 << 20, nil, "http://h", 524_288),
@@ -70,5 +72,14 @@ import WaybillCore
         let isLong = length.map { $0 >= 64 << 20 } ?? false
         let isFree = rate == nil && url.hasPrefix("http:")
         #expect(EasyHandle.uploadBufferSize(for: request, isAlone: true) == (isLong && isFree ? 2 << 20 : size))
+    }
+
+    @Test func `what shares a connection, or leaves inside a proxy's TLS, has the buffer for TLS`() {
+        var request = TransferRequest(method: .post, url: "https://h", body: ScriptedBody(length: 1 << 30, []))
+        request.options.httpVersion = .http2
+        #expect(EasyHandle.uploadBufferSize(for: request) == 65_536)
+        request = TransferRequest(method: .post, url: "http://h", body: ScriptedBody(length: 1 << 30, []))
+        request.options.proxy = "https://proxy"
+        #expect(EasyHandle.uploadBufferSize(for: request, isAlone: true) == 262_144)
     }
 }

@@ -20,7 +20,12 @@ import WaybillCurl
         let findings = Locked(Findings())
         private let server: LoopbackServer
 
-        init(_ server: LoopbackServer) { self.server = server }
+        private let onConnection: @Sendable () -> Void
+
+        init(_ server: LoopbackServer, onConnection: @escaping @Sendable () -> Void = {}) {
+            self.server = server
+            self.onConnection = onConnection
+        }
 
         func transfer(_ event: TransferEvent) {
             switch event {
@@ -31,6 +36,7 @@ import WaybillCurl
                     findings.largestLead = max(findings.largestLead, progress.acknowledged - read)
                     findings.largestSentLead = max(findings.largestSentLead, progress.sent - read)
                 }
+            case .connected: onConnection()
             case .ended(let end):
                 let waiter = findings.withLock { findings in
                     findings.result = end.result

@@ -1,0 +1,50 @@
+import TestSupport
+import Testing
+
+@testable import WaybillCurl
+
+/// How much of a body has left inside TLS, by what the kernel counts: never too much, and nearly all of it.
+@Suite struct SealedCountTests {
+    /// Sends pieces of all sizes in records, looks after each of them, and compares with the truth.
+    @Test(arguments: [22, 29, 85]) func `what left is told as it leaves, and never more than that`(overhead: Int) {
+        var random = SeededGenerator()
+        var count = SealedCount()
+        var (body, wire) = (0, 700)
+        for _ in 0..<200 {
+            count.level(body: Int64(body), writtenAtMost: UInt64(wire + Int.random(in: 0...1_000, using: &random)))
+            var left = Int.random(in: 1...(256 << 10), using: &random)
+            let piece = left
+            let start = body
+            var before = Int64(body)
+            while left > 0 {
+                let record = min(left, SealedCount.record)
+                (left, body, wire) = (left - record, body + record, wire + record + overhead)
+                let missed = Int.random(in: 0...2_000, using: &random)
+                let told = count.left(writtenAtLeast: UInt64(wire - missed))
+                #expect(told <= Int64(body) && told >= before, "seed \(random.seed)")
+                // What was acknowledged while it was looked, and the most that records may add.
+                let least = body - 1_000 - missed - ((body - start) / SealedCount.record + 2) * 256
+                #expect(told >= Int64(least), "of a piece of \(piece), seed \(random.seed)")
+                before = told
+            }
+        }
+    }
+
+    @Test func `before the first piece nothing has left, however much was written`() {
+        var count = SealedCount()
+        #expect(count.left(writtenAtLeast: 5_000) == 0)
+        count.level(body: 0, writtenAtMost: 5_000)
+        #expect(count.left(writtenAtLeast: 5_000) == 0)
+        #expect(count.left(writtenAtLeast: 4_000) == 0)
+        #expect(count.left(writtenAtLeast: 5_100) == 0)
+    }
+
+    @Test func `a look that comes out lower takes nothing back`() {
+        var count = SealedCount()
+        count.level(body: 1_000, writtenAtMost: 2_000)
+        let told = count.left(writtenAtLeast: 100_000)
+        #expect(told > 90_000)
+        #expect(count.left(writtenAtLeast: 50_000) == told)
+        #expect(count.left(writtenAtLeast: 1_500) == told)
+    }
+}
