@@ -120,6 +120,10 @@ let package = Package(
             name: "StoreErrand", dependencies: ["WaybillStores", "WaybillOutbox", "Waybill", "WaybillCore"],
             path: "Tests/StoreErrand", swiftSettings: swift),
         .executableTarget(
+            name: "ExitErrand", dependencies: ["WaybillCurl", "WaybillMultipart", "WaybillCore", httpTypes],
+            path: "Tests/ExitErrand",
+            swiftSettings: swift),
+        .executableTarget(
             name: "VendorRequests", dependencies: ["WaybillStores", "WaybillCore", "TestSupport", httpTypes],
             path: "Tests/Vendors/Requests", swiftSettings: swift),
         .testTarget(
@@ -130,7 +134,8 @@ let package = Package(
             name: "WaybillMultipartTests", dependencies: ["WaybillMultipart", "TestSupport"], swiftSettings: swift),
         .testTarget(name: "WaybillJPEGTests", dependencies: ["WaybillJPEG", "TestSupport"], swiftSettings: swift),
         .testTarget(
-            name: "WaybillCurlTests", dependencies: ["WaybillCurl", "CWaybillCurl", "TestSupport", httpTypes],
+            name: "WaybillCurlTests",
+            dependencies: ["WaybillCurl", "CWaybillCurl", "ExitErrand", "TestSupport", httpTypes],
             swiftSettings: swift),
         .testTarget(
             name: "WaybillTests", dependencies: ["Waybill", "WaybillTesting", "TestSupport", httpTypes],

@@ -8,17 +8,44 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 
 static pthread_once_t global_once = PTHREAD_ONCE_INIT;
 static CURLcode global_result;
 
 static locale_t utf8_locale;
 
+// Held to read by each thread at work, and to write from the end of the process on. Whoever wants to write goes first.
+static pthread_rwlock_t exit_gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+static _Thread_local int is_at_work;
+
+void wb_begin_work(void) {
+    pthread_rwlock_rdlock(&exit_gate);
+    is_at_work = 1;
+}
+
+void wb_end_work(void) {
+    is_at_work = 0;
+    pthread_rwlock_unlock(&exit_gate);
+}
+
+// The process may be ended by a thread at work, which then is the one that need not be waited for.
+static void shut_exit_gate(void) {
+    if (is_at_work) wb_end_work();
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 2;
+    pthread_rwlock_timedwrlock(&exit_gate, &until);
+}
+
 static void init_global(void) {
     global_result = curl_global_init(CURL_GLOBAL_DEFAULT);
+    // Last come, first served: the TLS library has told exit(3) of itself by now.
+    atexit(shut_exit_gate);
     utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
 
@@ -140,14 +167,26 @@ void wb_hold_segments(int socket, int on) {
     setsockopt(socket, IPPROTO_TCP, TCP_CORK, &on, sizeof on);
 }
 
-int wb_tcp_state(int socket, uint64_t *acked, uint64_t *pending) {
+static int get_acked(int socket, uint64_t *acked) {
     struct tcp_info info;
     memset(&info, 0, sizeof info);
     socklen_t length = sizeof info;
     if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return -1;
+    *acked = info.tcpi_bytes_acked;
+    return 0;
+}
+
+static int get_pending(int socket, uint64_t *pending) {
     int queued = 0;
     if (ioctl(socket, SIOCOUTQ, &queued) != 0) return -1;
-    *acked = info.tcpi_bytes_acked;
     *pending = queued > 0 ? (uint64_t)queued : 0;
     return 0;
+}
+
+int wb_tcp_state(int socket, uint64_t *acked, uint64_t *pending) {
+    return get_acked(socket, acked) == 0 && get_pending(socket, pending) == 0 ? 0 : -1;
+}
+
+int wb_tcp_state_reversed(int socket, uint64_t *acked, uint64_t *pending) {
+    return get_pending(socket, pending) == 0 && get_acked(socket, acked) == 0 ? 0 : -1;
 }

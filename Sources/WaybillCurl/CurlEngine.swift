@@ -16,8 +16,8 @@ final class CurlEngine: @unchecked Sendable {
     /// By the address of the easy handle, which is what libcurl tells of a transfer that has ended.
     private var active: [UInt: CurlTransfer] = [:]
     private var pool = HandlePool()
-    /// Those whose request was written just now, and is held back for the first bytes of its body.
-    var heads: [CurlTransfer] = []
+    /// Those of whose request the kernel holds back what is less than a segment, for more of it follows at once.
+    var held: [CurlTransfer] = []
     private var nextTick = ContinuousClock.now
     /// When the first of those bodies may go on that are held back.
     private var nextRelease: ContinuousClock.Instant?
@@ -45,23 +45,38 @@ final class CurlEngine: @unchecked Sendable {
 
     fileprivate func loop() {
         unsafe wb_prepare_thread("waybill-curl")
-        while true {
-            inbox.take(into: &commands)
-            for command in commands { perform(command) }
-            limitConnections()
-            inbox.multi.perform()
-            letHeadsGo()
-            let hasEnded = endFinished()
-            if hasEnded, active.isEmpty, !isClosing { patience.linger(inbox) }
-            let now = ContinuousClock.now
-            if now >= nextTick { tick(now) }
-            if let due = nextRelease, now >= due { release(now) }
-            if isClosing, active.isEmpty { break }
-            let next = min(nextTick, nextRelease ?? nextTick)
-            inbox.sleep(milliseconds: active.isEmpty ? 600_000 : milliseconds(until: next, from: now))
+        while let pause = apartFromExit(work) { inbox.sleep(milliseconds: pause) }
+        apartFromExit {
+            pool = HandlePool()
+            inbox.close()
         }
-        pool = HandlePool()
-        inbox.close()
+    }
+
+    /// `exit(3)` takes from libcurl what its TLS library holds, under the feet of whoever is at work. So it waits for the
+    /// engine to sleep, and then the engine never wakes.
+    private func apartFromExit<Result>(_ body: () -> Result) -> Result {
+        wb_begin_work()
+        defer { wb_end_work() }
+        return body()
+    }
+
+    /// One round.
+    ///
+    /// - Returns: For how many milliseconds there is nothing to do, or `nil` when there never will be.
+    private func work() -> Int32? {
+        inbox.take(into: &commands)
+        for command in commands { perform(command) }
+        limitConnections()
+        inbox.multi.perform()
+        letSegmentsGo()
+        let hasEnded = endFinished()
+        if hasEnded, active.isEmpty, !isClosing { patience.linger(inbox) }
+        let now = ContinuousClock.now
+        if now >= nextTick { tick(now) }
+        if let due = nextRelease, now >= due { release(now) }
+        if isClosing, active.isEmpty { return nil }
+        let next = min(nextTick, nextRelease ?? nextTick)
+        return active.isEmpty ? 600_000 : milliseconds(until: next, from: now)
     }
 
     private func milliseconds(until tick: ContinuousClock.Instant, from now: ContinuousClock.Instant) -> Int32 {
@@ -91,9 +106,9 @@ final class CurlEngine: @unchecked Sendable {
     }
 
     /// Whatever libcurl came to write: nothing is held back beyond one of its rounds.
-    private func letHeadsGo() {
-        for transfer in heads { transfer.letHeadGo() }
-        heads.removeAll(keepingCapacity: true)
+    private func letSegmentsGo() {
+        for transfer in held { transfer.letSegmentsGo() }
+        held.removeAll(keepingCapacity: true)
     }
 
     // MARK: - Life of a transfer

@@ -22,6 +22,12 @@ int wb_has_idn(void);
 // texts as UTF-8: libcurl turns a host's name into ASCII by the locale of the thread, and programs in Swift set none.
 void wb_prepare_thread(const char *name);
 
+// Around whatever a thread does with libcurl, but sleep. OpenSSL frees its locks and tables in exit(3), and a thread at work
+// then crashes: after the last upload of a program, once in a hundred times. exit(3) waits until nobody is at work, but no
+// longer than 2 seconds; whoever begins afterwards waits for ever.
+void wb_begin_work(void);
+void wb_end_work(void);
+
 CURLcode wb_setopt_long(CURL *handle, CURLoption option, long value);
 CURLcode wb_setopt_off(CURL *handle, CURLoption option, curl_off_t value);
 CURLcode wb_setopt_string(CURL *handle, CURLoption option, const char *_Nullable value);
@@ -66,7 +72,11 @@ void wb_hold_segments(int socket, int on);
 //   acked:   bytes that the peer acknowledged since the connection began (tcp_info.tcpi_bytes_acked, RFC 4898);
 //            glibc's <netinet/tcp.h> lacks the field, the kernel's header has it.
 //   pending: bytes written and not acknowledged (SIOCOUTQ, tcp(7)).
+// What is acknowledged between the two questions is in neither of them, and their sum is at most what was written.
 int wb_tcp_state(int socket, uint64_t *acked, uint64_t *pending);
+
+// The same, asked the other way round: what is acknowledged in between is in both, and their sum is at least what was written.
+int wb_tcp_state_reversed(int socket, uint64_t *acked, uint64_t *pending);
 
 static const size_t wb_readfunc_abort = CURL_READFUNC_ABORT;
 static const size_t wb_readfunc_pause = CURL_READFUNC_PAUSE;

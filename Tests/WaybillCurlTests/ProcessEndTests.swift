@@ -1,0 +1,16 @@
+import TestSupport
+import Testing
+
+/// Programs that end while their uploads go on. OpenSSL frees what it has in exit(3), and an engine that was at work with it
+/// crashed: one program in a hundred, just after its last upload.
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct ProcessEndTests {
+    @Test(arguments: ["main", "engine"])
+    func `a program that ends in the midst of uploads over TLS ends well`(whoExits: String) async throws {
+        let server = try LoopbackServer(keepsBodies: false)
+        let front = try await TLSFront(to: server)
+        let run = try await ChildProcess.run(
+            "\(ProjectRoot.products)/ExitErrand", [front.url(), front.authority, whoExits])
+        #expect(run.exit == .status(0), "\(run.text)\(run.errorText)")
+        #expect(server.requests.count >= 20)
+    }
+}
