@@ -162,6 +162,8 @@ extension OSSWorld {
             endpoint: client.configuration.endpoint.text, bucket: "examplebucket", key: "k", source: source, path: path,
             partSize: client.configuration.partSize.bytes)
         let claim = try await folder.claim(subject)
+        // At once: the thread that saves it may hold it for a moment longer.
+        defer { claim.close() }
         guard case .usable(var record) = try await claim.load(subject, at: 0) else {
             Issue.record("there is no record to change")
             return
