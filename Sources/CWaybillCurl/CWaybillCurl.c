@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 static pthread_once_t global_once = PTHREAD_ONCE_INIT;
 static CURLcode global_result;
@@ -33,8 +34,12 @@ void wb_end_work(void) {
     pthread_rwlock_unlock(&exit_gate);
 }
 
-// The process may be ended by a thread at work, which then is the one that need not be waited for.
+// The process may be ended by a thread at work, which then is the one that need not be waited for. A copy of it that fork(2)
+// made has none of the others.
+static pid_t owner;
+
 static void shut_exit_gate(void) {
+    if (getpid() != owner) return;
     if (is_at_work) wb_end_work();
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
@@ -44,6 +49,7 @@ static void shut_exit_gate(void) {
 
 static void init_global(void) {
     global_result = curl_global_init(CURL_GLOBAL_DEFAULT);
+    owner = getpid();
     // Last come, first served: the TLS library has told exit(3) of itself by now.
     atexit(shut_exit_gate);
     utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
