@@ -21,6 +21,14 @@ import WaybillTesting
                 options: UploadOptions(retry: .none)))
     }
 
+    /// Asks on the queue, again and again.
+    private func wait(until isMet: () -> Bool) async throws {
+        while !queue.sync(execute: isMet) {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
     @Test func `callbacks come on the queue, the end last and once`() async throws {
         let said = Watched<[String]>([])
         let key = key
@@ -66,24 +74,28 @@ import WaybillTesting
     }
 
     @Test func `a Foundation progress follows the upload`() async throws {
-        let gate = ScriptGate()
-        let task = start([.connect, .takeHead, .take(40), .wait(gate), .takeRest, .answer(.ok)])
+        let (isWatched, gate) = (ScriptGate(), ScriptGate())
+        let task = start([
+            .connect, .takeHead, .wait(isWatched), .take(40), .wait(gate), .takeRest, .answer(.ok),
+        ])
         let shown = task.foundationProgress(on: queue)
+        // What was taken while nobody watched is told with what is taken next.
+        isWatched.open()
         await gate.arrivals(atLeast: 1)
-        while queue.sync(execute: { shown.completedUnitCount }) < 40 { await Task.yield() }
+        try await wait { shown.completedUnitCount >= 40 }
         queue.sync {
             #expect(shown.totalUnitCount == 100 && shown.fractionCompleted == 0.4)
             #expect(!shown.isFinished && shown.isCancellable && !shown.isPausable)
         }
         gate.open()
-        while queue.sync(execute: { !shown.isFinished }) { await Task.yield() }
+        try await wait { shown.isFinished }
         #expect(queue.sync { shown.completedUnitCount } == 100)
     }
 
     @Test func `an empty body ends its progress too`() async throws {
         let task = start(.answering(.ok), bytes: 0)
         let shown = task.foundationProgress(on: queue)
-        while queue.sync(execute: { !shown.isFinished }) { await Task.yield() }
+        try await wait { shown.isFinished }
     }
 
     @Test func `cancelling a Foundation progress cancels the upload`() async throws {
