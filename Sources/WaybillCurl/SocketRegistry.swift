@@ -29,6 +29,8 @@ final class SocketRegistry {
     func claim(_ ends: ConnectionEnds, for transfer: CurlTransfer) -> SocketProbe? {
         guard let socket = last?.ends == ends ? last?.socket : sockets[ends] ?? find(ends) else { return nil }
         last = (ends, socket)
+        // libcurl may ask a challenge's question on one connection and answer it on another.
+        if let before = transfer.probe?.socket, before != socket { forget(transfer, on: before) }
         owners.updateValue(transfer, forKey: socket)?.socketWillBeLetGo()
         return SocketProbe(socket: socket)
     }

@@ -5,22 +5,6 @@ import Testing
 @testable import WaybillCurl
 
 @Suite struct SocketProbeTests {
-    /// A connection to the server, which nobody closes before the body returns.
-    private func withConnection(_ body: (Int32) throws -> Void) throws {
-        let server = try LoopbackServer()
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { _ = close(socket) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = UInt16(server.port).bigEndian
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        let code = unsafe withUnsafeBytes(of: &address) { bytes in
-            unsafe connect(socket, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
-        }
-        try #require(code == 0)
-        try body(socket)
-    }
-
     private func isHeld(_ socket: Int32) -> Bool {
         var value: Int32 = -1
         var size = socklen_t(MemoryLayout<Int32>.size)
@@ -29,26 +13,26 @@ import Testing
     }
 
     @Test func `segments that are held back go when the socket is handed on`() throws {
-        try withConnection { socket in
-            var probe = SocketProbe(socket: socket)
-            probe.holdSegments(true)
-            #expect(isHeld(socket))
-            probe.letGo()
-            #expect(!isHeld(socket))
-        }
+        let server = try LoopbackServer()
+        let line = try Line(to: server.port)
+        var probe = SocketProbe(socket: line.socket)
+        probe.holdSegments(true)
+        #expect(isHeld(line.socket))
+        probe.letGo()
+        #expect(!isHeld(line.socket))
     }
 
     @Test func `what was written is the same from either side when nothing moves`() throws {
-        try withConnection { socket in
-            var probe = SocketProbe(socket: socket)
-            #expect(probe.writtenAtMost == 0)
-            let text = "POST / HTTP/1.1\r\n"
-            #expect(unsafe send(socket, text, text.utf8.count, 0) == text.utf8.count)
-            #expect(probe.sample()?.written == UInt64(text.utf8.count))
-            #expect(probe.writtenAtMost == UInt64(text.utf8.count))
-            probe.letGo()
-            #expect(probe.writtenAtMost == nil)
-            #expect(probe.sample()?.written == UInt64(text.utf8.count))
-        }
+        let server = try LoopbackServer()
+        let line = try Line(to: server.port)
+        var probe = SocketProbe(socket: line.socket)
+        #expect(probe.writtenAtMost == 0)
+        let text = "POST / HTTP/1.1\r\n"
+        #expect(unsafe send(line.socket, text, text.utf8.count, 0) == text.utf8.count)
+        #expect(probe.sample()?.written == UInt64(text.utf8.count))
+        #expect(probe.writtenAtMost == UInt64(text.utf8.count))
+        probe.letGo()
+        #expect(probe.writtenAtMost == nil)
+        #expect(probe.sample()?.written == UInt64(text.utf8.count))
     }
 }
