@@ -45,19 +45,17 @@ final class CurlEngine: @unchecked Sendable {
 
     fileprivate func loop() {
         unsafe wb_prepare_thread("waybill-curl")
-        while let pause = apartFromExit(work) { inbox.sleep(milliseconds: pause) }
-        apartFromExit {
-            pool = HandlePool()
-            inbox.close()
-        }
-    }
-
-    /// `exit(3)` takes from libcurl what its TLS library holds, under the feet of whoever is at work. So it waits for the
-    /// engine to sleep, and then the engine never wakes.
-    private func apartFromExit<Result>(_ body: () -> Result) -> Result {
+        // exit(3) takes from libcurl what its TLS library holds, under the feet of whoever is at work. So it waits for the
+        // engine to sleep, and then the engine never wakes.
         wb_begin_work()
-        defer { wb_end_work() }
-        return body()
+        while let pause = work() {
+            wb_end_work()
+            inbox.sleep(milliseconds: pause)
+            wb_begin_work()
+        }
+        pool = HandlePool()
+        inbox.close()
+        wb_end_thread()
     }
 
     /// One round.

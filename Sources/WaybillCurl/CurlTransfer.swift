@@ -39,6 +39,8 @@ final class CurlTransfer: @unchecked Sendable {
     var direct: DirectSend
     private let isSealed: Bool
     private var sealed = SealedCount()
+    /// Of a body of unknown length, libcurl counts the frames of its chunks, too: so many bytes, but for the one under way.
+    private var framing: Int64 = 0
     /// When the body may go on that was held back for its rate, or for an acknowledgement.
     private(set) var heldUntil: ContinuousClock.Instant?
     /// Why the transfer is being ended by us, which libcurl then reports as an aborted callback.
@@ -152,6 +154,7 @@ final class CurlTransfer: @unchecked Sendable {
             )
             return false
         }
+        (sealed, framing) = (SealedCount(), 0)
         if isFirst { sink?.transfer(.connected(connection)) }
         if assembler.head?.status.code == 417 { wasRefusedLeave = true }
         holdHead()
@@ -204,7 +207,11 @@ final class CurlTransfer: @unchecked Sendable {
         heldUntil = nil
         let most = pacer.rate == nil ? sendDirectly(buffer.count) : pacedRoom()
         guard let most, let room = readable(most) else { return .pause }
-        if isSealed, let written = probe?.writtenAtMost { sealed.level(body: uploaded, writtenAtMost: written) }
+        // What was handed over before has left, and what libcurl counts beyond it are the frames of chunks.
+        if feed!.length == nil { framing = max(framing, uploaded - feed!.handedOver) }
+        if isSealed, let written = probe?.writtenAtMost {
+            sealed.level(body: uploaded - framing, writtenAtMost: written)
+        }
         let answer = unsafe feed!.fill(UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(room)))
         if case .bytes(let count) = answer {
             pacer.spend(count)
@@ -275,7 +282,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     func socketWillBeLetGo() {
-        mostSent = max(mostSent, uploaded)
+        mostSent = max(mostSent, uploaded - framing)
         probe?.letGo()
     }
 
@@ -342,8 +349,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// The position in the body, and whether the peer has acknowledged all of the request.
     func look() -> (TransferProgress, isRequestAcknowledged: Bool) {
         guard connection != nil else { return (TransferProgress(sent: 0, acknowledged: 0, accuracy: accuracy), false) }
-        // Of a body of unknown length, libcurl counts the framing of its chunks too.
-        var sent = min(uploaded, feed?.handedOver ?? 0)
+        var sent = min(uploaded - framing, feed?.handedOver ?? 0)
         // When all has arrived there is nothing more to see, and looking takes two system calls.
         if hasReportedAcknowledged, let last = lastSeen, last.sent == sent { return (last, true) }
         guard let sample = probe?.sample() else {

@@ -80,7 +80,9 @@ extension EasyHandle {
         if let rate = request.options.rateLimit { return Int(max(16 << 10, min(64 << 10, rate.bytes / 8))) }
         let length = request.body?.length
         if request.isSealed {
-            return length ?? .max < 1 << 20 || request.options.httpVersion != .http1 ? 64 << 10 : 256 << 10
+            // Where nobody can look into the socket, nothing is seen to leave before all of a piece has.
+            let isSeen = request.options.httpVersion == .http1 && request.options.unixSocket == nil
+            return isSeen && length ?? .max >= 1 << 20 ? 256 << 10 : 64 << 10
         }
         guard let length else { return 512 << 10 }
         return switch length {

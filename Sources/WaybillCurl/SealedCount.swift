@@ -2,8 +2,8 @@
 ///
 /// libcurl says that bytes were sent when OpenSSL has taken all of the piece that it was given. On a slow line that may take
 /// half a minute, in which its count stands still and the transfer looks dead. What the kernel counts moves with each record.
-/// So whenever libcurl asks for the next piece, and all before it is written, both counts are levelled; from there on the
-/// kernel's tells what left, less the most that records add to it.
+/// So whenever libcurl asks for the next piece, with all before it written, or all but some kilobytes, both counts are levelled;
+/// from there on the kernel's tells what left, less the most that records add to it.
 struct SealedCount {
     private var body: Int64 = 0
     private var written: UInt64?
@@ -18,11 +18,10 @@ struct SealedCount {
     /// So much of the body was written when the kernel had been given no more than so much.
     mutating func level(body: Int64, writtenAtMost written: UInt64) {
         (self.body, self.written) = (body, written)
-        most = body
+        most = max(most, body)
     }
 
-    /// How much of the body has left at least, now that the kernel was given no less than so much. It never goes back between
-    /// two levels.
+    /// How much of the body has left at least, now that the kernel was given no less than so much. It never goes back.
     mutating func left(writtenAtLeast now: UInt64) -> Int64 {
         guard let written, now > written else { return most }
         let sealed = Int64(clamping: now - written)

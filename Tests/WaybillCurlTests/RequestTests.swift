@@ -74,9 +74,12 @@ import WaybillCore
         #expect(EasyHandle.uploadBufferSize(for: request, isAlone: true) == (isLong && isFree ? 2 << 20 : size))
     }
 
-    @Test func `what shares a connection, or leaves inside a proxy's TLS, has the buffer for TLS`() {
+    @Test func `what nobody sees leave has small pieces, and what leaves inside a proxy's TLS those for TLS`() {
         var request = TransferRequest(method: .post, url: "https://h", body: ScriptedBody(length: 1 << 30, []))
         request.options.httpVersion = .http2
+        #expect(EasyHandle.uploadBufferSize(for: request) == 65_536)
+        request.options.httpVersion = .http1
+        request.options.unixSocket = "/run/front"
         #expect(EasyHandle.uploadBufferSize(for: request) == 65_536)
         request = TransferRequest(method: .post, url: "http://h", body: ScriptedBody(length: 1 << 30, []))
         request.options.proxy = "https://proxy"

@@ -24,9 +24,11 @@ void wb_prepare_thread(const char *name);
 
 // Around whatever a thread does with libcurl, but sleep. OpenSSL frees its locks and tables in exit(3), and a thread at work
 // then crashes: after the last upload of a program, once in a hundred times. exit(3) waits until nobody is at work, but no
-// longer than 2 seconds; whoever begins afterwards waits for ever.
+// longer than 2 seconds; whoever begins afterwards waits for ever. A thread that ends calls wb_end_thread() instead of
+// wb_end_work(): OpenSSL has something to free at its very end, too.
 void wb_begin_work(void);
 void wb_end_work(void);
+void wb_end_thread(void);
 
 CURLcode wb_setopt_long(CURL *handle, CURLoption option, long value);
 CURLcode wb_setopt_off(CURL *handle, CURLoption option, curl_off_t value);
