@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-/// Programs that end while their uploads go on, or just after them. OpenSSL frees what it has in exit(3), and an engine that was at work with it
-/// crashed: one program in a hundred, just after its last upload.
+/// Programs that end while their uploads go on, or just after them. OpenSSL frees what it has in exit(3), and an engine that was
+/// at work with it crashed: one program in a hundred, just after its last upload.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ProcessEndTests {
     @Test(arguments: ["main", "engine", "after"])
-    func `a program that ends in the midst of uploads over TLS ends well`(whoExits: String) async throws {
+    func `a program that ends in the midst of uploads over TLS, or after them, ends well`(whoExits: String) async throws {
         let server = try LoopbackServer(keepsBodies: false)
         let front = try await TLSFront(to: server)
         let run = try await ChildProcess.run(

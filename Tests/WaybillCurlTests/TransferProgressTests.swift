@@ -19,7 +19,6 @@ import WaybillCurl
         let wantsProgress = true
         let findings = Locked(Findings())
         private let server: LoopbackServer
-
         private let onConnection: @Sendable () -> Void
 
         init(_ server: LoopbackServer, onConnection: @escaping @Sendable () -> Void = {}) {
