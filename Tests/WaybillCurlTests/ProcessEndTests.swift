@@ -5,7 +5,8 @@ import Testing
 /// at work with it crashed: one program in a hundred, just after its last upload.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ProcessEndTests {
     @Test(arguments: ["main", "engine", "after"])
-    func `a program that ends in the midst of uploads over TLS, or after them, ends well`(whoExits: String) async throws {
+    func `a program that ends in the midst of uploads over TLS, or after them, ends well`(whoExits: String) async throws
+    {
         let server = try LoopbackServer(keepsBodies: false)
         let front = try await TLSFront(to: server)
         let run = try await ChildProcess.run(
