@@ -184,7 +184,7 @@ struct LoopbackServerTests {
         let server = try LoopbackServer(.neverAnswer, .respond().held(at: gate), .endlessBody, connections: [.mute])
         let clients = try (0..<5).map { _ in try RawClient(port: server.port) }
         for client in clients.dropLast() { try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
-        try await server.waitUntil { $0.requests.count == 3 }
+        try await server.waitUntil { $0.requests.count == 3 && $0.connections.count == 5 }
         server.stop()
         let areClosed = server.state.connections.map(\.isClosed)
         #expect(areClosed == [true, true, true, true, true])

@@ -24,24 +24,40 @@ package final class ReaderPool: Sendable {
         queue.append(job)
     }
 
-    /// Runs a closure on the pool.
+    /// Runs a closure on the pool. Nothing holds the closure any more when this returns: what it alone kept alive is gone,
+    /// be it a file with a name or a lock.
     package func run<Value: Sendable>(
         _ work: @escaping @Sendable () throws(BodyError) -> Value
     ) async throws(BodyError) -> Value {
         try await withCheckedContinuation { continuation in
-            submit(ClosureJob { continuation.resume(returning: Result { () throws(BodyError) in try work() }) })
+            submit(ClosureJob(work, continuation))
         }.get()
     }
 }
 
-private final class ClosureJob: PoolJob {
-    private let work: @Sendable () -> Void
+@safe private final class ClosureJob<Value: Sendable>: PoolJob, @unchecked Sendable {
+    // For the one thread that runs the job.
+    private var work: (@Sendable () throws(BodyError) -> Value)?
+    private let continuation: CheckedContinuation<Result<Value, BodyError>, Never>
 
-    init(_ work: @escaping @Sendable () -> Void) {
+    init(
+        _ work: @escaping @Sendable () throws(BodyError) -> Value,
+        _ continuation: CheckedContinuation<Result<Value, BodyError>, Never>
+    ) {
         self.work = work
+        self.continuation = continuation
     }
 
-    func run() { work() }
+    func run() {
+        let result = takeResult()
+        continuation.resume(returning: result)
+    }
+
+    /// Does the work and lets go of it, before anybody hears of the result.
+    private func takeResult() -> Result<Value, BodyError> {
+        let work = work.take()
+        return Result { () throws(BodyError) in try work!() }
+    }
 }
 
 /// Jobs first come, first served. A mutex and a condition of the C library: the thread sanitizer knows both.
