@@ -120,7 +120,8 @@ let package = Package(
             name: "StoreErrand", dependencies: ["WaybillStores", "WaybillOutbox", "Waybill", "WaybillCore"],
             path: "Tests/StoreErrand", swiftSettings: swift),
         .executableTarget(
-            name: "ExitErrand", dependencies: ["WaybillCurl", "WaybillMultipart", "WaybillCore", httpTypes],
+            name: "ExitErrand",
+            dependencies: ["WaybillCurl", "WaybillMultipart", "WaybillCore", "CTestSupport", httpTypes],
             path: "Tests/ExitErrand",
             swiftSettings: swift),
         .executableTarget(

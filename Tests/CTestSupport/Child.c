@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -72,6 +73,14 @@ int cts_collect(int pid, struct cts_child_end *end) {
     end->user_microseconds = (int64_t)usage.ru_utime.tv_sec * 1000000 + usage.ru_utime.tv_usec;
     end->system_microseconds = (int64_t)usage.ru_stime.tv_sec * 1000000 + usage.ru_stime.tv_usec;
     return 0;
+}
+
+int cts_exit_in_copy(void) {
+    pid_t pid = fork();
+    if (pid == 0) exit(0);
+    int status = 0;
+    if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) return 127;
+    return WEXITSTATUS(status);
 }
 
 int64_t cts_peak_resident_bytes(int pid) {

@@ -1,3 +1,4 @@
+import CTestSupport
 import Glibc
 import HTTPTypes
 import WaybillCore
@@ -6,40 +7,66 @@ import WaybillMultipart
 
 /// Ends by exit(3), whose work takes long here, in the midst of its uploads or just after them.
 ///
-///     ExitErrand URL AUTHORITY main|engine|after
+///     ExitErrand URL AUTHORITY WAY
 ///
-/// Who calls exit(3) is the first thread, or the thread of one of two engines, or the first thread as soon as it has let go
-/// of its transports. It ends with 0 if exit(3) did not have to give up waiting.
+/// It ends with 0 if exit(3) did not have to give up waiting for the engines, and with 4 if it had.
 @main struct ExitErrand {
     static func main() {
         let words = CommandLine.arguments
-        guard words.count == 4 else { exit(2) }
+        guard words.count == 4, let way = Way(rawValue: words[3]) else { exit(2) }
         // The first to be registered is the last to be called: after it that of the TLS library, which frees what it has.
         // Whoever is still at work with it is given the time to find out.
         atexit(takeLong)
-        upload(words[1], authority: words[2], until: words[3])
+        upload(words[1], authority: words[2], until: way)
+        if way == .copy {
+            Ending.begin()
+            _exit(cts_exit_in_copy())
+        }
         Ending.call()
     }
 
-    private static func upload(_ url: String, authority: String, until ending: String) {
+    private static func upload(_ url: String, authority: String, until way: Way) {
         // Connections are closed and made all the time: that is what needs what was freed.
         var configuration = CurlTransport.Configuration()
         configuration.maximumIdleConnections = 0
         let transports = (0..<2).map { _ in CurlTransport(configuration: configuration) }
-        let most = ending == "after" ? 20 : Int.max
-        for number in 0..<8 {
-            Relay(transports[number % 2], url, authority: authority, most: most, endsItself: ending == "engine").start()
-        }
-        while ending == "engine" || Relay.ended.withLock({ $0 }) < 20 { usleep(100) }
+        for number in 0..<8 { Relay(transports[number % 2], url, authority: authority, way).start() }
+        while !way.isTime { usleep(100) }
     }
 }
 
-/// When exit(3) was called, and how long it took.
+/// Who calls exit(3), and when.
+private enum Way: String {
+    /// The first thread, in the midst of the uploads.
+    case main
+    /// The thread of one of two engines.
+    case engine
+    /// The first thread, as soon as it has let go of its transports.
+    case after
+    /// The first thread, when both engines are at work for ever: their sinks do not return.
+    case stuck
+    /// A copy of the process, which has none of the engines that are at work for ever.
+    case copy
+
+    static let enough = 20
+
+    var isTime: Bool {
+        switch self {
+        case .main, .after: Relay.ended.withLock { $0 } >= Self.enough
+        case .engine: false
+        case .stuck, .copy: Relay.stuck.withLock { $0 } == 2
+        }
+    }
+}
+
+/// When exit(3) was called.
 private enum Ending {
     static let begun = Locked<ContinuousClock.Instant?>(nil)
 
+    static func begin() { begun.withLock { $0 = .now } }
+
     static func call() -> Never {
-        begun.withLock { $0 = .now }
+        begin()
         exit(0)
     }
 }
@@ -54,19 +81,18 @@ private func takeLong() {
 /// One upload after the other.
 private final class Relay: TransferSink {
     static let ended = Locked(0)
+    static let stuck = Locked(0)
     let wantsProgress = false
     private let url: String
     private let authority: String
-    private let most: Int
-    private let endsItself: Bool
+    private let way: Way
     private let transport: Locked<CurlTransport?>
 
-    init(_ transport: CurlTransport, _ url: String, authority: String, most: Int, endsItself: Bool) {
+    init(_ transport: CurlTransport, _ url: String, authority: String, _ way: Way) {
         self.transport = Locked(transport)
         self.url = url
         self.authority = authority
-        self.most = most
-        self.endsItself = endsItself
+        self.way = way
     }
 
     func start() {
@@ -87,8 +113,17 @@ private final class Relay: TransferSink {
             ended += 1
             return ended
         }
-        if endsItself, count == 20 { Ending.call() }
-        guard count + 7 < most else { return transport.withLock { $0 = nil } }
-        start()
+        switch way {
+        case .engine where count == Way.enough: Ending.call()
+        case .stuck where count >= Way.enough, .copy where count >= Way.enough: Self.stayForEver()
+        // Seven others are under way.
+        case .after where count + 7 >= Way.enough: transport.withLock { $0 = nil }
+        default: start()
+        }
+    }
+
+    private static func stayForEver() -> Never {
+        stuck.withLock { $0 += 1 }
+        while true { pause() }
     }
 }

@@ -100,6 +100,8 @@ int cts_pipe(int ends[_Nonnull 2]);
 void cts_never_wait(int descriptor);
 /// Waits for the end and collects it.
 int cts_collect(int pid, struct cts_child_end *end);
+/// Has a copy of the process, with no thread but the calling one, call exit(3) with 0. The status it ends with, or 127.
+int cts_exit_in_copy(void);
 /// `VmHWM` of a process that lives, in bytes, or 0.
 int64_t cts_peak_resident_bytes(int pid);
 
