@@ -75,7 +75,8 @@ private enum Ending {
 private func takeLong() {
     let waited = ContinuousClock.now - (Ending.begun.withLock { $0 } ?? .now)
     usleep(300_000)
-    if waited > .milliseconds(1_900) { _exit(4) }
+    // Nobody looks for leaks after this: a copy of the process has none of the threads that held what is in use.
+    _exit(waited > .milliseconds(1_900) ? 4 : 0)
 }
 
 /// One upload after the other.
