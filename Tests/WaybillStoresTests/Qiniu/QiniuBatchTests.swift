@@ -64,12 +64,15 @@ import WaybillCore
         let hold = Gate()
         ground.store.hold(at: hold)
         let ends = Locked<[Int: Int]>([:])
-        let batch = ground.client().startBatch(of: Array(0..<50)) { number in
+        let session = UploadSession()
+        let batch = ground.client(session: session).startBatch(of: Array(0..<50)) { number in
             QiniuBatchWork(.data([UInt8(number)]), to: "\(number)")
         } onEnd: { result in
             ends.withLock { $0[result.index, default: 0] += 1 }
         }
         try await ground.store.waitUntil { $0.inFlight == 3 }
+        // Two more wait for a slot, which the first to be cancelled would give them.
+        while session.uploads.count < 5 { await Task.yield() }
         batch.cancel()
         batch.cancel()
         let summary = await batch.summary

@@ -72,13 +72,14 @@ final class QiniuBatchRun<Item: Sendable>: Sendable {
         }
         // The requests of the batch are bounded together; an item's own group can't be had beside that.
         wanted.options.group = group
-        let upload = client.startUpload(wanted.source, to: wanted.key, options: wanted.options)
-        let (isUnwantedNow, isPaused, isHeard) = change { state in
+        // Started and entered in one step: whoever cancels finds it, or it does not begin.
+        let started = change { [wanted] state -> (ObjectUpload<QiniuObject>, isPaused: Bool, isHeard: Bool)? in
+            guard !state.isCancelled, !state.ledger.isCancelled(index) else { return nil }
+            let upload = client.startUpload(wanted.source, to: wanted.key, options: wanted.options)
             state.uploads[index] = upload
-            let isUnwanted = state.isCancelled || state.ledger.isCancelled(index)
-            return (isUnwanted, state.ledger.isPaused, state.listeners > 0)
+            return (upload, state.ledger.isPaused, state.listeners > 0)
         }
-        if isUnwantedNow { upload.cancel() }
+        guard let (upload, isPaused, isHeard) = started else { return end(index, item, .failure(Self.cancelled)) }
         if isPaused { upload.pause() }
         // Somebody may have let all go on between the look and the pause.
         if isPaused, !books.value.ledger.isPaused { upload.resume() }
@@ -180,6 +181,8 @@ final class QiniuBatchRun<Item: Sendable>: Sendable {
             return (Array(state.uploads.values), Array(state.asking.values))
         }
         for task in asking { task.cancel() }
+        // A slot that is given back must not let one go that is cancelled next.
+        for upload in uploads { upload.pause() }
         for upload in uploads { upload.cancel() }
     }
 
