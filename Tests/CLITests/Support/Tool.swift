@@ -13,6 +13,8 @@ enum Tool {
 
     /// Whether the program was built with the thread sanitizer: `make thread` sets its options, and nobody else does.
     static let isThreadSanitized = ProcessInfo.processInfo.environment["TSAN_OPTIONS"] != nil
+    /// Whether it was built with the address sanitizer, which keeps what was freed for a while; `make address`.
+    static let isAddressSanitized = ProcessInfo.processInfo.environment["LSAN_OPTIONS"] != nil
 
     /// Whether a program is in `PATH`.
     static func has(_ program: String) -> Bool {
