@@ -26,7 +26,7 @@ public final class StoreAccounts: NamedCredentials {
 
     private let oss: [String: any CredentialProvider]
     private let qiniu: [String: QiniuTokens]
-    private let others: any NamedCredentials
+    fileprivate let others: any NamedCredentials
     private let state = Locked(State())
 
     /// Accounts by their names.
@@ -89,9 +89,8 @@ extension NamedCredentials {
     /// Who has the credentials of an account with OSS.
     func ossAccount(_ name: String) -> any CredentialProvider {
         if let known = (self as? StoreAccounts)?.ossProvider(named: name) { return known }
-        return FederatedCredentials { [self] in
-            try StoreCredentials(json: Array(try await text(of: name).value.utf8))
-        }
+        let texts = texts
+        return FederatedCredentials { try StoreCredentials(json: Array(try await texts.text(of: name).value.utf8)) }
     }
 
     /// Who has the tokens of an account with Qiniu.
@@ -100,7 +99,8 @@ extension NamedCredentials {
         let text = try await text(of: name)
         guard text.value.utf8.first == UInt8(ascii: "{") else {
             // Asked again for each token: a token that runs out is replaced by whoever gives them.
-            return .provider { [self] _ in try QiniuUploadToken(try await self.text(of: name)) }
+            let texts = texts
+            return .provider { _ in try QiniuUploadToken(try await texts.text(of: name)) }
         }
         let keys = try LooseObject(Array(text.value.utf8), what: "keys of Qiniu", failing: .credentialsMalformed)
         guard let accessKey = keys.text("accesskey", "ak"), let secretKey = keys.text("secretkey", "sk") else {
@@ -110,6 +110,9 @@ extension NamedCredentials {
         }
         return .keys(QiniuKeys(accessKey: accessKey, secretKey: .secret(secretKey)), bucket: bucket)
     }
+
+    /// Who gives the texts. Not the accounts: a client that they remember would hold them, and nobody would ever let go.
+    private var texts: any NamedCredentials { (self as? StoreAccounts)?.others ?? self }
 
     private func text(of name: String) async throws(StoreError) -> Secret {
         do throws(UploadError) {

@@ -241,4 +241,18 @@ import WaybillCore
         }
         #expect(world.oss.object("k")?.timesMade == 2 && world.qiniu.object("k")?.timesMade == 4)
     }
+
+    @Test func `accounts that nobody holds are gone, with the clients that they remember`() async throws {
+        let world = try DurableWorld()
+        let file = try world.file(1_000)
+        let token = try DurableWorld.qiniuKeys.uploadToken(
+            for: QiniuPutPolicy(scope: .bucket("photos"), deadline: .now + 600))
+        weak var left: StoreAccounts?
+        do {
+            let accounts = StoreAccounts(others: CredentialTable { _ in token.text })
+            left = accounts
+            _ = try await world.toQiniu(file.path, credential: "token").deliver(world.delivery(accounts))
+        }
+        #expect(left == nil && world.qiniu.object("k") != nil)
+    }
 }
