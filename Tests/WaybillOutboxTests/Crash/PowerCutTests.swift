@@ -35,6 +35,7 @@ import Testing
         let run = try await ChildProcess.run(
             "python3", [ProjectRoot.file("Scripts/powercut"), KillRun.worker, mode, "\(cuts)", "\(seed)"])
         print("power cuts, \(mode): \(run.text)", terminator: "")
+        try #require(!run.output.isEmpty, "\(run.errorText)")
         let report = try JSONDecoder().decode(Report.self, from: Data(run.output))
         if let reason = report.skipped {
             #expect(run.exit == .status(77))
