@@ -26,7 +26,8 @@ struct Command {
             await signals.wait()
             await receiver.stop()
         } catch {
-            print("\(error)")
+            // To the standard error: a program that reads the addresses must not mistake this line for them.
+            fputs("Receiver: \(error)\n", stderr)
             exit(1)
         }
     }

@@ -1,6 +1,7 @@
 import FlyingFox
 import FlyingSocks
 import Foundation
+import Glibc
 
 /// A small backend on 127.0.0.1 that takes forms at `POST /upload` and says exactly what it got.
 ///
@@ -63,8 +64,9 @@ public final class Receiver: Sendable {
     ///
     /// - Parameter configuration: How it is to be run.
     /// - Returns: The backend, which listens already.
-    /// - Throws: When the directory can't be made or the port can't be had.
+    /// - Throws: ``ReceiverError`` when the port is in use or not allowed, or the directory is missing or not writable.
     public static func start(_ configuration: Configuration) async throws -> Receiver {
+        if let directory = configuration.directory { try StoredFile.checkDirectory(directory) }
         let directory = try configuration.directory ?? StoredFile.makeDirectory()
         let server = HTTPServer(
             config: HTTPServer.Configuration(
@@ -83,12 +85,20 @@ public final class Receiver: Sendable {
             to: UploadHandler(
                 token: configuration.token, directory: directory, sizeLimit: configuration.sizeLimit, journal: journal))
         for route in ["GET /", "GET /page/*", "GET /watch/*"] { await server.appendRoute(HTTPRoute(route), to: page) }
-        let running = Task { try await server.run() }
+        let listening = Task { try await server.waitUntilListening(timeout: 60) }
+        let running = Task {
+            // A server that ends before it listens, as when its port is in use, ends the wait with it.
+            defer { listening.cancel() }
+            try await server.run()
+        }
         do {
-            try await server.waitUntilListening(timeout: 5)
+            try await listening.value
         } catch {
             running.cancel()
-            throw ReceiverError("nothing can listen on port \(configuration.port) of 127.0.0.1: \(error)")
+            var reason = error
+            if case .failure(let failure) = await running.result { reason = failure }
+            if configuration.directory == nil { try? FileManager.default.removeItem(atPath: directory) }
+            throw ReceiverError(port: configuration.port, reason)
         }
         guard case .ip4(_, let port) = await server.listeningAddress else {
             running.cancel()
@@ -118,5 +128,20 @@ public struct ReceiverError: Error, CustomStringConvertible {
 
     init(_ description: String) {
         self.description = description
+    }
+
+    /// Why nothing listens on a port of 127.0.0.1.
+    init(port: UInt16, _ error: any Error) {
+        switch error {
+        case SocketError.failed(_, errno: EADDRINUSE, _):
+            description = """
+                Port \(port) of 127.0.0.1 is in use, perhaps by another Receiver. Stop that program, or choose another \
+                port with --port; --port 0 takes a free one.
+                """
+        case SocketError.failed(_, errno: EACCES, _):
+            description = "Port \(port) of 127.0.0.1 needs root rights. Choose a port above 1023 with --port."
+        default:
+            description = "Listening on port \(port) of 127.0.0.1 failed: \(error)"
+        }
     }
 }

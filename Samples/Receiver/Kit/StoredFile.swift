@@ -59,6 +59,20 @@ final class StoredFile {
     }
 
     /// Makes a directory for one run, for its owner's eyes only.
+    /// Checks that files can be created in a directory that the caller chose.
+    static func checkDirectory(_ directory: String) throws {
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory) else {
+            throw ReceiverError("The directory \(directory) does not exist. Create it, or leave out --directory.")
+        }
+        guard isDirectory.boolValue else {
+            throw ReceiverError("\(directory) is not a directory. Name one with --directory, or leave the option out.")
+        }
+        guard access(directory, W_OK | X_OK) == 0 else {
+            throw ReceiverError("The directory \(directory) is not writable. Choose another one with --directory.")
+        }
+    }
+
     static func makeDirectory() throws -> String {
         let base = FileManager.default.temporaryDirectory.path
         var template = Array("\(base)/receiver-XXXXXX".utf8CString)
