@@ -36,9 +36,11 @@ BENCH_ROUNDS ?= 5
 BENCH_SCALE ?= 1
 BENCH_JPEG_CORPUS ?=
 
-# Warnings of our own targets are errors; the C kernels are optimised in debug builds too, where they are 10 times slower.
-STRICT := WAYBILL_CI=1 swift
-KERNELS := -Xcc -O2
+# Warnings of our own targets are errors. Without deterministic hashing, SwiftPM orders the -D flags of traits anew with each
+# plan, such as after a file was added, and five times in six compiles everything again.
+STRICT := SWIFT_DETERMINISTIC_HASHING=1 WAYBILL_CI=1 swift
+# The packages of samples are built where the root package is, so that its modules are compiled once for all.
+SHARED := --scratch-path .build
 # A crashing test must not leave a backtrace program behind that holds our pipe open. Eight tests at a time: with all of
 # them begun at once, one that waits for an event stands in line behind every other one's work.
 TESTING := Scripts/tests env SWIFT_BACKTRACE=enable=no SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=8
@@ -69,7 +71,7 @@ setup-build: ## install what the build and the demo need
 
 build: setup ## strict build of everything, tests included
 	$(call say,Strict build: warnings are errors)
-	@$(STRICT) build --build-tests $(KERNELS)
+	@$(STRICT) build --build-tests
 
 demo: setup-build ## the main job, end to end
 	$(call say,Building the sample (the first time takes a few minutes))
@@ -89,13 +91,11 @@ test-vendors: build ## our side of object stores against the vendors' own packag
 test-samples: ## the tests of the samples
 ifneq ($(wildcard Samples/Package.swift),)
 	$(call say,Tests of the samples)
-	@$(TESTING) swift test --package-path Samples $(KERNELS)
+	@$(STRICT) build --package-path Samples $(SHARED) --traits All --build-tests
+	@$(TESTING) $(STRICT) test --package-path Samples $(SHARED) --traits All --skip-build --disable-xctest
 	$(call say,Tests of the samples beside SwiftNIO (the first time takes a few minutes))
-	@$(TESTING) swift test --package-path Samples/NIO $(KERNELS)
-	$(call say,Tests of the samples beside swift-crypto)
-	@$(TESTING) swift test --package-path Samples/Crypto $(KERNELS)
-	$(call say,Tests of the samples with a queue)
-	@$(TESTING) swift test --package-path Samples/Outbox $(KERNELS)
+	@$(STRICT) build --package-path Samples/NIO $(SHARED) --build-tests
+	@$(TESTING) $(STRICT) test --package-path Samples/NIO $(SHARED) --skip-build --disable-xctest
 	$(call say,The one command of each sample)
 	@Scripts/sample-commands
 endif
@@ -113,13 +113,13 @@ check: test plain thread address fuzz-short ## everything that can be proven wit
 
 plain: setup ## the tests of images with kernels in plain Swift instead of C
 	$(call say,Image kernels in plain Swift)
-	@WAYBILL_PLAIN_SWIFT=1 swift build --build-tests --scratch-path .build-plain $(KERNELS)
+	@WAYBILL_PLAIN_SWIFT=1 swift build --build-tests --scratch-path .build-plain
 	@$(TESTING) WAYBILL_PLAIN_SWIFT=1 swift test --skip-build --disable-xctest --scratch-path .build-plain \
 		--filter '^WaybillJPEGTests\.'
 
 thread: setup ## all tests once under the thread sanitizer, those with threads several times
 	$(call say,Thread sanitizer)
-	@swift build --build-tests --sanitize=thread --scratch-path .build-thread $(KERNELS)
+	@swift build --build-tests --sanitize=thread --scratch-path .build-thread
 	@$(SANITIZED) TSAN_OPTIONS=halt_on_error=1 \
 		swift test --skip-build --sanitize=thread --scratch-path .build-thread --skip '$(PICTURES)'
 	@$(SANITIZED) TSAN_OPTIONS=halt_on_error=1 \
@@ -132,7 +132,7 @@ thread: setup ## all tests once under the thread sanitizer, those with threads s
 
 address: setup ## all tests under the address and leak sanitizers
 	$(call say,Address sanitizer)
-	@swift build --build-tests --sanitize=address --scratch-path .build-address $(KERNELS)
+	@swift build --build-tests --sanitize=address --scratch-path .build-address
 	@$(SANITIZED) LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.supp:print_suppressions=0 \
 		swift test --skip-build --sanitize=address --scratch-path .build-address --skip '$(PICTURES)'
 	@$(SANITIZED) LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.supp:print_suppressions=0 \

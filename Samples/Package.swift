@@ -6,28 +6,49 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+// Without the trait `All` this package fetches what IDCardFlow and the Receiver need: FlyingFox, swift-http-types, swift-log.
+let all: TargetDependencyCondition? = .when(traits: ["All"])
+
+let waybill: Target.Dependency = .product(name: "Waybill", package: "waybill")
+let jpeg: Target.Dependency = .product(name: "WaybillJPEG", package: "waybill")
+let multipart: Target.Dependency = .product(name: "WaybillMultipart", package: "waybill")
+let testing: Target.Dependency = .product(name: "WaybillTesting", package: "waybill")
+let stores: Target.Dependency = .product(name: "WaybillStores", package: "waybill", condition: all)
+let outbox: Target.Dependency = .product(name: "WaybillOutbox", package: "waybill", condition: all)
+let command: Target.Dependency = .product(name: "waybill", package: "waybill", condition: all)
+
+let flyingFox: Target.Dependency = .product(name: "FlyingFox", package: "FlyingFox")
+let flyingSocks: Target.Dependency = .product(name: "FlyingSocks", package: "FlyingFox")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto", condition: all)
+let lifecycle: Target.Dependency = .product(
+    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: all)
+
 let package = Package(
     name: "waybill-samples",
     products: [
-        // What tests of other samples send to.
+        // The backend and the photos that tests of other samples use.
         .library(name: "ReceiverKit", targets: ["ReceiverKit"]),
-        // What samples in packages of their own photograph.
         .library(name: "CardArtist", targets: ["CardArtist"]),
     ],
+    traits: [
+        .trait(
+            name: "All",
+            description:
+                "Also the samples of object stores and of the outbox: swift-crypto, GRDB, swift-service-lifecycle.")
+    ],
     dependencies: [
-        .package(name: "waybill", path: ".."),
+        .package(name: "waybill", path: "..", traits: [.trait(name: "Command", condition: .when(traits: ["All"]))]),
         .package(url: "https://github.com/swhitty/FlyingFox", exact: "0.27.1"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.9.0"),
     ],
     targets: [
         // A backend that takes forms: streaming parser on a small HTTP server.
         .target(
             name: "ReceiverKit",
-            dependencies: [
-                .product(name: "FlyingFox", package: "FlyingFox"),
-                .product(name: "FlyingSocks", package: "FlyingFox"),
-                .product(name: "WaybillJPEG", package: "waybill"),
-                .product(name: "WaybillMultipart", package: "waybill"),
-            ],
+            dependencies: [flyingFox, flyingSocks, jpeg, multipart],
             path: "Receiver/Kit",
             // Part of the program, so that it runs from anywhere.
             resources: [.embedInCode("Page")], swiftSettings: settings),
@@ -35,7 +56,7 @@ let package = Package(
             name: "Receiver", dependencies: ["ReceiverKit"], path: "Receiver/Command", swiftSettings: settings),
         .testTarget(
             name: "ReceiverTests",
-            dependencies: ["CardArtist", "ReceiverKit", .product(name: "waybill", package: "waybill")],
+            dependencies: ["CardArtist", "ReceiverKit", command],
             swiftSettings: settings),
 
         // Two sides of a specimen identity card, drawn, photographed, prepared and posted.
@@ -45,11 +66,125 @@ let package = Package(
             name: "CardArtist", dependencies: ["CCardJPEG"], path: "IDCardFlow/CardArtist", swiftSettings: settings),
         .executableTarget(
             name: "IDCardFlow",
-            dependencies: ["ReceiverKit", "CardArtist", .product(name: "Waybill", package: "waybill")],
+            dependencies: ["ReceiverKit", "CardArtist", waybill],
             path: "IDCardFlow/Command", swiftSettings: settings),
         .testTarget(
             name: "IDCardFlowTests",
-            dependencies: ["CardArtist", "IDCardFlow", "ReceiverKit", .product(name: "Waybill", package: "waybill")],
+            dependencies: ["CardArtist", "IDCardFlow", "ReceiverKit", waybill],
+            swiftSettings: settings),
+
+        // MARK: Object stores and sealed responses: trait All
+
+        // Signed parameters, and answers sealed with AES-GCM.
+        .target(
+            name: "SealedKit",
+            dependencies: [crypto, flyingFox, flyingSocks, waybill, testing],
+            path: "SealedAnswers/Kit", swiftSettings: settings),
+        .executableTarget(
+            name: "SealedAnswers",
+            dependencies: ["SealedKit", waybill],
+            path: "SealedAnswers/Command", swiftSettings: settings),
+        .testTarget(
+            name: "SealedAnswersTests",
+            dependencies: ["SealedKit", crypto, waybill],
+            swiftSettings: settings),
+
+        // As much of an object store as the two samples below need; it checks what it is sent.
+        .target(
+            name: "LittleStore",
+            dependencies: [crypto, flyingFox, flyingSocks, testing],
+            path: "LittleStore", swiftSettings: settings),
+
+        // Photos straight into the store, with keys from a token server.
+        .target(
+            name: "DirectKit",
+            dependencies: ["LittleStore", flyingFox, flyingSocks, waybill, stores],
+            path: "DirectToOSS/Kit", swiftSettings: settings),
+        .executableTarget(
+            name: "DirectToOSS",
+            dependencies: ["DirectKit", "LittleStore", "CardArtist", waybill],
+            path: "DirectToOSS/Command", swiftSettings: settings),
+        .testTarget(
+            name: "DirectToOSSTests",
+            dependencies: ["DirectKit", "LittleStore", "CardArtist", stores],
+            swiftSettings: settings),
+
+        // A server that signs forms, and an app without a secret that posts them.
+        .target(
+            name: "SignedPostKit",
+            dependencies: ["LittleStore", flyingFox, flyingSocks, waybill, stores],
+            path: "ServerSignedPost/Kit", swiftSettings: settings),
+        .executableTarget(
+            name: "ServerSignedPost",
+            dependencies: ["SignedPostKit", "LittleStore", "CardArtist", waybill],
+            path: "ServerSignedPost/Command", swiftSettings: settings),
+        .testTarget(
+            name: "ServerSignedPostTests",
+            dependencies: ["SignedPostKit", "LittleStore", "CardArtist", waybill, stores],
+            swiftSettings: settings),
+
+        // Many photos into Qiniu, a few at once.
+        .target(
+            name: "QiniuBatchKit",
+            dependencies: [crypto, flyingFox, flyingSocks, waybill, stores, testing],
+            path: "QiniuBatch/Kit", swiftSettings: settings),
+        .executableTarget(
+            name: "QiniuBatch",
+            dependencies: ["QiniuBatchKit", waybill, stores],
+            path: "QiniuBatch/Command", swiftSettings: settings),
+        .testTarget(
+            name: "QiniuBatchTests",
+            dependencies: ["QiniuBatchKit", waybill, stores],
+            swiftSettings: settings),
+
+        // Which side of a card it is, and then both sides for the bank.
+        .target(
+            name: "CardRecognitionKit",
+            dependencies: [crypto, flyingFox, flyingSocks, waybill, jpeg, testing],
+            path: "CardRecognition/Kit", swiftSettings: settings),
+        .executableTarget(
+            name: "CardRecognition",
+            dependencies: ["CardRecognitionKit", "CardArtist", waybill],
+            path: "CardRecognition/Command", swiftSettings: settings),
+        .testTarget(
+            name: "CardRecognitionTests",
+            dependencies: ["CardRecognitionKit", "CardArtist", crypto, waybill],
+            swiftSettings: settings),
+
+        // MARK: The outbox: trait All
+
+        // A backend that books each form once, however often it comes, and keeps count.
+        .target(
+            name: "LittleBackend",
+            dependencies: [flyingFox, flyingSocks, "ReceiverKit", testing],
+            path: "LittleBackend", swiftSettings: settings),
+
+        // Cards that are handed over, a worker that is killed twice, and a program that learns what it missed.
+        .target(
+            name: "KioskKit",
+            dependencies: [lifecycle, waybill, outbox],
+            path: "KioskOutbox/Kit", swiftSettings: settings),
+        .executableTarget(
+            name: "KioskOutbox",
+            dependencies: [
+                "KioskKit", "LittleBackend", "CardArtist", logging, "ReceiverKit", lifecycle, waybill, outbox,
+            ],
+            path: "KioskOutbox/Command", swiftSettings: settings),
+        .testTarget(
+            name: "KioskOutboxTests",
+            dependencies: [
+                "KioskKit", "KioskOutbox", "LittleBackend", "CardArtist", logging, lifecycle, waybill, outbox,
+            ],
+            swiftSettings: settings),
+
+        // Who goes first, and what is the same: in a program, and on the disk.
+        .executableTarget(
+            name: "PriorityQueue",
+            dependencies: ["LittleBackend", waybill, outbox],
+            path: "PriorityQueue/Command", swiftSettings: settings),
+        .testTarget(
+            name: "PriorityQueueTests",
+            dependencies: ["LittleBackend", "PriorityQueue", waybill, outbox],
             swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
