@@ -1,11 +1,24 @@
 import ArgumentParser
 import Glibc
 import Waybill
+import WaybillCurl
+import WaybillOutbox
 
 /// The command line: `waybill post`, `waybill put`, `waybill outbox`, `waybill form`, `waybill shrink`, `waybill doctor`.
 @main
 struct WaybillCommand: AsyncParsableCommand {
-    static let version = "0.1.0-dev"
+    /// The version of the package. `CHANGELOG.md` and the packages of `make dist` follow it.
+    static let version = "0.1.0"
+
+    /// The version, and the libraries that are loaded, as `--version` prints them.
+    static var versions: String {
+        let curl = CurlLibrary.loaded
+        let libraries = ["libcurl/\(curl.version)"] + [curl.tls].compactMap(\.self)
+        return """
+            waybill \(version)
+            \(libraries.joined(separator: " ")) libjpeg-turbo/\(JPEGLibrary.version) SQLite/\(SQLiteLibrary.version)
+            """
+    }
 
     static let configuration = CommandConfiguration(
         commandName: "waybill",
@@ -23,7 +36,7 @@ struct WaybillCommand: AsyncParsableCommand {
             EXIT STATUS:
             \(Exit.table)
             """,
-        version: "waybill \(version)",
+        version: versions,
         subcommands: [
             PostCommand.self, PutCommand.self, OutboxCommand.self, FormCommand.self, ShrinkCommand.self,
             DoctorCommand.self, ManualCommand.self,
@@ -53,7 +66,7 @@ struct WaybillCommand: AsyncParsableCommand {
         } catch {
             let code = exitCode(for: error)
             if code == .success {
-                print(fullMessage(for: error))
+                print(CompletionScript.completingPathsInWords(fullMessage(for: error)))
                 Glibc.exit(0)
             }
             Console.standard.block(fullMessage(for: error))

@@ -31,7 +31,7 @@ struct FormBuildCommand: AsyncParsableCommand {
 
     @Option(
         name: [.customShort("o", allowingJoined: true), .customLong("output")],
-        help: ArgumentHelp("The file to make; - is standard output.", valueName: "file"))
+        help: ArgumentHelp("The file to make; - is standard output.", valueName: "file"), completion: .file())
     var output = "-"
 
     @Flag(name: .customLong("force"), help: "Replace the output if it is there.")

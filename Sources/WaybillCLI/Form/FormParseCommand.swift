@@ -19,7 +19,7 @@ struct FormParseCommand: AsyncParsableCommand {
             \(Exit.table)
             """)
 
-    @Argument(help: ArgumentHelp("The body; - is standard input.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The body; - is standard input.", valueName: "file"), completion: .file())
     var input = "-"
 
     @Option(
@@ -29,7 +29,8 @@ struct FormParseCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("extract"),
-        help: ArgumentHelp("The folder for files; it is made if it is not there.", valueName: "folder"))
+        help: ArgumentHelp("The folder for files; it is made if it is not there.", valueName: "folder"),
+        completion: .directory)
     var folder: String?
 
     @Option(name: .customLong("max-parts"), help: ArgumentHelp("Parts in the form.", valueName: "number"))

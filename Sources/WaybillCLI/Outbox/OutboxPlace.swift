@@ -10,7 +10,7 @@ struct OutboxPlaceOptions: ParsableArguments {
         name: .customLong("outbox"),
         help: ArgumentHelp(
             "The folder of the outbox; else $WAYBILL_OUTBOX, else $XDG_STATE_HOME/waybill/outbox, else "
-                + "~/.local/state/waybill/outbox.", valueName: "folder"))
+                + "~/.local/state/waybill/outbox.", valueName: "folder"), completion: .directory)
     var path: String?
 
     /// The folder that is meant.

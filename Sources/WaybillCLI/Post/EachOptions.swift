@@ -7,7 +7,7 @@ struct EachOptions: ParsableArguments {
         name: .customLong("each"), parsing: .upToNextOption,
         help: ArgumentHelp(
             "Send the form once for each of these files, up to the next option; {} in -F stands for the file.",
-            valueName: "file ..."))
+            valueName: "file ..."), completion: .file())
     var files: [String] = []
 
     @Option(

@@ -210,7 +210,8 @@ struct OutputOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("o", allowingJoined: true), .customLong("output")],
-        help: ArgumentHelp("Write the answer to this file; with --each a pattern with {name}.", valueName: "file"))
+        help: ArgumentHelp("Write the answer to this file; with --each a pattern with {name}.", valueName: "file"),
+        completion: .file())
     var output: String?
 
     @Flag(

@@ -6,7 +6,7 @@ import Waybill
 struct WayOptions: ParsableArguments {
     @Option(
         name: .customLong("cacert"),
-        help: ArgumentHelp("Trust the authorities in this PEM file only.", valueName: "file"))
+        help: ArgumentHelp("Trust the authorities in this PEM file only.", valueName: "file"), completion: .file())
     var certificateAuthorities: String?
 
     @Option(
@@ -32,7 +32,7 @@ struct WayOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("E", allowingJoined: true), .customLong("cert")],
-        help: ArgumentHelp("Show this certificate to the server.", valueName: "file"))
+        help: ArgumentHelp("Show this certificate to the server.", valueName: "file"), completion: .file())
     var certificate: String?
 
     @Option(
@@ -41,7 +41,7 @@ struct WayOptions: ParsableArguments {
 
     @Option(
         name: .customLong("key"),
-        help: ArgumentHelp("The key of --cert, if it is in a file of its own.", valueName: "file"))
+        help: ArgumentHelp("The key of --cert, if it is in a file of its own.", valueName: "file"), completion: .file())
     var key: String?
 
     @Option(
@@ -62,7 +62,8 @@ struct WayOptions: ParsableArguments {
 
     @Option(
         name: .customLong("unix-socket"),
-        help: ArgumentHelp("Connect to this Unix socket in place of the URL's host.", valueName: "path"))
+        help: ArgumentHelp("Connect to this Unix socket in place of the URL's host.", valueName: "path"),
+        completion: .file())
     var unixSocket: String?
 
     @Flag(name: .customLong("http2"), help: "Speak HTTP/2 where the server offers it over TLS.")

@@ -47,7 +47,8 @@ struct PutCommand: AsyncParsableCommand {
             \(Exit.table)
             """)
 
-    @Argument(help: ArgumentHelp("Files, and last where they go.", valueName: "file ... destination"))
+    @Argument(
+        help: ArgumentHelp("Files, and last where they go.", valueName: "file ... destination"), completion: .file())
     var paths: [String] = []
 
     @OptionGroup(title: "Files") var files: PutFileOptions

@@ -62,7 +62,8 @@ struct PutStoreOptions: ParsableArguments {
     @Option(
         name: .customLong("records"),
         help: ArgumentHelp(
-            "Where the records are kept. ~/.local/state/waybill/uploads unless set.", valueName: "folder"))
+            "Where the records are kept. ~/.local/state/waybill/uploads unless set.", valueName: "folder"),
+        completion: .directory)
     var records: String?
 
     @Option(

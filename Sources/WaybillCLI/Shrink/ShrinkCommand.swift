@@ -28,7 +28,7 @@ struct ShrinkCommand: AsyncParsableCommand {
             \(Exit.table)
             """)
 
-    @Argument(help: ArgumentHelp("JPEG files; - is standard input.", valueName: "input"))
+    @Argument(help: ArgumentHelp("JPEG files; - is standard input.", valueName: "input"), completion: .file())
     var inputs: [String]
 
     @Option(
@@ -38,7 +38,7 @@ struct ShrinkCommand: AsyncParsableCommand {
             The file to make, with {name} for the input's name; - is standard output. Unless set, the input with the \
             ending -waybill.jpg.
             """,
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var output: String?
 
     @Option(
@@ -69,7 +69,8 @@ struct ShrinkCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("report"),
-        help: ArgumentHelp("Make a page that shows what became of the pictures.", valueName: "page.html"))
+        help: ArgumentHelp("Make a page that shows what became of the pictures.", valueName: "page.html"),
+        completion: .file())
     var report: String?
 
     @Flag(name: .customLong("force"), help: "Replace outputs and report if they are there.")
