@@ -15,6 +15,8 @@
 #   make bench-jpeg measure pictures against other programs
 #   make bench-colours  hold converted colours against littlecms
 #   make fuzz       feed the parsers and the encoder random bytes for FUZZ_SECONDS (60) each
+#   make install    build the command for release and install it below PREFIX (/usr/local); make uninstall removes it
+#   make dist       make a tarball and a .deb of the command in dist, for machines without Swift
 #   make docs       build the documentation; a broken link is an error
 #   make clean      remove everything that was built
 #
@@ -28,7 +30,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 # Two builds side by side would wait for each other's lock or fight for memory: one thing at a time, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help setup setup-build build demo test fresh torture test-samples test-vendors check plain thread address lint format bench bench-build bench-queue bench-check bench-record bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short docs clean
+.PHONY: help setup setup-build build demo test fresh torture test-samples test-vendors check plain thread address lint format bench bench-build bench-queue bench-check bench-record bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short install uninstall dist docs clean
 
 FUZZ_SECONDS ?= 60
 THREAD_ROUNDS ?= 5
@@ -203,6 +205,27 @@ fuzz-short: setup
 docs: ## the documentation, as a folder that any web server can serve
 	@Scripts/docs
 
+# The command with Swift's libraries inside, so that it runs where Swift is not installed. WAYBILL_PROGRAM names one that is
+# built already.
+DIST_PROGRAM := .build-dist/release/waybill
+WAYBILL_PROGRAM ?= $(DIST_PROGRAM)
+export PREFIX DESTDIR WAYBILL_PROGRAM DIST
+
+$(DIST_PROGRAM): Package.swift $(shell find Sources -type f)
+	@Scripts/setup build
+	$(call say,Building the command for release (some minutes))
+	@swift build -c release --static-swift-stdlib --product waybill --scratch-path .build-dist
+	@touch $@
+
+install: $(WAYBILL_PROGRAM) ## the command, its manual page and completions
+	@Scripts/install
+
+uninstall: ## remove what make install installed
+	@Scripts/install uninstall
+
+dist: $(WAYBILL_PROGRAM) ## a tarball and a .deb
+	@Scripts/dist
+
 clean: ## remove everything that was built
 	$(call say,Removing what was built)
-	@rm -rf .build .build-* $(addsuffix /.build,$(NESTED)) Samples/*/.build
+	@rm -rf .build .build-* dist $(addsuffix /.build,$(NESTED)) Samples/*/.build
