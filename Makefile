@@ -215,6 +215,7 @@ $(DIST_PROGRAM): Package.swift $(shell find Sources -type f)
 	@Scripts/setup build
 	$(call say,Building the command for release (some minutes))
 	@swift build -c release --static-swift-stdlib --product waybill --scratch-path .build-dist
+	@Scripts/notices >.build-dist/THIRD-PARTY-NOTICES
 	@touch $@
 
 install: $(WAYBILL_PROGRAM) ## the command, its manual page and completions

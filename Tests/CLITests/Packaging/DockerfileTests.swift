@@ -56,7 +56,8 @@ struct DockerfileTests {
         #expect(rests("COPY").first == ". .")
         let ignored = try String(
             contentsOfFile: ProjectRoot.file("Samples/Docker/Dockerfile.dockerignore"), encoding: .utf8)
-        for name in [".git", ".build", ".build-*", "dist"] { #expect(ignored.contains("**/\(name)\n"), "\(name)") }
+        // Scripts/dist is part of it, so the directory of packages is named without **/.
+        #expect(ignored == "**/.git\n**/.build\n**/.build-*\ndist\n")
     }
 
     @Test func `the archive has every package`() async throws {
