@@ -17,6 +17,7 @@
 #   make fuzz       feed the parsers and the encoder random bytes for FUZZ_SECONDS (60) each
 #   make install    build the command for release and install it below PREFIX (/usr/local); make uninstall removes it
 #   make dist       make a tarball and a .deb of the command in dist, for machines without Swift
+#   make test-dist  hold both, and the steps of the sample Dockerfile, to minimal Debian roots (as root, with debootstrap)
 #   make docs       build the documentation; a broken link is an error
 #   make clean      remove everything that was built
 #
@@ -30,7 +31,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 # Two builds side by side would wait for each other's lock or fight for memory: one thing at a time, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help setup setup-build build demo test fresh torture test-samples test-vendors check plain thread address lint format bench bench-build bench-queue bench-check bench-record bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short install uninstall dist docs clean
+.PHONY: help setup setup-build build demo test fresh torture test-samples test-vendors check plain thread address lint format bench bench-build bench-queue bench-check bench-record bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short install uninstall dist test-dist docs clean
 
 FUZZ_SECONDS ?= 60
 THREAD_ROUNDS ?= 5
@@ -226,6 +227,9 @@ uninstall: ## remove what make install installed
 
 dist: $(WAYBILL_PROGRAM) ## a tarball and a .deb
 	@Scripts/dist
+
+test-dist: ## the packages and the sample Dockerfile in minimal roots
+	@env -u WAYBILL_PROGRAM Scripts/test-dist
 
 clean: ## remove everything that was built
 	$(call say,Removing what was built)
