@@ -40,6 +40,8 @@ enum CompletionScript {
                 [[ "${path//\\?/}" != *[[:space:]\"\']* ]] || return 1
                 path="${path//\\/}"
                 kept="${kept//\\/}"
+                # Readline does not quote every special character of such a word.
+                compopt +o filenames 2>/dev/null
             fi
             COMPREPLY=()
             local match
@@ -49,7 +51,9 @@ enum CompletionScript {
                     compopt -o nospace 2>/dev/null
                 fi
                 match="${name}${match}"
-                COMPREPLY+=("${match#"${kept}"}")
+                match="${match#"${kept}"}"
+                [[ -n "${quote}" ]] || printf -v match %q "${match}"
+                COMPREPLY+=("${match}")
             done < <(compgen -f -- "${path}")
             return 0
         }
