@@ -50,8 +50,11 @@ struct PostQueue: Sendable {
         try QueueCheck.user(command.request.user, isDigest: command.request.digest)
         try QueueCheck.retries(command.limits.retries)
         try QueueCheck.url(command.url)
-        if command.output.output != nil {
-            throw .usage("-o: there is no answer yet. waybill outbox show prints it once it is there, ack all of them.")
+        let output = command.output
+        let responses = [(output.output != nil, "-o"), (output.head.isIncluded, "-i"), (output.head.dump != nil, "-D")]
+        if let (_, option) = responses.first(where: \.0) {
+            throw .usage(
+                "\(option): there is no response yet. waybill outbox show prints it once it is there, ack all of them.")
         }
         if command.each.parallel != nil {
             throw .usage("--parallel belongs to whoever delivers: waybill outbox run -j.")

@@ -11,16 +11,18 @@ struct AnswerTarget {
         /// Kept in the summary of `--json`.
         case nowhere
         case newFile(NewFile)
-        /// A device or a pipe, such as `/dev/null`.
+        /// A device or a pipe, such as `/dev/null`, with its option.
         case device(Int32, String)
     }
 
     private let kind: Kind
+    /// One name for the file that is made, if one is.
+    let place: String?
 
-    /// Opens the argument of `-o`. With `isJSON`, standard output belongs to the JSON lines.
-    init(path: String?, isJSON: Bool) throws(CommandFailure) {
+    /// Opens the argument of an option, `-o` or `-D`. With `isJSON`, standard output belongs to the JSON lines.
+    init(path: String?, isJSON: Bool, option: String = "-o") throws(CommandFailure) {
         guard let path, path != "-" else {
-            kind = isJSON ? .nowhere : .standardOutput
+            (kind, place) = (isJSON ? .nowhere : .standardOutput, nil)
             return
         }
         var status = stat()
@@ -29,27 +31,30 @@ struct AnswerTarget {
             guard descriptor >= 0 else {
                 throw CommandFailure(
                     code: .writeFailed, exit: .fatal,
-                    message: "-o \"\(Redaction.escaped(path))\" can't be opened: \(SystemText.of(errno)).")
+                    message: "\(option) \"\(Redaction.escaped(path))\" can't be opened: \(SystemText.of(errno)).")
             }
-            kind = .device(descriptor, path)
+            (kind, place) = (.device(descriptor, "\(option) \"\(Redaction.escaped(path))\""), nil)
         } else {
-            kind = .newFile(try NewFile(path, replaces: true))
+            (kind, place) = (.newFile(try NewFile(path, replaces: true)), ShrinkPlan.place(of: path))
         }
     }
 
-    /// Delivers an answer.
-    func write(_ bytes: [UInt8]) throws(CommandFailure) {
+    /// Delivers a response, after its head if that is wanted.
+    func write(_ bytes: [UInt8], after head: ResponseHead? = nil) throws(CommandFailure) {
         switch kind {
         case .nowhere: break
-        case .standardOutput: try StandardOutput.write(bytes)
-        case .newFile(let file): try file.commit(bytes)
-        case .device(let descriptor, let path):
-            let code = Output.write(bytes, to: descriptor)
+        case .standardOutput:
+            if let head { try StandardOutput.write(head.bytes(forTerminal: isatty(1) == 1)) }
+            try StandardOutput.write(bytes)
+        case .newFile(let file): try file.commit((head?.bytes(forTerminal: false) ?? []) + bytes)
+        case .device(let descriptor, let name):
+            let code = Output.write(
+                (head?.bytes(forTerminal: isatty(descriptor) == 1) ?? []) + bytes, to: descriptor)
             close(descriptor)
             guard code == 0 else {
                 throw CommandFailure(
                     code: .writeFailed, exit: .fatal,
-                    message: "-o \"\(Redaction.escaped(path))\" can't be written: \(SystemText.of(code)).")
+                    message: "\(name) can't be written: \(SystemText.of(code)).")
             }
         }
     }

@@ -17,8 +17,12 @@ struct EachPlan: Sendable {
     let post: PostPlan
     let files: [String]
     let options: EachOptions
-    /// Where answers go, if they are wanted.
+    /// Where responses go, if they are wanted.
     let answers: OutputPattern?
+    /// Where their heads go, if they are wanted.
+    let heads: OutputPattern?
+    /// Whether a head goes before its body.
+    let includesHead: Bool
     private let pieces: [Piece]
     private let pictures: PictureSettings
 
@@ -42,7 +46,12 @@ struct EachPlan: Sendable {
         var first = try Self.form(of: pieces, files.first ?? "", pictures)
         first.join(secretsOf: shared)
         post = try PostPlan(command, form: first)
-        answers = try Self.answers(command.output.output, files)
+        let (output, head) = (command.output.output, command.output.head)
+        try head.check(output: output, isJSON: command.output.json, isEach: true)
+        answers = try Self.pattern(output, "-o", files)
+        heads = try Self.pattern(head.dump, "-D", files)
+        includesHead = head.isIncluded
+        try Self.check([answers, heads].compactMap(\.self), files)
     }
 
     /// The upload of a file.
@@ -106,27 +115,38 @@ struct EachPlan: Sendable {
         return form
     }
 
-    /// Where answers go: to places that differ, where no file that is sent lies and where files can be made.
-    private static func answers(_ text: String?, _ files: [String]) throws(CommandFailure) -> OutputPattern? {
+    /// The argument of `-o` or `-D`, which has to differ from file to file.
+    private static func pattern(
+        _ text: String?, _ option: String, _ files: [String]
+    ) throws(CommandFailure) -> OutputPattern? {
         guard let text else { return nil }
         let pattern = OutputPattern(text: text)
         guard pattern.isOpen else {
             throw .usage(
-                "-o: the answers of all files would go to \"\(Redaction.escaped(text))\". Write {name} where their names "
-                    + "belong, as in -o 'answers/{name}.json'.")
+                "\(option): the responses for all files would go to \"\(Redaction.escaped(text))\". Write {name} where "
+                    + "their names belong, as in \(option) 'answers/{name}.json'.")
         }
-        let jobs = files.map { ShrinkJob(input: $0, output: pattern.path(for: $0)) }
+        for file in files {
+            let place = ShrinkPlan.place(of: pattern.path(for: file))
+            guard place != ShrinkPlan.place(of: file), place != ShrinkPlan.target(of: file) else {
+                throw .usage("\(option): the response for \"\(Redaction.escaped(file))\" would take its place.")
+            }
+        }
+        return pattern
+    }
+
+    /// Checks that all places differ, that no file that is sent lies there, and that files can be made there.
+    private static func check(_ patterns: [OutputPattern], _ files: [String]) throws(CommandFailure) {
+        let jobs = patterns.flatMap { pattern in
+            files.map { ShrinkJob(input: $0, output: pattern.path(for: $0)) }
+        }
         try ShrinkPlan.check(jobs, nil)
         var folders: Set<String> = []
         for job in jobs {
             let place = ShrinkPlan.place(of: job.output)
-            guard place != ShrinkPlan.place(of: job.input), place != ShrinkPlan.target(of: job.input) else {
-                throw .usage("-o: the answer for \"\(Redaction.escaped(job.input))\" would take its place.")
-            }
             let folder = place.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(place[..<$0]) } ?? place
-            // Opened and let go: that no answer can be kept is known before anything is sent.
+            // Opened and closed: a directory that takes no file is an error before anything is sent.
             if folders.insert(folder).inserted { _ = try NewFile(job.output, replaces: true) }
         }
-        return pattern
     }
 }

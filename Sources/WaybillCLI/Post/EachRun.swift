@@ -89,9 +89,15 @@ struct EachRun {
     /// Delivers the answer for a file and tells how it ended.
     private func tell(_ file: String, _ index: Int, _ report: PostReport, _ listener: inout JSONOutput?) -> Exit {
         var exit = report.exit
-        if let answer = report.answer, let answers = plan.answers {
+        if let answer = report.answer, let head = report.head {
             exit = console.deliver(exit) { () throws(CommandFailure) in
-                try AnswerTarget(path: answers.path(for: file), isJSON: false).write(answer)
+                if let heads = plan.heads {
+                    try AnswerTarget(path: heads.path(for: file), isJSON: false, option: "-D").write([], after: head)
+                }
+                if let answers = plan.answers {
+                    try AnswerTarget(path: answers.path(for: file), isJSON: false)
+                        .write(answer, after: plan.includesHead ? head : nil)
+                }
             }
         }
         var isCancelled = false

@@ -33,6 +33,14 @@ struct PostCommand: AsyncParsableCommand {
             own, and with --json they are in the object of each file. The summary comes last, also after a signal, and \
             counts the files that were never started.
 
+            RESPONSES:
+            The body of the response is printed, and with -i its status line and header fields before it; -D writes these to \
+            a file of their own, as they were received. Of redirects and interim responses only the final head is \
+            written, and where no response came a file of -o or -D stays what it was. In the summary of --json, headers \
+            lists the fields; values of cookies, of fields whose names tell of a token or password, and queries of \
+            addresses are <redacted> there. With 301 and 302 a server does not say whether to send the form again: \
+            --redirect chooses.
+
             LATER:
             With --queue nothing is sent. The form goes into the outbox, pictures made and boundary chosen, and its number \
             is printed; "waybill outbox run" delivers it, also after kill -9 or a power cut. It carries the same \
@@ -100,7 +108,7 @@ struct PostCommand: AsyncParsableCommand {
             return try await EachRun(plan: plan, output: output, console: console, json: json).run()
         }
         try each.checkUnused()
-        let target = try AnswerTarget(path: output.output, isJSON: output.json)
+        let target = try ResponseOutput(output)
         let plan = try PostPlan(self, arguments: words)
         console.hide(plan.secrets)
         if output.isDryRun { return try await plan.rehearse(output, console, json) }
@@ -213,6 +221,8 @@ struct OutputOptions: ParsableArguments {
         help: ArgumentHelp("Write the answer to this file; with --each a pattern with {name}.", valueName: "file"),
         completion: .file())
     var output: String?
+
+    @OptionGroup var head: HeadOptions
 
     @Flag(
         name: .customLong("json"), help: "One JSON object a line on standard output, the summary with the answer last.")

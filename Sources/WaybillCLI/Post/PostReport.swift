@@ -21,12 +21,20 @@ struct PostReport: Sendable {
     /// The answer that is delivered: the accepted one, or the one that refused.
     var answer: [UInt8]? { response?.body }
 
+    /// Its status line and header fields.
+    var head: ResponseHead? { response.map { ResponseHead($0) } }
+
     private var response: UploadResponse? {
         switch result {
         case .success(let response): response
-        case .failure(let error): error.code == .rejected ? error.response : nil
+        case .failure(let error): Self.refusals.contains(error.code) ? error.response : nil
         }
     }
+
+    /// Failures that are a response: a refusal, or a redirect that was not followed.
+    private static let refusals: Set<UploadError.Code> = [
+        .rejected, .redirectRefused, .redirectWouldDropBody, .redirectLoop, .tooManyRedirects,
+    ]
 
     /// What went out: nothing of it for an upload that had no turn.
     var attempts: [UploadAttempt] {
@@ -137,6 +145,7 @@ extension PostReport {
             JSONMember("exit", .int(orNull: exit.map { Int64($0.rawValue) })),
             JSONMember("outcome", .string(outcomeName)),
             JSONMember("status", .int(orNull: response.map { Int64($0.status.code) })),
+            JSONMember("headers", head?.value ?? .null),
             JSONMember("sent", .int(figures.sent)),
             JSONMember("acknowledged", .int(figures.acknowledged)),
             JSONMember("total", .int(orNull: figures.total)),

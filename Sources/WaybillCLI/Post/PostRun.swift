@@ -4,7 +4,7 @@ import Waybill
 /// Runs a plan: sends, shows how it comes along, delivers the answer, and tells the end.
 struct PostRun {
     let plan: PostPlan
-    let target: AnswerTarget
+    let target: ResponseOutput
     let output: OutputOptions
     let console: Console
     let json: JSONOutput?
@@ -73,8 +73,8 @@ struct PostRun {
             for line in report.attemptLines { console.line(line) }
         }
         var exit = report.exit
-        if let answer = report.answer {
-            exit = console.deliver(exit) { () throws(CommandFailure) in try target.write(answer) }
+        if let answer = report.answer, let head = report.head {
+            exit = console.deliver(exit) { () throws(CommandFailure) in try target.write(answer, head: head) }
         }
         if let json {
             exit = console.deliver(exit) { () throws(CommandFailure) in

@@ -45,6 +45,7 @@ struct PresignedTarget: PutTarget {
                             url: place, answer: response.body,
                             members: [
                                 JSONMember("status", .int(Int64(response.status.code))),
+                                JSONMember("headers", ResponseHead(response).value),
                                 JSONMember("etag", .string(orNull: response.headers[.eTag])),
                             ]))
                 } catch {

@@ -23,12 +23,14 @@ struct OptionRule: Sendable {
     /// Whether an option says what one call is about: which files, which items, where its result goes, now or later. Such
     /// an option is no setting.
     static func isOfOneCall(_ name: String, in path: String) -> Bool {
+        // Of post, it says where a response goes; of put, it is a pattern.
+        if name == "include" { return path == "post" }
         if path.hasPrefix("outbox "), path != "outbox run" { return ofOneSelection.contains(name) }
         return ofOneCall.contains(name)
     }
 
     private static let ofOneCall: Set<String> = [
-        "each", "queue", "dry-run", "dedupe", "output", "report", "extract", "preview",
+        "each", "queue", "dry-run", "dedupe", "output", "dump-header", "report", "extract", "preview",
     ]
     private static let ofOneSelection: Set<String> = [
         "batch", "tag", "lane", "state", "failed", "all", "doubtful", "through",
