@@ -28,4 +28,7 @@ struct CommandFailure: Error, Sendable, Hashable {
     static func usage(_ message: String) -> CommandFailure {
         CommandFailure(code: .usage, exit: .usage, message: message)
     }
+
+    /// A message of a library, ended with a full stop.
+    static func sentence(_ message: String) -> String { message.hasSuffix(".") ? message : message + "." }
 }

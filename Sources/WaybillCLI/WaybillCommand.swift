@@ -46,6 +46,7 @@ struct WaybillCommand: AsyncParsableCommand {
     static func main() async {
         // Writing to a pipe that nobody reads is an error to report, not a reason to vanish.
         _ = signal(SIGPIPE, SIG_IGN)
+        Remedy.register(\.shell)
         do {
             let settings = Settings(
                 tree: try CommandTree.of(Self.self), environment: Environment.value,

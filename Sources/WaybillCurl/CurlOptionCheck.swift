@@ -15,7 +15,7 @@ enum CurlOptionCheck {
             throw refused(option, "is none of this libcurl (\(CurlLibrary.loaded.version)). Check the spelling.")
         }
         guard !owned.contains(found.name), !ownedEndings.contains(where: { found.name.hasSuffix($0) }) else {
-            throw refused(option, "belongs to the engine, or has a property of TransferOptions. Leave it out.")
+            throw refused(option, "belongs to the engine, or has an option of its own. Leave it out.")
         }
         let fits =
             switch (option.value, found.type) {
@@ -57,11 +57,11 @@ enum CurlOptionCheck {
 
     private static func kind(_ type: curl_easytype) -> String {
         switch type {
-        case CURLOT_LONG, CURLOT_VALUES: ".number"
-        case CURLOT_OFF_T: ".large"
-        case CURLOT_STRING: ".text or .secret"
-        case CURLOT_SLIST: ".list"
-        case CURLOT_BLOB: ".bytes"
+        case CURLOT_LONG, CURLOT_VALUES: "a number"
+        case CURLOT_OFF_T: "a large number"
+        case CURLOT_STRING: "a text or a secret"
+        case CURLOT_SLIST: "a list"
+        case CURLOT_BLOB: "bytes"
         default: "a pointer or a callback, which can't be given"
         }
     }

@@ -12,13 +12,15 @@ enum NetworkCheck {
     /// - Throws: ``TransferError/Code/invalidRequest`` or ``TransferError/Code/invalidURL``, outcome `notSent`.
     static func check(_ options: TransferOptions, origin: String) throws(TransferError) {
         try checkProxy(options, origin: origin)
-        try check(options.tls, "tls")
-        try check(options.proxyTLS, "proxyTLS")
+        try check(options.tls, "for the server")
+        try check(options.proxyTLS, "for the proxy")
         if let path = options.unixSocket {
             guard !path.isEmpty, path.utf8.count <= 107, !path.utf8.contains(0) else {
                 throw refused("The path of a Unix socket has 1 to 107 bytes and no NUL (unix(7)).")
             }
-            guard options.proxy == nil else { throw refused("unixSocket and proxy can't both be used. Take one out.") }
+            guard options.proxy == nil else {
+                throw refused("A Unix socket and a proxy can't both be used. Take one out.")
+            }
         }
         for option in options.curlOptions { _ = try CurlOptionCheck.number(of: option) }
     }
@@ -30,7 +32,7 @@ enum NetworkCheck {
     private static func checkProxy(_ options: TransferOptions, origin: String) throws(TransferError) {
         guard let proxy = options.proxy, !proxy.isEmpty else {
             guard options.proxyCredential == nil else {
-                throw refused("There is a proxyCredential and no proxy. Set proxy, too.")
+                throw refused("There are credentials for a proxy, and no proxy. Name the proxy, too.")
             }
             return
         }
@@ -53,7 +55,7 @@ enum NetworkCheck {
         }
         if let credential = options.proxyCredential {
             guard url.user.isEmpty, url.password.isEmpty else {
-                throw refused("The proxy's URL has a user beside proxyCredential. Take one out.")
+                throw refused("The proxy's URL has a user, and there are credentials beside it. Take one out.")
             }
             let isHTTP = scheme.hasPrefix("http")
             guard isPlain(credential.user), isPlain(credential.password.value), !credential.user.isEmpty,
@@ -72,30 +74,31 @@ enum NetworkCheck {
 
     // MARK: - TLS
 
-    private static func check(_ tls: TransferOptions.TLSOptions, _ name: String) throws(TransferError) {
-        if let path = tls.certificateAuthorities { try checkFile(path, "\(name).certificateAuthorities") }
+    private static func check(_ tls: TransferOptions.TLSOptions, _ peer: String) throws(TransferError) {
+        if let path = tls.certificateAuthorities { try checkFile(path, "The authorities \(peer)") }
         if let text = tls.certificateAuthoritiesPEM {
             guard tls.certificateAuthorities == nil else {
-                throw refused("\(name) has authorities in a file and in memory. Take one out.")
+                throw refused("The authorities \(peer) are given in a file and in memory. Take one out.")
             }
             guard text.contains("-----BEGIN CERTIFICATE-----") else {
-                throw refused("\(name).certificateAuthoritiesPEM has no line -----BEGIN CERTIFICATE-----.")
+                throw refused("The text of the authorities \(peer) has no line -----BEGIN CERTIFICATE-----.")
             }
         }
         for pin in tls.pinnedKeys where !isPin(pin) {
             throw refused(
-                "\(name).pinnedKeys: \"\(pin)\" is not sha256// and the 44 characters of a hash in Base64.")
+                "The pin \"\(pin)\" \(peer) is not sha256// and the 44 characters of a hash in Base64.")
         }
         guard let client = tls.clientCertificate else { return }
-        try check(client.certificate, client.format, "\(name).clientCertificate")
+        try check(client.certificate, client.format, "The client certificate \(peer)")
         if let key = client.key {
             guard client.format == .pem else {
-                throw refused("\(name).clientCertificate: a PKCS#12 store has its key inside. Leave the key out.")
+                throw refused(
+                    "The client certificate \(peer) is a PKCS#12 store, which has its key inside. Leave the key out.")
             }
-            try check(key, .pem, "\(name).clientCertificate.key")
+            try check(key, .pem, "The client key \(peer)")
         }
         guard client.passphrase?.value.utf8.contains(0) != true else {
-            throw refused("\(name).clientCertificate: the passphrase must hold no NUL.")
+            throw refused("The passphrase of the client key \(peer) must hold no NUL.")
         }
     }
 

@@ -48,19 +48,19 @@ enum OutcomeTable {
             CURLE_SSL_CRL_BADFILE:
             (
                 .certificateNotTrusted,
-                "The server's certificate is not trusted. Set tls.certificateAuthorities for a private one."
+                "The server's certificate is not trusted. \(Remedy.trustAuthority)"
             )
         case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
             (
                 .certificateNotTrusted,
-                "The server's public key is none of tls.pinnedKeys. Somebody else may have answered."
+                "The server's public key is not pinned. Another server may have answered. \(Remedy.comparePins)"
             )
         case CURLE_SSL_CACERT_BADFILE:
-            (.tlsSettingsUnusable, "The authorities to trust can't be read. tls.certificateAuthorities takes PEM.")
+            (.tlsSettingsUnusable, "The authorities to trust can't be read. \(Remedy.giveAuthoritiesAsPEM)")
         case CURLE_SSL_CERTPROBLEM:
             (
                 .tlsSettingsUnusable,
-                "tls.clientCertificate can't be used. Check its format, its key and the passphrase, and that they belong together."
+                "The client certificate can't be used. \(Remedy.checkClientCertificate)"
             )
         case CURLE_PROXY:
             (.proxyFailed, "The proxy refused, or could not reach the server.")
@@ -88,11 +88,12 @@ enum OutcomeTable {
     static func message(for code: TransferError.Code, limits: TransferLimits) -> String {
         switch code {
         case .connectTimeout:
-            "The connection was not ready within \(limits.connect). Check the network, or raise limits.connect."
-        case .stalled: "The server took no byte for \(limits.stall). Try again, or raise limits.stall."
+            "The connection was not ready within \(limits.connect). \(Remedy.raiseConnectLimit)"
+        case .stalled: "The server took no byte for \(limits.stall). \(Remedy.raiseStallLimit)"
         case .responseTimeout:
-            "The body was taken, but no whole answer came within \(limits.response). Raise limits.response if the server works that long."
-        case .totalTimeout: "The attempt took longer than \(limits.total ?? .zero), the limit that was set for it."
+            "The body was taken, but no whole answer came within \(limits.response). \(Remedy.raiseResponseLimit)"
+        case .totalTimeout:
+            "The attempt took longer than \(limits.total ?? .zero), its limit. \(Remedy.raiseTotalLimit)"
         case .bodyNotTaken: "The server answered before it had taken the whole body, and takes no more."
         case .cancelled: "Cancelled."
         default: "The transfer failed."
@@ -109,7 +110,7 @@ enum OutcomeTable {
         case .bodyTooLarge:
             (
                 .responseTooLarge,
-                "The answer is larger than \(limits.responseBody). Raise limits.responseBody if that is expected."
+                "The response is larger than \(limits.responseBody). \(Remedy.raiseResponseBodyLimit)"
             )
         case .malformedStatusLine:
             (.malformedResponse, "The answer's status line is malformed. Is it an HTTP server?")

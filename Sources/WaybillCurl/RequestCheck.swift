@@ -25,7 +25,7 @@ enum RequestCheck {
             throw refused("\"\(entry)\" is no host:port:address. Write, say, example.com:443:127.0.0.1.")
         }
         if let rate = request.options.rateLimit, rate.bytes <= 0 {
-            throw refused("The rate limit must be at least one byte a second. Use nil for no limit.")
+            throw refused("The rate limit must be at least one byte a second. Leave it out for no limit.")
         }
         if let digest = request.options.digest {
             guard request.body == nil || request.body?.length != nil else {

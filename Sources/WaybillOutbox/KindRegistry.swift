@@ -31,8 +31,8 @@ struct KindRegistry: Sendable {
     func decode(_ kind: String, _ spec: String) throws(OutboxError) -> any DurableUpload {
         guard let type = kinds[kind] else {
             throw OutboxError(
-                .unknownKind, "this program doesn't know uploads of the kind \"\(kind)\": add it to Configuration.kinds"
-            )
+                .unknownKind,
+                "This program doesn't know uploads of the kind \"\(kind)\". \(Remedy.registerUploadKind)")
         }
         do {
             return try JSONDecoder().decode(type, from: Data(spec.utf8))

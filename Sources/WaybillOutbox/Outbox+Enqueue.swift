@@ -94,7 +94,7 @@ extension Outbox {
         guard registry.knows(Upload.kind) else {
             throw OutboxError(
                 .unknownKind,
-                "this outbox doesn't know uploads of the kind \"\(Upload.kind)\": add it to Configuration.kinds")
+                "This outbox doesn't know uploads of the kind \"\(Upload.kind)\". \(Remedy.registerUploadKind)")
         }
         let spool = Spool(folder: folder.spool, disk: configuration.spoolDisk)
         let hold = try spool.hold()

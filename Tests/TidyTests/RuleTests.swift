@@ -185,6 +185,27 @@ struct RuleTests {
         #expect(found("", in: "Sources/Waybill/Placeholder.swift") == 1)
     }
 
+    @Test func `a message that names the API is found, in prose and in pieces`() {
+        func found(_ literal: String, in path: String = "Sources/WaybillCurl/A.swift") -> Int {
+            let text = "let a = \(literal)  // `limits.stall`, say .spill\n"
+            return MessageRule.findings(in: TextFile(path: path, text: text), wireNames: ["callbackUrl"]).count
+        }
+        for literal in [
+            #""Raise limits.stall.""#, #""Or set whenBusy""#, #"" (`whenBusy`)""#, #""Use .spill instead""#,
+            #""Use UnknownLength.spill""#, #""set \(name), tls.pinnedKeys""#, #""\(f("a")) or say keepsPath""#,
+        ] {
+            #expect(found(literal) == 1, "\(literal)")
+            #expect(found(literal, in: MessageRule.table) == 0)
+            #expect(found(literal, in: "Tests/WaybillCurlTests/A.swift") == 0)
+        }
+        for literal in [
+            #""whenBusy""#, #""callbackUrl needs a host""#, #""say example.com:443""#, #""took \(limits.stall) s.""#,
+            #""\(count)Bytes of it""#, #""SELECT maxSide FROM x""#, #""in photos/a.jpg""#,
+        ] {
+            #expect(found(literal) == 0, "\(literal)")
+        }
+    }
+
     @Test func `marks of an unfinished merge are found in any file`() {
         for mark in ["<", ">"] {
             #expect(found(String(repeating: mark, count: 7) + " main", in: "Fuzz/README.md") == 1)

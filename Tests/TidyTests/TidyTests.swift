@@ -52,6 +52,13 @@ struct TidyTests {
         expectNone(checkout.files.flatMap(WordRule.findings), "finish it")
     }
 
+    @Test func `messages name no API, but for those of the table`() {
+        let wireNames = MessageRule.wireNames(
+            in: checkout.files.filter { $0.path.hasPrefix("Sources/WaybillStores/Qiniu/Token/") })
+        expectNone(
+            checkout.files.flatMap { MessageRule.findings(in: $0, wireNames: wireNames) }, "see \(MessageRule.table)")
+    }
+
     @Test func `every target has tests`() {
         expectNone(LayoutRule.findings(paths: checkout.paths), "see House.swift for exceptions")
     }

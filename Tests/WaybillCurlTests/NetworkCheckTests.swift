@@ -102,7 +102,7 @@ import WaybillCore
         }
         for (index, change) in refused.enumerated() {
             #expect(refusal { change(&$0.tls) }?.code == .invalidRequest, "\(index)")
-            #expect(refusal { change(&$0.proxyTLS) }?.message.contains("proxyTLS") == true, "\(index)")
+            #expect(refusal { change(&$0.proxyTLS) }?.message.contains("for the proxy") == true, "\(index)")
         }
     }
 

@@ -109,8 +109,8 @@ public struct DurableForm: DurableUpload {
             case .secret, .rawText(_, isSecret: true):
                 throw UploadError(
                     .notDurable,
-                    "the text of part \(quoted(part.name)) is a secret, and secrets are not written down. Use "
-                        + ".credential(name, named:), and say what the name stands for where uploads are delivered.",
+                    "the text of part \(quoted(part.name)) is a secret, and secrets are not written down. "
+                        + "\(Remedy.nameSecretField)",
                     phase: .preparing, part: part.name)
             case .preparing(let preparation as NamedCredentialPart):
                 names.append(preparation.credential)

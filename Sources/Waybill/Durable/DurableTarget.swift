@@ -28,12 +28,13 @@ public struct DurableTarget: Codable, Sendable {
         url = try URLText.absolute(location.uploadURL, base: nil)
         _ = try RequestTarget(url)
         guard URLReference(url).userInformation == nil else {
-            throw Self.refused("the URL holds a user or a password: name a credential instead, as in .bearer(named:)")
+            throw Self.refused(
+                "The URL holds a user or a password, which are not written down. \(Remedy.nameCredential)")
         }
         if let field = headers.first(where: { Self.secretFields.contains($0.name) }) {
             throw Self.refused(
-                "the header field \(field.name) holds a credential: name it instead, as in "
-                    + ".field(\"\(field.name)\", named: …)")
+                "The header field \(field.name) holds a credential, which is not written down. "
+                    + "\(Remedy.nameCredential)")
         }
         if let field = headers.first(where: { TransferRequest.ownedFields.contains($0.name) }) {
             throw UploadError(.invalidRequest, "\(field.name) is set by the transport: leave it out", phase: .waiting)

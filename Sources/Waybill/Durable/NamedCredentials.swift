@@ -84,7 +84,7 @@ struct NamedCredentialPart: PartPreparing {
     func prepare() async throws -> PreparedPart {
         throw UploadError(
             .credentialRefreshFailed,
-            "the credential \(quoted(credential)) is only named: hand the form to an outbox, or use "
-                + ".text(name, .secret(value))", phase: .preparing)
+            "The credential \(quoted(credential)) is only named, and the form is sent now. \(Remedy.giveCredentialValue)",
+            phase: .preparing)
     }
 }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import WaybillCore
 
 /// The way of an upload from one location to the next: where it stands, and where an answer may send it. Pure.
 package struct UploadRoute: Sendable {
@@ -20,6 +21,8 @@ package struct UploadRoute: Sendable {
     enum Decision: Sendable {
         /// The answer is no redirect to be followed.
         case stay
+        /// The policy follows no redirect; the message has the address.
+        case ignore(String)
         case follow(Hop)
         case refuse(UploadError.Code, String)
     }
@@ -38,30 +41,41 @@ package struct UploadRoute: Sendable {
 
     /// What is to be done about an answer.
     func decision(after head: HTTPResponse, isReplayable: Bool) -> Decision {
-        guard policy.follows, let method = method(after: head.status.code) else {
-            return refusal(of: head.status.code) ?? .stay
-        }
+        let status = head.status.code
+        guard Self.statuses.contains(status) else { return .stay }
         guard let location = head.headerFields[.location], !location.isEmpty else {
-            return .refuse(.redirectRefused, "the server answered \(head.status.code) and named no location")
+            guard policy.follows else { return .stay }
+            return .refuse(
+                .redirectRefused,
+                "The server answered \(status) without a Location field. Correct the server or the URL.")
+        }
+        let said = "The server answered \(status) and redirects to \(address(location))"
+        guard policy.follows else { return .ignore("\(said). Send it there: redirects are not followed.") }
+        guard let method = method(after: status) else {
+            return .refuse(
+                .redirectWouldDropBody,
+                "\(said), which does not say whether the body is to be sent again. \(Remedy.chooseRedirects)")
         }
         let next: Hop
         do {
             next = try self.next(location, method: method.method, sendsBody: method.sendsBody)
         } catch {
-            return .refuse(
-                .redirectRefused, "a redirect to \(Redaction.url(location)) is not followed: \(error.message)")
+            return .refuse(.redirectRefused, "\(said). That is not followed: \(error.message).")
         }
         if visited.contains(where: { Self.place($0) == Self.place(next) }) {
-            return .refuse(.redirectLoop, "the redirects lead in a circle, back to \(Redaction.url(next.url))")
+            return .refuse(.redirectLoop, "\(said), where it was sent before. Send it to the final address.")
         }
         guard redirects.count < policy.maxHops else {
-            return .refuse(.tooManyRedirects, "the server sent the upload on more than \(policy.maxHops) times")
+            return .refuse(
+                .tooManyRedirects,
+                "\(said), after \(policy.maxHops) other redirects, the most that are followed. Send it to the final address."
+            )
         }
         if next.sendsBody, !isReplayable {
             return .refuse(
                 .bodyNotReplayable,
-                "the server answered \(head.status.code), and the upload's body, a stream that can be read once only, "
-                    + "can't be sent again to \(Redaction.url(next.url)): send it there, or from a file")
+                "\(said), and the body is a stream that can be read once only. Send it to that address, or from a file."
+            )
         }
         return .follow(next)
     }
@@ -75,7 +89,10 @@ package struct UploadRoute: Sendable {
                 status: status, method: next.method, url: next.url, droppedCredentials: !next.keepsSecrets))
     }
 
-    /// RFC 9110 sections 15.4.2 to 15.4.9; `nil` where nothing is followed.
+    /// The statuses that name another location for the request or for its result.
+    private static let statuses: Set<Int> = [301, 302, 303, 307, 308]
+
+    /// RFC 9110 sections 15.4.2 to 15.4.9; `nil` where the policy has to choose and does not.
     private func method(after status: Int) -> (method: HTTPRequest.Method, sendsBody: Bool)? {
         let again = (hop.method, hop.sendsBody)
         let fetch = (hop.method == .head ? HTTPRequest.Method.head : .get, false)
@@ -93,12 +110,11 @@ package struct UploadRoute: Sendable {
         }
     }
 
-    private func refusal(of status: Int) -> Decision? {
-        guard policy.follows, [301, 302].contains(status) else { return nil }
-        return .refuse(
-            .redirectWouldDropBody,
-            "the server answered \(status), which does not say whether the body is to be sent again: send it to the new "
-                + "address, or choose redirects .resend or .asGET")
+    /// Where a location leads, fit to be printed: absolute, without user, password and query, and of a bounded length.
+    private func address(_ location: String) -> String {
+        let target = URLReference(location: location).resolved(against: URLReference(hop.url))
+        let text = Redaction.url(target.description)
+        return text.utf8.count > 1_000 ? "\(text.prefix(1_000))…" : text
     }
 
     private func next(
@@ -113,7 +129,7 @@ package struct UploadRoute: Sendable {
         target.fragment = nil
         let here = try RequestTarget(hop.url)
         guard there.isSecure || !here.isSecure else {
-            throw UploadError(.redirectRefused, "it leads from https to http", phase: .awaitingResponse)
+            throw UploadError(.redirectRefused, "it leads from https to plain http", phase: .awaitingResponse)
         }
         let keepsSecrets = hop.keepsSecrets && here == there
         if keepsSecrets { target.userInformation = base.userInformation }

@@ -48,7 +48,8 @@ extension UploadStateMachine {
             state = .refreshing(failure)
             return [enter(.retrying), .refreshCredential(attempt: record.number)]
         }
-        if let redirected = redirect(record, ending, verdict) { return redirected }
+        if let redirected = redirect(record, ending, &verdict) { return redirected }
+        failure = verdict.failure ?? failure
         switch rules.retry.answer(to: question(failure, verdict, elapsed), jitter: jitter) {
         case .stop(let reason):
             history.add(record, ending, verdict, sequel: reason.map { .noRetry($0) } ?? .end)

@@ -21,15 +21,17 @@ extension UploadStateMachine {
         }
     }
 
-    /// What follows from a redirect; `nil` when the answer is none.
+    /// What follows from a redirect; `nil` when the answer is none, or none is followed.
     mutating func redirect(
-        _ record: AttemptRecord, _ ending: TransferEnd, _ verdict: AttemptVerdict
+        _ record: AttemptRecord, _ ending: TransferEnd, _ verdict: inout AttemptVerdict
     ) -> [Action]? {
         guard var route, let head = verdict.response?.head, var failure = verdict.failure else { return nil }
         guard failure.code == .rejected else { return nil }
-        var verdict = verdict
         switch route.decision(after: head, isReplayable: isReplayable) {
         case .stay: return nil
+        case .ignore(let message):
+            verdict.failure?.message = message
+            return nil
         case .refuse(let code, let message):
             failure.code = code
             failure.message = message

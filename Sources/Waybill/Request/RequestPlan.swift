@@ -32,14 +32,14 @@ final class RequestPlan: Sendable {
             interceptors: (omits.contains(.interceptors) ? [] : configuration.interceptors) + request.interceptors,
             limit: configuration.interceptorLimit, clock: configuration.clock)
         if case .notAFile(let url) = request.content.kind {
-            throw Self.refused("\(Redaction.url(url)) is not a file URL: a content of kind `file` needs one")
+            throw Self.refused("\(Redaction.url(url)) is not a file URL, which content from a file needs")
         }
         var headers: HTTPFields = omits.contains(.headers) ? [:] : configuration.headers
         for field in request.headers { headers[fields: field.name] = [] }
         for field in request.headers { headers.append(field) }
         if !headers.contains(.userAgent), !omits.contains(.userAgent), let agent = configuration.userAgent {
             guard HTTPField.isValidValue(agent) else {
-                throw Self.refused("the configuration's `userAgent` holds characters that no header field may have")
+                throw Self.refused("the user agent holds characters that no header field may have")
             }
             headers[.userAgent] = agent
         }
@@ -56,12 +56,12 @@ final class RequestPlan: Sendable {
         if case .empty = request.content.kind { hasContent = false } else { hasContent = true }
         guard options.authentication == nil || !headers.contains(.authorization) else {
             throw Self.refused(
-                "there is a header field Authorization beside options.authentication: one request has one credential")
+                "there is a header field Authorization beside other credentials: one request has one credential")
         }
         let digest = options.authentication?.digest ?? options.transfer.digest
         guard digest == nil || URLReference(url).userInformation == nil else {
             throw Self.refused(
-                "there is a user in the URL beside options.authentication: one request has one credential")
+                "there is a user in the URL beside other credentials: one request has one credential")
         }
         credential = try options.authentication?.fieldValue().map { .secret($0) }
     }

@@ -69,7 +69,7 @@ extension UploadResponse {
         var error = UploadError(
             .decodingFailed,
             "the server answered \(status.code), but its answer of \(body.count) bytes \(what)\(place): look at "
-                + "`response` before you send the upload again",
+                + "the response before you send the upload again",
             phase: .succeeded, attempt: max(1, attempts.count), outcome: .unknown, response: self, attempts: attempts,
             cause: cause)
         error.redirects = redirects

@@ -74,7 +74,7 @@ extension CommandFailure {
     init(_ error: OutboxError) {
         self.init(
             code: Code(error.code.description), exit: Exit(error),
-            message: error.message.hasSuffix(".") ? error.message : error.message + ".")
+            message: Self.sentence(error.message))
     }
 
     /// What is wrong with an upload that was to be queued.

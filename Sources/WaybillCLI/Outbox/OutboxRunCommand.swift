@@ -114,6 +114,7 @@ struct OutboxRunCommand: AsyncParsableCommand {
         }
         var transfer = configuration.options.transfer
         transfer.limits = try PostPlan.limits(times)
+        configuration.options.redirects = try way.redirects()
         transfer.tls.insecureSkipVerification = insecure
         if let path = way.certificateAuthorities {
             _ = try InputFile.read(path, for: "--cacert")

@@ -23,7 +23,7 @@ extension PutCommand {
             configuration.wholeUpTo = parts.wholeUpTo ?? configuration.wholeUpTo
             try OSSName.checkBucket(bucket)
         } catch {
-            throw .usage("\(error.message).")
+            throw .usage(CommandFailure.sentence(error.message))
         }
         let fixed = configuration
         return try entries(files) { file async throws(StoreError) in
@@ -46,7 +46,7 @@ extension PutCommand {
             options = try QiniuTarget.objectOptions(self)
             try QiniuName.check(bucket: bucket)
         } catch {
-            throw .usage("\(error.message).")
+            throw .usage(CommandFailure.sentence(error.message))
         }
         let (contentType, isInsertOnly) = (object.contentType, object.forbidsOverwrite)
         return try entries(files) { file async throws(StoreError) in

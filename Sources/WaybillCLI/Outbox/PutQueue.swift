@@ -63,7 +63,7 @@ extension PutCommand {
         do throws(StoreError) {
             left = try OSSPresignedUpload(url, headers: headers).expiration.map { .seconds($0.timeIntervalSinceNow) }
         } catch {
-            throw .usage("\(error.message).")
+            throw .usage(CommandFailure.sentence(error.message))
         }
         if let left, left <= .zero { throw .usage("the presigned URL has run out: ask for another.") }
         return try files.map { (file) throws(CommandFailure) in

@@ -95,7 +95,7 @@ extension WayOptions {
             (proxyUser != nil, "-U"), (proxyExceptions != nil, "--noproxy"), (certificate != nil, "-E"),
             (certificateType != "PEM", "--cert-type"), (key != nil, "--key"), (passphrase != nil, "--pass"),
             (pins != nil, "--pinnedpubkey"), (isIPv4, "-4"), (isIPv6, "-6"), (unixSocket != nil, "--unix-socket"),
-            (isHTTP2, "--http2"),
+            (isHTTP2, "--http2"), (redirect != nil, "--redirect"),
         ]
         return all.filter(\.0).map(\.1)
     }
@@ -106,7 +106,7 @@ extension TimeOptions {
     var given: [String] {
         let all = [
             (rate != nil, "--limit-rate"), (connect != nil, "--connect-timeout"), (stall != nil, "--stall-timeout"),
-            (response != nil, "--response-timeout"), (total != nil, "-m"),
+            (response != nil, "--response-timeout"), (total != nil, "-m"), (responseBody != nil, "--max-filesize"),
         ]
         return all.filter(\.0).map(\.1)
     }

@@ -204,6 +204,11 @@ struct TimeOptions: ParsableArguments {
     var response: String?
 
     @Option(
+        name: .customLong("max-filesize"),
+        help: ArgumentHelp("The largest response that is read. 10MiB unless set.", valueName: "size"))
+    var responseBody: String?
+
+    @Option(
         name: [.customShort("m", allowingJoined: true), .customLong("max-time")],
         help: ArgumentHelp("The longest time for an attempt. No limit unless set.", valueName: "seconds"))
     var total: String?

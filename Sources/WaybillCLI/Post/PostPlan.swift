@@ -52,6 +52,7 @@ struct PostPlan {
         var options = UploadOptions()
         options.retry = try retry(command.limits) ?? RetryPolicy(maxRetries: 0)
         options.transfer.limits = try limits(command.limits.times)
+        options.redirects = try command.way.redirects()
         if let rate = command.limits.times.rate {
             options.transfer.rateLimit = try SizeArgument.size(rate, for: "--limit-rate")
         }
@@ -92,6 +93,7 @@ struct PostPlan {
         if let text = options.response, let time = try SizeArgument.seconds(text, for: "--response-timeout") {
             limits.response = time
         }
+        if let text = options.responseBody { limits.responseBody = try SizeArgument.size(text, for: "--max-filesize") }
         return limits
     }
 

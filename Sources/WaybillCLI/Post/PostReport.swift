@@ -83,7 +83,7 @@ extension PostReport {
         return line
     }
 
-    /// What went wrong, what may be believed of the server's side, and what to do.
+    /// What went wrong and what to do, and what may be believed of the server's side.
     var failureLines: [String] {
         guard case .failure(let error) = result else { return [] }
         var lines = ["\(error.code)\(error.place): \(error.message)"]
@@ -91,7 +91,6 @@ extension PostReport {
             lines.append("gave up after \(error.attempts.count) attempts in \(SummaryText.seconds(time))")
         }
         if let state = Self.state(error) { lines.append(state) }
-        if let hint = Self.hints[error.code] { lines.append(hint) }
         return lines
     }
 
@@ -122,14 +121,6 @@ extension PostReport {
         case .rejected: nil
         }
     }
-
-    private static let hints: [UploadError.Code: String] = [
-        .connectTimeout: "to wait longer: --connect-timeout SECONDS",
-        .stalled: "to wait longer: --stall-timeout SECONDS",
-        .responseTimeout: "to wait longer: --response-timeout SECONDS",
-        .certificateNotTrusted: "for an authority of your own: --cacert FILE",
-        .cannotReachLimit: "raise --max-bytes, or leave it out to send the file as it is",
-    ]
 }
 
 // MARK: - JSON

@@ -69,6 +69,24 @@ struct WayOptions: ParsableArguments {
     @Flag(name: .customLong("http2"), help: "Speak HTTP/2 where the server offers it over TLS.")
     var isHTTP2 = false
 
+    @Option(
+        name: .customLong("redirect"),
+        help: ArgumentHelp(
+            "After 301 and 302: resend the body there, or get the response from there; an error unless set. stop follows "
+                + "no redirect, not even 303, 307 and 308.", valueName: "resend|get|stop"))
+    var redirect: String?
+
+    /// What is done about redirects.
+    func redirects() throws(CommandFailure) -> RedirectPolicy {
+        switch redirect {
+        case nil: return .standard
+        case "resend": return .resend
+        case "get": return .asGET
+        case "stop": return .returned
+        case let other?: throw .usage("--redirect: \"\(Redaction.escaped(other))\" is not resend, get or stop.")
+        }
+    }
+
     /// Sets what was asked for.
     ///
     /// - Returns: Texts that must not be printed.

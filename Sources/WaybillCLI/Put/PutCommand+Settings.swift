@@ -9,6 +9,7 @@ extension PutCommand {
         var options = UploadOptions()
         options.retry = try PostPlan.retry(limits) ?? options.retry
         options.transfer.limits = try PostPlan.limits(limits.times)
+        options.redirects = try way.redirects()
         if let rate = limits.times.rate {
             options.transfer.rateLimit = try SizeArgument.size(rate, for: "--limit-rate")
         }

@@ -79,7 +79,7 @@ struct PutPlan: Sendable {
             do throws(StoreError) {
                 try target.check(key: file.key)
             } catch {
-                throw .usage("\"\(Redaction.escaped(file.path))\": \(error.message).")
+                throw .usage("\"\(Redaction.escaped(file.path))\": \(CommandFailure.sentence(error.message))")
             }
             if let other = keys.updateValue(file.path, forKey: Array(file.key.utf8)) {
                 throw .usage(
@@ -100,6 +100,11 @@ enum PutTargets {
         var (options, secrets) = try command.uploadOptions()
         if let expectContinue = fields.expectContinue { options.transfer.expectContinue = expectContinue }
         console.hide(secrets + fields.secrets)
+        if command.way.redirect != nil {
+            guard case .presigned = destination else {
+                throw .usage("--redirect is for presigned URLs: requests to a store follow no redirect. Leave it out.")
+            }
+        }
         do throws(StoreError) {
             switch destination {
             case .oss(let bucket, _):
@@ -119,7 +124,7 @@ enum PutTargets {
                     url, headers: fields.headers, session: command.session(console, rate: nil), options: options)
             }
         } catch {
-            throw .usage("\(error.message).")
+            throw .usage(CommandFailure.sentence(error.message))
         }
     }
 

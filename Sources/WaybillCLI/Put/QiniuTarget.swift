@@ -18,7 +18,8 @@ struct QiniuTarget: PutTarget {
         try Self.refuse(command, headers)
         guard !options.transfer.tls.insecureSkipVerification else {
             throw StoreError(
-                .encryptionRequired, "-k: tokens are not sent to somebody whose certificate is not verified")
+                .encryptionRequired,
+                "Tokens are not sent to a store whose certificate is not verified. \(Remedy.trustAuthorityOfStore)")
         }
         client = QiniuClient(
             tokens: try Self.tokens(bucket, command), configuration: try Self.configuration(command, options),

@@ -49,9 +49,9 @@ extension OptionRule {
     static let ofDelivery = [
         "cacert", "proxy", "resolve", "proxy-user", "noproxy", "cert", "cert-type", "key", "pass", "pinnedpubkey",
         "ipv4",
-        "ipv6", "unix-socket", "http2", "limit-rate", "connect-timeout", "stall-timeout", "response-timeout",
-        "max-time",
-        "retry", "insecure", "fail-early",
+        "ipv6", "unix-socket", "http2", "redirect", "limit-rate", "connect-timeout", "stall-timeout",
+        "response-timeout",
+        "max-time", "max-filesize", "retry", "insecure", "fail-early",
     ]
 
     private static let all: [OptionRule] =
@@ -110,7 +110,7 @@ extension OptionRule {
         put(["region", "endpoint", "sign-version", "acl", "storage-class", "header"]) { call, _ in call.store != .qiniu
         },
         gives(way: "endpoint", ["put"], ["region"]), gives(way: "region", ["put"], ["endpoint"]),
-        put(["insecure", "idempotency", "idempotency-window"]) { call, _ in call.store == .presigned },
+        put(["insecure", "redirect", "idempotency", "idempotency-window"]) { call, _ in call.store == .presigned },
         put(["recursive"]) { call, _ in call.store != .presigned },
         put(["credential"]) { call, setting in call.store == .presigned || !setting.value.contains("=") },
         put(["part-size"]) { call, setting in

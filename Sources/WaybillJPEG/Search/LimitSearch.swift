@@ -1,4 +1,5 @@
 import Glibc
+import WaybillCore
 
 /// Finds the best picture within a number of bytes: which size, which quantiser, then the last bytes.
 struct LimitSearch {
@@ -40,7 +41,7 @@ struct LimitSearch {
                 throw JPEGError(
                     .cannotReachLimit,
                     "The picture can't be made to fit \(rules.limit) bytes: \(size.width) x \(size.height) pixels at the "
-                        + "coarsest still take \(smallest). Allow more bytes.", smallestBytes: smallest)
+                        + "coarsest still take \(smallest). \(Remedy.raiseImageLimit)", smallestBytes: smallest)
             }
             let share = max(0.2, min(0.8, 0.9 * Double(rules.limit) / Double(smallest)))
             let least = Double(Self.leastSide) / Double(size.longSide)

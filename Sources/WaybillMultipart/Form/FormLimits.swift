@@ -64,7 +64,7 @@ public struct FormLimits: Sendable, Hashable {
         guard let beginning else {
             throw BodyError(
                 .typeNotAllowed,
-                "its type can't be told before it is sent, and only \(list) are allowed. Read it first: UnknownLength.spill.",
+                "its type can't be told before it is sent, and only \(list) are allowed. \(Remedy.spillStream)",
                 at: place)
         }
         let said = contentType.map(MagicBytes.essence)

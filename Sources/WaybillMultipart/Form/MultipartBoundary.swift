@@ -1,3 +1,5 @@
+import WaybillCore
+
 /// The text that separates the parts of a form.
 ///
 /// ```swift
@@ -22,7 +24,8 @@ public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
         guard (1...70).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
             throw BodyError(
                 .invalidBoundary,
-                "\(quoted(text)) can't be a boundary: use 1 to 70 letters, digits and ' + - . _, or .random().")
+                "\(quoted(text)) can't be a boundary, which has 1 to 70 letters, digits and ' + - . _ alone. "
+                    + "\(Remedy.makeRandomBoundary)")
         }
         description = text
     }

@@ -1,3 +1,5 @@
+import WaybillCore
+
 /// The grammar of one part's beginning: delimiter line, header lines, blank line.
 ///
 /// The bytes are those of the WHATWG algorithm (HTML, "multipart/form-data encoding algorithm"), which browsers, curl
@@ -78,7 +80,7 @@ struct PartHeader {
     static func containsBoundary(_ what: String, at place: PartPlace) -> BodyError {
         BodyError(
             .boundaryInContent,
-            "its \(what) contain the boundary, and a server would cut the part there. Use MultipartBoundary.random().",
+            "its \(what) contain the boundary, and a server would cut the part there. \(Remedy.makeRandomBoundary)",
             at: place)
     }
 

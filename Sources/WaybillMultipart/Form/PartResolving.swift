@@ -85,7 +85,7 @@ struct PartResolver {
         case (nil, .fail):
             throw BodyError(
                 .unknownLength,
-                "it is a stream of unknown length, which this form doesn't send. Say its length, or set unknownLength.",
+                "it is a stream of unknown length, which this form doesn't send. \(Remedy.giveStreamLength)",
                 at: place)
         case (nil, .spill(let threshold)):
             let spill = StreamSpill(threshold: threshold, at: place) { () throws(BodyError) in
@@ -126,7 +126,7 @@ struct PartResolver {
         } else if limits.maxPartBytes != nil || limits.maxTotalBytes != nil {
             throw BodyError(
                 .unknownLength,
-                "nobody knows how many bytes it has, and the form has limits. Read it first: UnknownLength.spill.",
+                "its length is unknown, and the form has limits. \(Remedy.spillStream)",
                 at: place)
         }
         if limits.allowedTypes != nil, part.fileName != nil {

@@ -55,13 +55,13 @@ final class SpillFile: Sendable {
         case ENOSPC, EDQUOT, EFBIG:
             BodyError(
                 .diskFull,
-                "the stream can't be kept in \(directory) until it is sent: \(error). Make room, or choose another folder "
-                    + "by MultipartForm.temporaryDirectory.", at: place, path: directory, cause: error)
+                "the stream can't be kept in \(directory) until it is sent: \(error). \(Remedy.makeRoomForStream)",
+                at: place, path: directory, cause: error)
         default:
             BodyError(
                 .writeFailed,
-                "no temporary file can be written in \(directory): \(error). Choose another folder by "
-                    + "MultipartForm.temporaryDirectory.", at: place, path: directory, cause: error)
+                "no temporary file can be written in \(directory): \(error). \(Remedy.chooseTemporaryDirectory)",
+                at: place, path: directory, cause: error)
         }
     }
 

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import WaybillCore
 
 /// Somebody who has credentials: fixed ones, those of the environment, those of a token server.
 ///
@@ -40,7 +41,7 @@ public struct FixedCredentials: CredentialProvider {
         guard credentials.isValid(at: now) else {
             throw StoreError(
                 .credentialsExpired,
-                "the credentials ran out and are fixed: get new ones, or use .federated, which fetches them in time")
+                "The credentials have expired and are fixed. \(Remedy.renewCredentials)")
         }
         guard credentials != rejecting else {
             throw StoreError(

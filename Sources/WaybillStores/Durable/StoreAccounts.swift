@@ -106,7 +106,7 @@ extension NamedCredentials {
         guard let accessKey = keys.text("accesskey", "ak"), let secretKey = keys.text("secretkey", "sk") else {
             throw StoreError(
                 .credentialsMalformed,
-                "the JSON of the account \(StoreError.shown(name)) has no accessKey and secretKey")
+                "the JSON of the account \(StoreError.shown(name)) has no access key and secret key")
         }
         return .keys(QiniuKeys(accessKey: accessKey, secretKey: .secret(secretKey)), bucket: bucket)
     }

@@ -1,5 +1,6 @@
 import Crypto
 import Glibc
+import WaybillCore
 
 /// Where the records lie that uploads in parts are resumed from.
 ///
@@ -63,8 +64,7 @@ extension RecordFolder {
             guard whenBusy == .wait else {
                 throw StoreError(
                     .recordInUse,
-                    "another task or process is uploading this file to this object: wait for it, or let records wait "
-                        + "(`whenBusy`)")
+                    "Another task or process is uploading this file to this object. \(Remedy.waitForRecord)")
             }
             // A lock of the kernel's tells nobody when it is free, and waiting in it would take a thread.
             guard (try? await Task.sleep(for: .milliseconds(50))) != nil else {

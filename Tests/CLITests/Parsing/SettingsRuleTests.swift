@@ -80,7 +80,7 @@ import Testing
             "proxy-user": "me:secret", "noproxy": "a.example", "cert-type": "P12", "pass": "secret",
             "pinnedpubkey": "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "unix-socket": "/run/backend",
             "limit-rate": "200K", "connect-timeout": "5", "stall-timeout": "5", "response-timeout": "5",
-            "max-time": "60",
+            "max-time": "60", "max-filesize": "5M", "redirect": "get",
             "retry": "3", "idempotency": "honoured", "idempotency-window": "12h", "on-unknown": "retry",
             "if-changed": "restart", "priority": "3", "batch": "today", "tag": "till-4", "duplicates": "replace",
             "deadline": "2d", "attempts": "5", "credential": "X-Token=backend", "include": "*.jpg", "exclude": "*.tmp",
@@ -235,7 +235,10 @@ import Testing
         #expect(try scene.merged(["post", "u", "-E", "b.pem", "-x", "http://b.example:1"], file).count == 6)
     }
 
-    @Test(arguments: ["each = a.jpg", "queue = true", "output = x", "[outbox cancel]\nbatch = today", "all = true"])
+    @Test(arguments: [
+        "each = a.jpg", "queue = true", "output = x", "dump-header = x", "[post]\ninclude = true",
+        "[outbox cancel]\nbatch = today", "all = true",
+    ])
     func `what one call is about is no setting, and the file is told so`(file: String) throws {
         let scene = try Scene()
         let error = #expect(throws: CommandFailure.self) { try scene.merged(["post", "u", "-F", "a=1"], file) }

@@ -21,6 +21,7 @@ import Testing
         return switch route.decision(after: head, isReplayable: isReplayable) {
         case .stay: "stay"
         case .refuse(let code, _): "\(code)"
+        case .ignore: "ignored"
         case .follow(let hop):
             "\(hop.method) \(hop.url)\(hop.sendsBody ? " body" : "")\(hop.keepsSecrets ? " secrets" : "")"
         }
@@ -34,7 +35,7 @@ import Testing
         (301, .asGET, "GET https://me:pw@a.example/new secrets"),
         (302, .resend, "POST https://me:pw@a.example/new body secrets"),
         (300, .standard, "stay"), (304, .standard, "stay"), (305, .standard, "stay"), (306, .standard, "stay"),
-        (200, .standard, "stay"), (404, .standard, "stay"), (307, .returned, "stay"), (302, .returned, "stay"),
+        (200, .standard, "stay"), (404, .standard, "stay"), (307, .returned, "ignored"), (302, .returned, "ignored"),
     ])
     func `after a body`(status: Int, policy: RedirectPolicy, result expected: String) {
         #expect(result(route(.post, policy), status) == expected)
@@ -70,6 +71,54 @@ import Testing
 
     @Test func `no location at all`() {
         #expect(result(route(), 307, nil) == "redirectRefused")
+        #expect(result(route(.post, .returned), 307, nil) == "stay")
+    }
+
+    private func message(
+        _ route: UploadRoute, _ status: Int, _ location: String, isReplayable: Bool = true
+    ) -> String {
+        let head = HTTPResponse(status: .init(code: status), headerFields: [.location: location])
+        return switch route.decision(after: head, isReplayable: isReplayable) {
+        case .refuse(_, let message), .ignore(let message): message
+        case .stay, .follow: ""
+        }
+    }
+
+    @Test(arguments: [
+        ("new?key=s3cr3t#f", "https://<redacted>@a.example/new?<redacted>"),
+        ("//you:w0rd@b.example/x", "https://<redacted>@b.example/x"), ("http://b.example/x", "http://b.example/x"),
+        ("https://b.example/\u{202E}?s3cr3t", "https://b.example/%E2%80%AE?<redacted>"),
+        ("ftp://b.example/x", "ftp://b.example/x"),
+    ])
+    func `a redirect that is not followed says where it leads, absolute and without secrets`(
+        location: String, address: String
+    ) {
+        for policy in [RedirectPolicy.standard, .returned] {
+            let text = message(route(.post, policy), 302, location)
+            #expect(text.hasPrefix("The server answered 302 and redirects to \(address)"), "\(text)")
+            #expect(!text.contains("s3cr3t") && !text.contains("w0rd"))
+        }
+    }
+
+    @Test func `each refusal has the address and what to do`() {
+        let text = "The server answered 307 and redirects to https://b.example/x"
+        let read = message(route(), 307, "https://b.example/x", isReplayable: false)
+        #expect(
+            read
+                == "\(text), and the body is a stream that can be read once only. Send it to that address, or from a file."
+        )
+        let plain = message(route(), 307, "http://b.example/x")
+        #expect(plain.hasSuffix("http://b.example/x. That is not followed: it leads from https to plain http."))
+        let loop = message(route(), 307, "?x=1")
+        #expect(loop.hasSuffix("/up?<redacted>, where it was sent before. Send it to the final address."))
+        let none = message(route(.post, RedirectPolicy(maxHops: 0)), 307, "https://b.example/x")
+        #expect(none == "\(text), after 0 other redirects, the most that are followed. Send it to the final address.")
+        #expect(message(route(), 302, "/x").hasSuffix("or choose .resend or .asGET in options.redirects."))
+    }
+
+    @Test func `a location of many bytes is cut in the message`() {
+        let text = message(route(), 302, "https://b.example/" + String(repeating: "x", count: 100_000))
+        #expect(text.utf8.count < 1_300 && text.contains("…"))
     }
 
     @Test func `a body that can be read once stays where it is`() {

@@ -118,6 +118,7 @@ import WaybillTesting
         #expect(server.requests.filter { $0.path == "/new" }.map(\.method) == ["GET", "POST"])
         let error = try #require(await start(server.url("/old"), redirects: .returned).error())
         #expect(error.code == .rejected)
+        #expect(error.message.contains("redirects to \(server.url("/new")). Send it there"))
         #expect(error.response?.status == .found)
     }
 

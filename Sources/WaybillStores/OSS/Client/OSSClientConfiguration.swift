@@ -75,22 +75,20 @@ extension AliyunOSSClient {
             guard endpoint.isEncrypted || allowsUnencrypted else {
                 throw StoreError(
                     .encryptionRequired,
-                    "the endpoint \(endpoint) is not encrypted: use https, or say `allowsUnencrypted` if you know who listens"
-                )
+                    "The endpoint \(endpoint) is not encrypted. \(Remedy.allowUnencrypted)")
             }
             guard !transfer.tls.insecureSkipVerification, !transfer.proxyTLS.insecureSkipVerification else {
                 throw StoreError(
                     .encryptionRequired,
-                    "a store's credentials are not sent to whoever answers: name the authority "
-                        + "(`tls.certificateAuthorities`) in place of `insecureSkipVerification`")
+                    "Credentials are not sent to a store whose certificate is not verified. "
+                        + "\(Remedy.trustAuthorityOfStore)")
             }
             if let bucket { try OSSName.checkBucket(bucket) }
             if let region { try OSSName.checkRegion(region) }
             if rules.version == .v4, rules.region == nil {
                 throw StoreError(
                     .invalidRegion,
-                    "signatures of version 4 name the region, and the endpoint does not tell it: set `region`, such as "
-                        + "cn-hangzhou")
+                    "Signatures of version 4 name the region, and the endpoint does not. \(Remedy.giveRegion)")
             }
             guard requestsAtOnce > 0, partsAtOnce > 0 else {
                 throw StoreError(.invalidArgument, "at least one request and one part have to run at once")

@@ -1,3 +1,5 @@
+import WaybillCore
+
 /// Where OSS is, and where in a URL the bucket stands.
 ///
 /// ```swift
@@ -70,7 +72,7 @@ public struct OSSEndpoint: Sendable, Hashable {
     ) throws(StoreError) {
         let parts = try Self.taken(apart: text)
         if !parts.path.isEmpty, !keepsPath {
-            throw Self.refused("the endpoint \(StoreError.shown(text)) has a path: leave it out, or say `keepsPath`")
+            throw Self.refused("The endpoint \(StoreError.shown(text)) has a path. \(Remedy.leaveOutEndpointPath)")
         }
         scheme = parts.scheme
         host = parts.host

@@ -83,7 +83,7 @@ public struct OSSObjectOptions: Sendable, Hashable {
     func fields(for key: String) throws(StoreError) -> HTTPFields {
         var fields = headers
         for name in Self.reserved where fields[name] != nil {
-            throw StoreError(.invalidArgument, "the header field \(name) is not for `headers`: leave it out")
+            throw StoreError(.invalidArgument, "The header field \(name) is set by the client. Leave it out.")
         }
         guard !fields.contains(where: { !Self.isASCII($0.value) }) else {
             throw StoreError(

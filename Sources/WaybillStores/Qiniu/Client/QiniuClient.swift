@@ -65,7 +65,8 @@ public final class QiniuClient: Sendable {
         func checkTrust() throws(StoreError) {
             guard transfer.tls.insecureSkipVerification else { return }
             throw StoreError(
-                .encryptionRequired, "stores are not spoken to without verification of certificates: give an authority")
+                .encryptionRequired,
+                "Tokens are not sent to a store whose certificate is not verified. \(Remedy.trustAuthorityOfStore)")
         }
     }
 

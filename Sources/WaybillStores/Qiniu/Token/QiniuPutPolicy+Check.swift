@@ -17,13 +17,13 @@ extension QiniuPutPolicy {
         case .bucket: return nil
         case .key(let key, _):
             if insertOnly {
-                return "insertOnly contradicts a scope that may overwrite its key: say .newKey(_:bucket:)"
+                return "insertOnly contradicts a scope that may overwrite its key: use the scope of a new key"
             }
             return QiniuName.problem(ofKey: key)
         case .newKey(let key, _): return QiniuName.problem(ofKey: key)
         case .prefix(let prefix, _):
             return prefix.isEmpty
-                ? "isPrefixalScope needs the beginning of a key: say .bucket(_:) for all keys"
+                ? "isPrefixalScope needs the beginning of a key: use the scope of the bucket for all keys"
                 : QiniuName.problem(ofKey: prefix)
         }
     }

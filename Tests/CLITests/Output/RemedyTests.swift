@@ -1,0 +1,92 @@
+import Foundation
+import TestSupport
+import Testing
+import WaybillCore
+
+@testable import WaybillCLI
+
+/// The table of advice, and that the messages at the shell come from it.
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct RemedyTests {
+    /// Words that belong to the API: `lowerCamelCase`, `Type.member`, `.member`, `member(` and names between backticks.
+    private static let api =
+        /\b[a-z]+[a-z0-9]*[A-Z]\w*|\b[A-Z]\w*\.[a-z]\w*|(?:^|[\s(])\.[a-z]\w*|\b(?:limits|tls|options|transfer)\.\w+|\w\(|`/
+
+    private static func flags(in text: String) -> [String] {
+        text.matches(of: /(?:^|[\s'(])(--[a-z][a-z-]*|-[A-Za-z](?![\w-]))/).map { String($0.1) }
+    }
+
+    @Test(arguments: Remedy.allCases) func `every flag that is advised is there`(_ remedy: Remedy) throws {
+        let leaves = try CommandTree.of(WaybillCommand.self).leaves(under: "")
+        let known = leaves.flatMap { $0.tree.settings }.flatMap { option in
+            option.longNames.map { "--\($0)" } + option.letters.map { "-\($0)" }
+        }
+        for flag in Self.flags(in: remedy.shell) { #expect(known.contains(flag), "\(remedy.shell)") }
+    }
+
+    @Test(arguments: Remedy.allCases)
+    func `advice is a sentence, with flags at the shell and with API words in a program`(
+        _ remedy: Remedy
+    ) {
+        for text in [remedy.shell, remedy.api] {
+            #expect(text.first?.isUppercase == true && text.hasSuffix("."), "\(text)")
+        }
+        #expect(!remedy.shell.contains(Self.api), "\(remedy.shell)")
+        #expect(Self.flags(in: remedy.api).isEmpty, "\(remedy.api)")
+    }
+
+    @Test func `the flags and the API words are found where they are`() {
+        #expect(Self.flags(in: "Raise -m, or give --max-filesize '-k'.") == ["-m", "--max-filesize", "-k"])
+        #expect(Self.flags(in: "cn-hangzhou and text-only").isEmpty)
+        for word in ["limits.connect", "whenBusy", "Outbox.open", "a .spill", "call(", "`x`"] {
+            #expect(word.contains(Self.api), "\(word)")
+        }
+    }
+
+    @Test func `a program that registers nothing reads the words of the API`() {
+        #expect("\(Remedy.raiseStallLimit)" == Remedy.raiseStallLimit.api)
+    }
+
+    @Test(arguments: [
+        (["post", "TLS", "-F", "a=b"], "Name a private authority with --cacert."),
+        (["post", "URL", "-F", "a=b", "--max-filesize", "3"], "Raise --max-filesize if that is expected."),
+        (["post", "URL/hang", "-F", "a=b", "--response-timeout", "0.3"], "Raise --response-timeout"),
+        (["post", "URL/hang", "-F", "a=b", "-m", "0.3"], "Raise -m, or leave it out."),
+        (["post", "URL", "-F", "a=b", "--unix-socket", "/s", "-x", "http://127.0.0.1:1"], "Take one out."),
+        (["post", "URL", "-F", "a=b", "-U", "clerk:secret"], "Name the proxy, too."),
+        (["post", "URL", "-F", "a=b", "--pinnedpubkey", "md5//x"], "is not sha256//"),
+        (["put", "FILE", "oss://cards/a", "--region", "cn-hangzhou", "-k"], "with --cacert in place of -k."),
+        (["put", "FILE", "qiniu://cards/a", "-k"], "with --cacert in place of -k."),
+        (["put", "FILE", "oss://cards/a", "--endpoint", "http://oss.example"], "give --allow-http if"),
+        (["put", "FILE", "oss://cards/a", "--endpoint", "https://oss.example/x"], "Leave the path out of --endpoint."),
+        (
+            ["put", "FILE", "oss://cards/a", "--endpoint", "https://oss.example", "--sign-version", "v4"],
+            "Give --region, as in cn-hangzhou."
+        ),
+        (["form", "build", "-F", "a=b", "--boundary", "ä"], "Leave --boundary out: a random one is made."),
+        (["post", "URL", "-F", "f=@PHOTO", "--max-bytes", "20"], "Raise --max-bytes."),
+    ])
+    func `a message at the shell names flags and no API`(_ arguments: [String], _ advice: String) async throws {
+        let folder = try TemporaryDirectory()
+        let file = try folder.write("a.txt", "text")
+        let photo = try folder.write("photo.jpg", NoisePhoto.bytes(width: 400, height: 320, seed: 1))
+        let server = try LoopbackServer(otherwise: .respond(200, body: "more than three bytes"))
+        server.route("/hang", .neverAnswer)
+        let front = try await TLSFront(to: server)
+        let words = arguments.map { word in
+            switch word {
+            case "TLS": front.url()
+            case "FILE": file
+            case "f=@PHOTO": "f=@\(photo)"
+            default: word.hasPrefix("URL") ? server.url(String(word.dropFirst(3))) : word
+            }
+        }
+        let keys = ["OSS_ACCESS_KEY_ID", "OSS_ACCESS_KEY_SECRET", "QINIU_ACCESS_KEY", "QINIU_SECRET_KEY"]
+        let environment = Dictionary(uniqueKeysWithValues: keys.map { ($0, "some-\($0)") })
+        let run = try await Tool.run(words, environment: environment)
+        #expect(run.exit != .status(0))
+        let text = run.errorText
+        #expect(text.contains(advice), "\(text)")
+        #expect(!text.contains(/\b(?:limits|tls|options)\.|allowsUnencrypted|keepsPath|insecureSkip|`/), "\(text)")
+        #expect(!text.contains(".."), "\(text)")
+    }
+}

@@ -1,0 +1,91 @@
+import TestSupport
+import Testing
+import WaybillCore
+
+/// `--redirect`, and what is printed of a redirect that is not followed.
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct PostRedirectTests {
+    /// Redirects `/old` to `/new` with 302.
+    private func server() throws -> LoopbackServer {
+        let server = try LoopbackServer(otherwise: .respond(200, body: "here"))
+        server.route("/old", .respond(302, headers: [("Location", "new?key=s3cr3t")], body: "there"))
+        return server
+    }
+
+    @Test(arguments: [
+        ([], 1, ["POST"], "there"), (["--redirect", "resend"], 0, ["POST", "POST"], "here"),
+        (["--redirect", "get"], 0, ["POST", "GET"], "here"), (["--redirect=stop"], 1, ["POST"], "there"),
+    ])
+    func `after 302 the chosen meaning is what is done`(
+        _ flags: [String], _ exit: Int, _ methods: [String], _ text: String
+    ) async throws {
+        let server = try server()
+        let run = try await Tool.run(["post", server.url("/old"), "-F", "a=b"] + flags)
+        #expect(run.exit == .status(exit) && run.text == text, "\(run.errorText)")
+        #expect(server.requests.map(\.method) == methods)
+    }
+
+    @Test func `stop follows no 307 either`() async throws {
+        let server = try LoopbackServer(otherwise: .respond(307, headers: [("Location", "/new")]))
+        let run = try await Tool.run(["post", server.url("/old"), "-F", "a=b", "--redirect", "stop"])
+        #expect(run.exit == .status(1) && server.requests.count == 1)
+        #expect(run.errorText.contains("redirects to \(server.url("/new")). Send it there"), "\(run.errorText)")
+    }
+
+    @Test func `a redirect that needs a choice prints the absolute address without its secrets, and the flags`()
+        async throws
+    {
+        let server = try server()
+        let run = try await Tool.run(["post", server.url("/old?token=s3cr3t"), "-F", "a=b", "--json"])
+        let address = "\(server.url("/new"))?<redacted>"
+        let message = "The server answered 302 and redirects to \(address), which does not say"
+        #expect(run.errorText.contains("redirectWouldDropBody: \(message)"), "\(run.errorText)")
+        #expect(run.errorText.contains("choose --redirect resend or --redirect get."))
+        #expect(!run.errorText.contains("s3cr3t"))
+        let summary = try #require(try run.jsonLines().last)
+        #expect(summary["status"] as? Int == 302 && summary["body"] as? String == "there")
+    }
+
+    @Test(arguments: [
+        ("http://other.invalid/a?b=s3cr3t", "http://other.invalid/a?<redacted>"), ("ftp://other.invalid/", nil),
+        ("/again", nil),
+    ])
+    func `a redirect that is refused prints the address`(_ location: String, _ address: String?) async throws {
+        let server = try LoopbackServer(otherwise: .respond(307, headers: [("Location", location)]))
+        let front = try await TLSFront(to: server)
+        let run = try await Tool.run(["post", front.url("/again"), "-F", "a=b", "--cacert", front.authority])
+        #expect(run.exit == .status(1), "\(run.errorText)")
+        let shown = address ?? (location.hasPrefix("/") ? front.url(location) : location)
+        #expect(run.errorText.contains("redirects to \(shown)"), "\(run.errorText)")
+        #expect(!run.errorText.contains("s3cr3t"))
+    }
+
+    @Test func `a presigned URL takes --redirect, a store does not`() async throws {
+        let folder = try TemporaryDirectory()
+        let file = try folder.write("a.txt", "text")
+        let server = try server()
+        let run = try await Tool.run(["put", file, server.url("/old?signature=1"), "--redirect", "resend"])
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        #expect(server.requests.map(\.method) == ["PUT", "PUT"])
+        let store = try await Tool.run(
+            ["put", file, "oss://cards/a", "--region", "cn-hangzhou", "--redirect", "get"])
+        #expect(store.exit == .status(2) && store.errorText.contains("--redirect is for presigned URLs"))
+    }
+
+    @Test func `a queued form is delivered as --redirect of outbox run says`() async throws {
+        let desk = try OutboxDesk()
+        desk.server.route("/form", .respond(302, headers: [("Location", "/new")]))
+        let early = try await desk.queue("-F", "a=b", "--redirect", "resend")
+        #expect(early.exit == .status(2) && early.errorText.contains("--redirect"), "\(early.errorText)")
+        #expect(try await desk.queue("-F", "a=b").exit == .status(0))
+        let run = try await desk.deliver("--redirect", "resend")
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        #expect(desk.server.requests.map(\.path) == ["/form", "/new"])
+    }
+
+    @Test func `another word is refused with those that there are`() async throws {
+        let server = try server()
+        let run = try await Tool.run(["post", server.url(), "-F", "a=b", "--redirect", "follow"])
+        #expect(run.exit == .status(2) && run.errorText.contains("is not resend, get or stop."))
+        #expect(server.state.connections.isEmpty)
+    }
+}
