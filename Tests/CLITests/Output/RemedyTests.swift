@@ -8,8 +8,9 @@ import WaybillCore
 /// The table of advice, and that the messages at the shell come from it.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct RemedyTests {
     /// Words that belong to the API: `lowerCamelCase`, `Type.member`, `.member`, `member(` and names between backticks.
-    private static let api =
+    private static var api: Regex<Substring> {
         /\b[a-z]+[a-z0-9]*[A-Z]\w*|\b[A-Z]\w*\.[a-z]\w*|(?:^|[\s(])\.[a-z]\w*|\b(?:limits|tls|options|transfer)\.\w+|\w\(|`/
+    }
 
     private static func flags(in text: String) -> [String] {
         text.matches(of: /(?:^|[\s'(])(--[a-z][a-z-]*|-[A-Za-z](?![\w-]))/).map { String($0.1) }

@@ -12,7 +12,7 @@ import WaybillCore
     }
 
     @Test(arguments: [
-        ([], 1, ["POST"], "there"), (["--redirect", "resend"], 0, ["POST", "POST"], "here"),
+        ([] as [String], 1, ["POST"], "there"), (["--redirect", "resend"], 0, ["POST", "POST"], "here"),
         (["--redirect", "get"], 0, ["POST", "GET"], "here"), (["--redirect=stop"], 1, ["POST"], "there"),
     ])
     func `after 302 the chosen meaning is what is done`(
@@ -45,10 +45,11 @@ import WaybillCore
         #expect(summary["status"] as? Int == 302 && summary["body"] as? String == "there")
     }
 
-    @Test(arguments: [
-        ("http://other.invalid/a?b=s3cr3t", "http://other.invalid/a?<redacted>"), ("ftp://other.invalid/", nil),
-        ("/again", nil),
-    ])
+    @Test(
+        arguments: [
+            ("http://other.invalid/a?b=s3cr3t", "http://other.invalid/a?<redacted>"), ("ftp://other.invalid/", nil),
+            ("/again", nil),
+        ] as [(String, String?)])
     func `a redirect that is refused prints the address`(_ location: String, _ address: String?) async throws {
         let server = try LoopbackServer(otherwise: .respond(307, headers: [("Location", location)]))
         let front = try await TLSFront(to: server)
