@@ -48,15 +48,12 @@ struct WaybillCommand: AsyncParsableCommand {
         _ = signal(SIGPIPE, SIG_IGN)
         Remedy.register(\.shell)
         do {
-            let settings = Settings(
-                tree: try CommandTree.of(Self.self), environment: Environment.value,
-                file: try SettingsFile.find(Environment.value))
-            let words = try settings.merged(Array(CommandLine.arguments.dropFirst()))
-            CommandWords.set(words)
-            var command = try await asyncParseAsRoot(words)
-            if var command = command as? any AsyncParsableCommand {
+            let call = try await ParsedCall(ProgramArguments.all, of: Self.self)
+            if let warning = call.warning { Console.standard.line(warning) }
+            if var command = call.command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
+                var command = call.command
                 try command.run()
             }
         } catch let failure as CommandFailure {

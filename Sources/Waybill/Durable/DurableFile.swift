@@ -78,7 +78,7 @@ public struct DurableFile: Sendable, Hashable {
     private static func absolute(_ path: String) -> String {
         guard !path.isEmpty, path.utf8.first != UInt8(ascii: "/"), let here = unsafe getcwd(nil, 0) else { return path }
         defer { unsafe free(here) }
-        let folder = unsafe String(cString: here)
+        let folder = unsafe SystemPath.text(of: UnsafeRawBufferPointer(start: here, count: strlen(here)))
         return folder == "/" ? "/\(path)" : "\(folder)/\(path)"
     }
 

@@ -29,7 +29,7 @@ package enum Redaction {
     }
 
     /// Text of foreign origin with control characters, escapes and direction marks made visible, so that it can't
-    /// rewrite the terminal or the log it is printed to.
+    /// rewrite the terminal or the log it is printed to. A byte of a file name that is not UTF-8 becomes `\xE9`.
     package static func escaped(_ text: String) -> String {
         // Plain ASCII, as most of it is.
         guard text.utf8.contains(where: { $0 < 0x20 || $0 >= 0x7F }) else { return text }
@@ -38,6 +38,12 @@ package enum Redaction {
             switch scalar.properties.generalCategory {
             case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate:
                 result.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
+            case .privateUse:
+                if let byte = SystemPath.byte(of: scalar) {
+                    result.append(contentsOf: "\\x\(String(byte, radix: 16, uppercase: true))".unicodeScalars)
+                } else {
+                    result.append(scalar)
+                }
             default:
                 result.append(scalar)
             }

@@ -39,9 +39,11 @@ struct PictureSettings: Sendable {
     }
 
     /// Says which setting belongs to no part: a name that is mistyped must not send the original.
-    func checkUse(by files: [(name: String, isJPEG: Bool)]) throws(CommandFailure) {
-        try Self.check(maxBytes, "--max-bytes", files)
-        try Self.check(quality, "--quality", files)
+    /// With `isComplete` false there may be more files, of other names.
+    func checkUse(by files: [(name: String, isJPEG: Bool)], isComplete: Bool = true) throws(CommandFailure) {
+        guard isComplete || !files.isEmpty else { return }
+        try Self.check(maxBytes, "--max-bytes", files, isComplete)
+        try Self.check(quality, "--quality", files, isComplete)
     }
 
     private static func parse<Value>(
@@ -59,7 +61,7 @@ struct PictureSettings: Sendable {
     }
 
     private static func check<Value>(
-        _ settings: [PartSetting<Value>], _ option: String, _ files: [(name: String, isJPEG: Bool)]
+        _ settings: [PartSetting<Value>], _ option: String, _ files: [(name: String, isJPEG: Bool)], _ isComplete: Bool
     ) throws(CommandFailure) {
         for setting in settings {
             if let name = setting.name {
@@ -67,7 +69,7 @@ struct PictureSettings: Sendable {
                     throw .usage(
                         "\(option): no -F sends a file as \"\(Redaction.escaped(name))\". Name a part that does.")
                 }
-            } else if !files.contains(where: \.isJPEG) {
+            } else if isComplete, !files.contains(where: \.isJPEG) {
                 throw .usage("\(option): no -F sends a JPEG. Name the part: \(option) NAME=…")
             }
         }

@@ -3,7 +3,7 @@ import Glibc
 import Waybill
 
 /// `waybill form build`: the body that `waybill post` would send.
-struct FormBuildCommand: AsyncParsableCommand {
+struct FormBuildCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "build",
         abstract: "Writes the body that `waybill post` would send.",
@@ -42,7 +42,15 @@ struct FormBuildCommand: AsyncParsableCommand {
         help: "Print the header lines of the parts and the sizes of their contents instead of the body.")
     var isPreview = false
 
+    static var manyArguments: [String: ManyArguments<Self>] {
+        [
+            "form": .texts(\.form.form), "form-string": .texts(\.form.formString), "max-bytes": .texts(\.form.maxBytes),
+            "quality": .texts(\.form.quality),
+        ]
+    }
+
     func run() async throws {
+        try StandardInput.check(form, [])
         let assembly = try FormAssembly(form, arguments: CommandWords.all)
         Console.standard.hide(assembly.secrets)
         guard isPreview || output != "-" || isatty(STDOUT_FILENO) == 0 else {

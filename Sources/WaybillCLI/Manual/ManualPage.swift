@@ -114,11 +114,12 @@ struct ManualPage {
     private static let environment = """
           NO_COLOR              no colours
           TERM=dumb, CI         one line now and then instead of a bar
-          TMPDIR                where streams of unknown length are kept
+          TMPDIR                where standard input and pipes are kept until they are sent; /tmp unless set
           WAYBILL_OUTBOX        the folder of the outbox
           OSS_ACCESS_KEY_ID, OSS_ACCESS_KEY_SECRET, OSS_SESSION_TOKEN, OSS_ENDPOINT, OSS_REGION
           QINIU_ACCESS_KEY, QINIU_SECRET_KEY, QINIU_UPLOAD_TOKEN, QINIU_UP_HOST
 
-        Proxies of the environment are not used unless -x names one.
+        A variable that begins with WAYBILL_ and is none of these is named in a warning, unless -q is given. Proxies of the \
+        environment are not used unless -x names one.
         """
 }

@@ -16,7 +16,10 @@ struct OutboxControlOptions: ParsableArguments {
         let selection = try items.required(by: verb)
         let outbox = try await place.place().openExisting()
         try await items.checkIDs(in: outbox)
-        let count = try await asking { () async throws(OutboxError) in try await work(outbox, selection) }
+        var count = 0
+        for page in selection.pages {
+            count += try await asking { () async throws(OutboxError) in try await work(outbox, page) }
+        }
         await outbox.close()
         try tell(count, done)
         return .done
@@ -46,7 +49,7 @@ struct OutboxControlOptions: ParsableArguments {
 }
 
 /// `waybill outbox pause`.
-struct OutboxPauseCommand: AsyncParsableCommand {
+struct OutboxPauseCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "pause", abstract: "Pauses items; what is being sent is stopped.",
         discussion: """
@@ -58,6 +61,8 @@ struct OutboxPauseCommand: AsyncParsableCommand {
             """)
     @OptionGroup var options: OutboxControlOptions
 
+    static var manyArguments: [String: ManyArguments<Self>] { ["": .numbers(\.options.items.ids)] }
+
     func run() async throws {
         try await finishing(options.json) { () async throws(CommandFailure) in
             try await options.control("pause", "paused") { outbox, items async throws(OutboxError) in
@@ -68,7 +73,7 @@ struct OutboxPauseCommand: AsyncParsableCommand {
 }
 
 /// `waybill outbox resume`.
-struct OutboxResumeCommand: AsyncParsableCommand {
+struct OutboxResumeCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "resume", abstract: "Lets paused items go on, and lanes that were blocked.",
         discussion: """
@@ -82,6 +87,8 @@ struct OutboxResumeCommand: AsyncParsableCommand {
             \(OutboxControlOptions.status)
             """)
     @OptionGroup var options: OutboxControlOptions
+
+    static var manyArguments: [String: ManyArguments<Self>] { ["": .numbers(\.options.items.ids)] }
 
     func run() async throws {
         try await finishing(options.json) { () async throws(CommandFailure) in
@@ -97,7 +104,7 @@ struct OutboxResumeCommand: AsyncParsableCommand {
 }
 
 /// `waybill outbox cancel`.
-struct OutboxCancelCommand: AsyncParsableCommand {
+struct OutboxCancelCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "cancel", abstract: "Calls items off, for good.",
         discussion: """
@@ -109,6 +116,8 @@ struct OutboxCancelCommand: AsyncParsableCommand {
             """)
     @OptionGroup var options: OutboxControlOptions
 
+    static var manyArguments: [String: ManyArguments<Self>] { ["": .numbers(\.options.items.ids)] }
+
     func run() async throws {
         try await finishing(options.json) { () async throws(CommandFailure) in
             try await options.control("cancel", "cancelled") { outbox, items async throws(OutboxError) in
@@ -119,7 +128,7 @@ struct OutboxCancelCommand: AsyncParsableCommand {
 }
 
 /// `waybill outbox verify`.
-struct OutboxVerifyCommand: AsyncParsableCommand {
+struct OutboxVerifyCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Has servers asked once more about items in doubt.",
         discussion: """
@@ -133,6 +142,8 @@ struct OutboxVerifyCommand: AsyncParsableCommand {
             \(OutboxControlOptions.status)
             """)
     @OptionGroup var options: OutboxControlOptions
+
+    static var manyArguments: [String: ManyArguments<Self>] { ["": .numbers(\.options.items.ids)] }
 
     func run() async throws {
         try await finishing(options.json) { () async throws(CommandFailure) in

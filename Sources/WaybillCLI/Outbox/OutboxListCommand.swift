@@ -4,7 +4,7 @@ import Waybill
 import WaybillOutbox
 
 /// `waybill outbox ls`: what is there.
-struct OutboxListCommand: AsyncParsableCommand {
+struct OutboxListCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "ls",
         abstract: "Lists items: those that have not ended and those that failed, unless others are chosen.",
@@ -27,6 +27,8 @@ struct OutboxListCommand: AsyncParsableCommand {
     @OptionGroup(title: "Items") var items: OutboxSelectionOptions
     @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
     @Flag(name: .customLong("json"), help: "One JSON object a line, the counts last.") var json = false
+
+    static var manyArguments: [String: ManyArguments<Self>] { ["": .numbers(\.items.ids)] }
 
     func run() async throws {
         try await finishing(json) { () async throws(CommandFailure) in

@@ -3,7 +3,7 @@ import Waybill
 import WaybillOutbox
 
 /// `waybill outbox retry`: sends again from the start.
-struct OutboxRetryCommand: AsyncParsableCommand {
+struct OutboxRetryCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "retry", abstract: "Has items sent from the start that failed, wait or are paused.",
         discussion: """
@@ -22,13 +22,19 @@ struct OutboxRetryCommand: AsyncParsableCommand {
     @Flag(name: .customLong("doubtful"), help: "Those that may have arrived, too: they may arrive twice.")
     var takesDoubtful = false
 
+    static var manyArguments: [String: ManyArguments<Self>] { ["": .numbers(\.options.items.ids)] }
+
     func run() async throws {
         try await finishing(options.json) { () async throws(CommandFailure) in
             let selection = try options.items.required(by: "retry")
             let outbox = try await options.place.place().openExisting()
             try await options.items.checkIDs(in: outbox)
-            let (changed, leftOut) = try await asking { () async throws(OutboxError) in
-                takesDoubtful ? (try await outbox.retry(selection), 0) : try await Self.retry(selection, outbox)
+            var (changed, leftOut) = (0, 0)
+            for page in selection.pages {
+                let counts = try await asking { () async throws(OutboxError) in
+                    takesDoubtful ? (changed: try await outbox.retry(page), leftOut: 0) : try await Self.retry(page, outbox)
+                }
+                (changed, leftOut) = (changed + counts.changed, leftOut + counts.leftOut)
             }
             await outbox.close()
             try options.tell(changed, "to be sent again", [JSONMember("leftOut", .int(Int64(leftOut)))])

@@ -74,3 +74,17 @@ struct OutboxSelectionOptions: ParsableArguments {
         }
     }
 }
+
+extension ItemSelection {
+    /// The same items, some hundred numbers at a time: a store writes all numbers of a selection into each of its queries.
+    var pages: [ItemSelection] {
+        guard let ids, ids.count > Self.pageSize else { return [self] }
+        return stride(from: 0, to: ids.count, by: Self.pageSize).map { start in
+            var page = self
+            page.ids = Array(ids[start..<min(ids.count, start + Self.pageSize)])
+            return page
+        }
+    }
+
+    private static let pageSize = 500
+}

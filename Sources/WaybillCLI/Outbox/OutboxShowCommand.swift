@@ -3,7 +3,7 @@ import Waybill
 import WaybillOutbox
 
 /// `waybill outbox show`: all that is kept of an item.
-struct OutboxShowCommand: AsyncParsableCommand {
+struct OutboxShowCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Shows all that is kept of items, with the server's answer.",
@@ -27,6 +27,8 @@ struct OutboxShowCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
     @Flag(name: .customLong("json"), help: "One JSON object a line.") var json = false
+
+    static var manyArguments: [String: ManyArguments<Self>] { ["": .numbers(\.ids)] }
 
     func run() async throws {
         try await finishing(json) { () async throws(CommandFailure) in

@@ -15,7 +15,7 @@ struct PostQueue: Sendable {
         let target = Target(
             url: command.url, method: try PostPlan.method(command.request.method),
             headers: try QueueCheck.headers(command.request.header), credential: try queue.requestCredential(),
-            idempotency: try queue.promise())
+            idempotency: try queue.promise(), isDryRun: command.output.isDryRun)
         if command.each.isWanted {
             let plan = try EachPlan(command, arguments: words)
             var entries: [QueueRun<DurableForm>.Entry] = []
@@ -24,7 +24,10 @@ struct PostQueue: Sendable {
             }
             for file in plan.files {
                 entries.append(
-                    QueueRun.Entry(file: file, options: try queue.options(for: file)) {
+                    QueueRun.Entry(
+                        file: file, options: try queue.options(for: file),
+                        unread: try target.unread { () throws(CommandFailure) in try plan.form(for: file) }
+                    ) {
                         await target.upload { () throws(CommandFailure) in try plan.form(for: file) }
                     })
             }
@@ -36,7 +39,9 @@ struct PostQueue: Sendable {
             let form = try FormAssembly(command.form, arguments: words, isQueued: true)
             let parts = form.parts
             entries = [
-                QueueRun.Entry(file: nil, options: try queue.options()) {
+                QueueRun.Entry(
+                    file: nil, options: try queue.options(), unread: try target.unread { MultipartForm(parts) }
+                ) {
                     await target.upload { () throws(CommandFailure) in MultipartForm(parts) }
                 }
             ]
@@ -69,13 +74,24 @@ struct PostQueue: Sendable {
         var headers: HTTPFields
         var credential: DurableCredential?
         var idempotency: Idempotency
+        /// Whether pipes are left unread.
+        var isDryRun: Bool
+
+        /// The parts of a form that are not read.
+        func unread(
+            _ form: () throws(CommandFailure) -> MultipartForm
+        ) throws(CommandFailure) -> Set<Int> {
+            isDryRun ? try form().withoutPipes.unread : []
+        }
 
         /// Images are made now.
         func upload(
             _ form: @Sendable () throws(CommandFailure) -> MultipartForm
         ) async -> Result<DurableForm, CommandFailure> {
             let made: MultipartForm
-            do throws(CommandFailure) { made = try form() } catch { return .failure(error) }
+            do throws(CommandFailure) {
+                made = isDryRun ? try form().withoutPipes.form : try form()
+            } catch { return .failure(error) }
             do throws(UploadError) {
                 return .success(
                     try await DurableForm(

@@ -28,7 +28,8 @@ extension PutCommand {
         let fixed = configuration
         return try entries(files) { file async throws(StoreError) in
             try await DurableOSSUpload(
-                file: file.path, to: file.key, configuration: fixed, in: bucket, credential: account, options: options)
+                file: file.source, to: file.key, configuration: fixed, in: bucket, credential: account, options: options
+            )
         }
     }
 
@@ -51,7 +52,7 @@ extension PutCommand {
         let (contentType, isInsertOnly) = (object.contentType, object.forbidsOverwrite)
         return try entries(files) { file async throws(StoreError) in
             try await DurableQiniuUpload(
-                file: file.path, to: file.key, in: bucket, credential: account, configuration: configuration,
+                file: file.source, to: file.key, in: bucket, credential: account, configuration: configuration,
                 contentType: contentType, options: options,
                 policy: isInsertOnly
                     ? QiniuPutPolicy(scope: .newKey(file.key, bucket: bucket), deadline: .distantFuture) : nil)
@@ -81,7 +82,9 @@ extension PutCommand {
         var entries: [QueueRun<Upload>.Entry] = []
         for file in files {
             entries.append(
-                QueueRun<Upload>.Entry(file: file.path, options: try queue.options(for: file.path)) {
+                QueueRun<Upload>.Entry(
+                    file: file.path, options: try queue.options(for: file.path), unread: file.isUnread ? [0] : []
+                ) {
                     do throws(StoreError) { return .success(try await make(file)) } catch {
                         return .failure(
                             CommandFailure(

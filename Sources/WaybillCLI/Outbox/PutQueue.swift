@@ -12,7 +12,8 @@ extension PutCommand {
             throw .usage("put takes files and a destination: waybill put FILE... oss://bucket/key.")
         }
         let destination = try PutDestination(last)
-        let scan = try PutPlan.scan(Array(paths.dropLast()), to: destination, files)
+        var scan = try PutPlan.scan(Array(paths.dropLast()), to: destination, files)
+        try await scan.copyPipes(isDryRun: files.isDryRun)
         if let skipped = scan.skippedLine, !output.silent { console.line(skipped) }
         if let key = queue.dedupe, !EachPattern(key).isOpen, scan.files.count > 1 {
             throw .usage("--dedupe: all files would be the same. Write {} in the key where their paths belong.")
@@ -70,11 +71,11 @@ extension PutCommand {
             var options = try queue.options(for: file.path)
             // Behind its end nobody takes it any more.
             if let left { options.deadline = min(left, options.deadline ?? .seconds(7 * 86_400)) }
-            return QueueRun.Entry(file: file.path, options: options) {
+            return QueueRun.Entry(file: file.path, options: options, unread: file.isUnread ? [0] : []) {
                 do throws(UploadError) {
                     return .success(
                         try await DurableFileUpload(
-                            path: file.path, to: url, headers: headers, credential: credential, idempotency: promise,
+                            path: file.source, to: url, headers: headers, credential: credential, idempotency: promise,
                             sendsContentType: false))
                 } catch {
                     return .failure(CommandFailure(error))

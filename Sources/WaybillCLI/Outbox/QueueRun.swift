@@ -8,6 +8,8 @@ struct QueueRun<Upload: DurableUpload> {
     struct Entry: Sendable {
         var file: String?
         var options: EnqueueOptions
+        /// Parts that come from pipes, which a dry run does not read.
+        var unread: Set<Int> = []
         var make: @Sendable () async -> Result<Upload, CommandFailure>
     }
 

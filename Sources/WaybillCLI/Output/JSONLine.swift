@@ -1,3 +1,5 @@
+import Waybill
+
 /// A value of JSON (RFC 8259). Members keep their order, so that `v` comes first.
 enum JSONValue: Sendable, Hashable {
     case null
@@ -41,6 +43,9 @@ enum JSONValue: Sendable, Hashable {
                 switch scalar.properties.generalCategory {
                 case .control, .format, .lineSeparator, .paragraphSeparator:
                     for unit in String(scalar).utf16 { result += escape(unit) }
+                case .privateUse where SystemPath.byte(of: scalar) != nil:
+                    // JSON has no bytes: the name is shown as in messages.
+                    result += "\\" + Redaction.escaped(String(scalar))
                 default: result.unicodeScalars.append(scalar)
                 }
             }

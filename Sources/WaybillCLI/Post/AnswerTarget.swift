@@ -26,8 +26,10 @@ struct AnswerTarget {
             return
         }
         var status = stat()
-        if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-            let descriptor = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        if unsafe SystemPath.with(path, { unsafe stat($0, &status) }) == 0, status.st_mode & S_IFMT != S_IFREG {
+            let descriptor = unsafe SystemPath.with(path) {
+                unsafe open($0, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+            }
             guard descriptor >= 0 else {
                 throw CommandFailure(
                     code: .writeFailed, exit: .fatal,

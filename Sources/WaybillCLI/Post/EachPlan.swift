@@ -29,7 +29,7 @@ struct EachPlan: Sendable {
     /// Checks and reads. `words` are those of the command line, for the order of `-F` and `--form-string`.
     init(_ command: PostCommand, arguments words: [String]) throws(CommandFailure) {
         try command.each.check()
-        (options, files) = (command.each, command.each.files)
+        (options, files) = (command.each, try command.each.all())
         let arguments = try FormAssembly.arguments(command.form, inOrderOf: words)
         guard arguments.contains(where: \.sendsEach) else {
             throw .usage("--each: no -F sends the files. Write {} where their paths belong, as in -F 'FILE=@{}'.")
@@ -40,10 +40,11 @@ struct EachPlan: Sendable {
         for argument in arguments { pieces.append(try Self.piece(argument, pictures, &shared)) }
         (self.pieces, self.pictures) = (pieces, pictures)
         var sent = shared.files
-        for file in files { sent += try Self.form(of: pieces, file, pictures).files }
-        try pictures.checkUse(by: sent)
+        for file in files { sent += try Self.form(of: pieces, file, pictures, findsPipes: false).files }
+        // A list may name no JPEG today and some tomorrow.
+        try pictures.checkUse(by: sent, isComplete: command.each.list == nil)
         // Its secrets are those of the shared texts: the pieces that differ are files.
-        var first = try Self.form(of: pieces, files.first ?? "", pictures)
+        var first = try Self.form(of: pieces, files.first ?? "", pictures, findsPipes: false)
         first.join(secretsOf: shared)
         post = try PostPlan(command, form: first)
         let (output, head) = (command.output.output, command.output.head)
@@ -95,9 +96,9 @@ struct EachPlan: Sendable {
     }
 
     private static func form(
-        of pieces: [Piece], _ file: String, _ pictures: PictureSettings
+        of pieces: [Piece], _ file: String, _ pictures: PictureSettings, findsPipes: Bool = true
     ) throws(CommandFailure) -> FormAssembly {
-        var form = FormAssembly()
+        var form = FormAssembly(findsPipes: findsPipes)
         for piece in pieces {
             switch piece {
             case .parts(let parts): form.append(parts)

@@ -26,6 +26,8 @@ struct FormArgument: Sendable, Hashable {
         var path: String
         var contentType: String?
         var fileName: String?
+        /// Whether it is standard input, written as `@-`. A file of `--each` may be called `-`.
+        var isStandardInput = false
     }
 
     var name: String
@@ -120,12 +122,11 @@ extension FormArgument {
         repeat {
             let path = try scanner.word()
             guard !path.isEmpty else { throw .init("names no file behind \"\(files.isEmpty ? "@" : ",")\"") }
-            guard path != "-" else {
-                throw .init(
-                    "is standard input, whose length nobody knows beforehand. Write it to a file first")
-            }
             let parameters = try FormParameters(&scanner)
-            files.append(File(path: path, contentType: parameters.contentType, fileName: parameters.fileName))
+            files.append(
+                File(
+                    path: path, contentType: parameters.contentType, fileName: parameters.fileName,
+                    isStandardInput: path == "-"))
         } while scanner.take(",")
         return files
     }

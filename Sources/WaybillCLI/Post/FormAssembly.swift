@@ -13,8 +13,13 @@ struct FormAssembly {
     /// Whether it is for an outbox, in which no secret is written down.
     private var isQueued = false
 
+    /// Whether paths are looked at, to find those that lead to pipes.
+    private var findsPipes = true
+
     /// Nothing yet.
-    init(isQueued: Bool = false) { self.isQueued = isQueued }
+    init(isQueued: Bool = false, findsPipes: Bool = true) {
+        (self.isQueued, self.findsPipes) = (isQueued, findsPipes)
+    }
 
     /// Understands the options of a form and reads what has to be read. `words` are those of the command line, for the
     /// order of `-F` and `--form-string`.
@@ -54,7 +59,7 @@ struct FormAssembly {
         try checkSecrecy(of: argument)
         switch argument.source {
         case .literal(let text):
-            add(argument, Array(text.utf8), isSecret: false)
+            add(argument, SystemPath.bytes(of: text), isSecret: false)
         case .credential(let credential):
             var part = MultipartPart.credential(argument.name, named: credential)
             part.contentType = argument.contentType
@@ -65,7 +70,7 @@ struct FormAssembly {
                 throw .usage(
                     "-F: the environment has no \(variable), which \"\(Redaction.escaped(argument.name))\" asks for.")
             }
-            add(argument, Array(value.utf8), isSecret: true)
+            add(argument, SystemPath.bytes(of: value), isSecret: true)
         case .textFile(let path):
             let purpose = "-F \"\(Redaction.escaped(argument.name))\""
             add(argument, try InputFile.read(path, for: purpose), isSecret: true)
@@ -109,19 +114,22 @@ struct FormAssembly {
     private mutating func add(
         _ file: FormArgument.File, named name: String, _ pictures: PictureSettings
     ) throws(CommandFailure) {
-        let plain = Self.part(file, named: name)
         let isJPEG = Self.isJPEG(file)
         files.append((name, isJPEG))
-        guard let options = pictures.options(forPart: name, isJPEG: isJPEG) else {
-            parts.append(plain)
-            return
-        }
-        if let type = file.contentType, !Self.isJPEG(type) {
+        let options = pictures.options(forPart: name, isJPEG: isJPEG)
+        if options != nil, let type = file.contentType, !Self.isJPEG(type) {
             throw .usage(
                 "-F: \"\(Redaction.escaped(name))\" is made a JPEG to fit its limit, and can't have the type "
                     + "\(Redaction.escaped(type)). Leave out ;type=.")
         }
-        parts.append(.image(name, path: file.path, fileName: file.fileName, options))
+        if file.isStandardInput || findsPipes && PipedInput.isPipe(file.path) {
+            parts.append(
+                PipedPart.part(name, file.path, fileName: file.fileName, contentType: file.contentType, options))
+        } else if let options {
+            parts.append(.image(name, path: file.path, fileName: file.fileName, options))
+        } else {
+            parts.append(Self.part(file, named: name))
+        }
     }
 
     private static func part(_ file: FormArgument.File, named name: String) -> MultipartPart {
@@ -144,6 +152,8 @@ struct FormAssembly {
 /// The environment of this process.
 enum Environment {
     static func value(of name: String) -> String? {
-        unsafe getenv(name).map { unsafe String(cString: $0) }
+        unsafe getenv(name).map { value in
+            unsafe SystemPath.text(of: UnsafeRawBufferPointer(start: value, count: strlen(value)))
+        }
     }
 }

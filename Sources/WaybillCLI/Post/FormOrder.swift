@@ -44,12 +44,14 @@ enum FormOrder {
         return letters.index(after: at) == letters.endIndex
     }
 
-    private static let shortWithValue: Set<Character> = ["F", "H", "X", "u", "x", "m", "o"]
+    private static let shortWithValue: Set<Character> = ["F", "H", "X", "u", "x", "m", "o", "U", "E"]
     private static let longWithValue: Set<String> = [
         "--form", "--form-string", "--max-bytes", "--quality", "--header", "--request", "--user", "--cacert", "--proxy",
         "--resolve", "--limit-rate", "--retry", "--connect-timeout", "--max-time", "--response-timeout",
         "--stall-timeout", "--output", "--boundary", "--parallel", "--outbox", "--idempotency", "--idempotency-window",
         "--on-unknown", "--if-changed", "--priority", "--batch", "--tag", "--dedupe", "--duplicates", "--deadline",
-        "--attempts", "--credential",
+        "--attempts", "--credential", "--each-from", "--proxy-user", "--noproxy", "--cert", "--cert-type", "--key",
+        "--pass",
+        "--pinnedpubkey", "--unix-socket",
     ]
 }

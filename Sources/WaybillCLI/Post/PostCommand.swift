@@ -2,7 +2,7 @@ import ArgumentParser
 import Waybill
 
 /// `waybill post`: sends a form, with curl's letters.
-struct PostCommand: AsyncParsableCommand {
+struct PostCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "post",
         abstract: "Sends a form and prints the server's answer.",
@@ -19,17 +19,21 @@ struct PostCommand: AsyncParsableCommand {
               -F 'name=env:TOKEN'        a text from the environment, never printed
               -F 'name=credential:NAME'  with --queue, a text that is only named
               -F 'name=@card.jpg'        a file; @a,b sends two under one name
+              -F 'name=@-;filename=a.tar'  standard input, as a file; FIFOs
+                                         and <(…) of the shell work, too
               -F 'name=@card.jpg;type=image/jpeg;filename=front.jpg'
               --form-string 'name=@x'    a text, as it stands
 
             Values on the command line can be read by every user of the machine with ps. For secrets use < or env:, \
-            and -H @file.
+            and -H @file. Standard input and pipes are copied to a temporary file first, so that their length is known \
+            and a retry can send them again. Names of files are sent by their bytes, in whatever encoding.
 
             MANY FILES:
             With --each the form is sent once for every file. In the path of a -F and in its filename=, {} stands for the \
             path of the file, {name} for its name without folder and ending, {folder} for its folder. A file that fails \
             leaves the others alone unless --fail-early is given; the exit status is that of the first one, in their \
-            order, that failed. Answers are not printed: -o 'PATTERN' with {name} in it writes each to a file of its \
+            order, that failed. --each-from reads the names from a list, one a line, or with -0 each ended by a NUL byte; \
+            empty lines are skipped, and all other characters belong to the name. Answers are not printed: -o 'PATTERN' with {name} in it writes each to a file of its \
             own, and with --json they are in the object of each file. The summary comes last, also after a signal, and \
             counts the files that were never started.
 
@@ -61,6 +65,9 @@ struct PostCommand: AsyncParsableCommand {
                 -H @headers.txt --retry 3 --json
               waybill post https://backend.example/upload -F 'TOKEN=env:TOKEN' \\
                 -F 'FILE=@{};filename={name}.jpg' --max-bytes 100KiB --each photos/*.jpg
+              find photos -name '*.jpg' -print0 | waybill post https://backend.example/upload \
+                -F 'FILE=@{}' --each-from - -0
+              tar cz notes | waybill post https://backend.example/upload -F 'file=@-;filename=notes.tgz'
               waybill post https://backend.example/upload -F 'TOKEN=credential:backend' \\
                 -F 'front=@card.jpg' --max-bytes 100KiB --queue --batch today
               waybill post https://backend.example/upload -F 'TOKEN=env:TOKEN' \\
@@ -81,6 +88,13 @@ struct PostCommand: AsyncParsableCommand {
     @OptionGroup(title: "Later") var queue: QueueOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
+    static var manyArguments: [String: ManyArguments<Self>] {
+        [
+            "each": .texts(\.each.files), "form": .texts(\.form.form), "form-string": .texts(\.form.formString),
+            "header": .texts(\.request.header), "max-bytes": .texts(\.form.maxBytes), "quality": .texts(\.form.quality),
+        ]
+    }
+
     func run() async throws {
         let console = Console.standard
         let json = output.json ? JSONOutput(console) : nil
@@ -98,6 +112,8 @@ struct PostCommand: AsyncParsableCommand {
     }
 
     private func post(_ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit {
+        let headers = request.header.filter { $0.hasPrefix("@") }.map { ("-H", $0.dropFirst().description) }
+        try StandardInput.check(form, headers + [("--each-from", each.list)])
         if queue.isWanted { return try await enqueue(console, json) }
         try queue.checkUnused()
         let words = CommandWords.all

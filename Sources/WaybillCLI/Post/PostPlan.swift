@@ -6,6 +6,7 @@ import Waybill
 /// Everything that `waybill post` is going to do, checked and read, before the first connection.
 struct PostPlan {
     let request: UploadRequest
+    let form: MultipartForm
     let userAgent: String?
     /// Texts that must not be printed.
     let secrets: [String]
@@ -30,9 +31,10 @@ struct PostPlan {
             throw .usage("--digest needs -u user:password.")
         }
         if let expectContinue = fields.expectContinue { options.transfer.expectContinue = expectContinue }
+        self.form = MultipartForm(form.parts)
         request = UploadRequest(
             try Self.method(command.request.method), command.url, headers: fields.headers,
-            content: .form(MultipartForm(form.parts)), options: options)
+            content: .form(self.form), options: options)
         userAgent = fields.isAnonymous ? nil : "waybill/\(WaybillCommand.version)"
         secrets = form.secrets + fields.secrets + waySecrets + (command.way.proxy.map(Self.userInformation) ?? [])
         partCount = form.parts.count

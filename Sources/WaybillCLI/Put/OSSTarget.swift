@@ -24,8 +24,11 @@ struct OSSTarget: PutTarget {
     }
 
     func start(_ file: PutFile) -> PutTransfer {
+        var multipart = multipart
+        // Nothing can go on with a copy that is gone with the process.
+        if file.isPipe { multipart.resumes = false }
         let upload = client.startUpload(
-            file: file.path, to: file.key, in: bucket, options: options, multipart: multipart)
+            file: file.source, to: file.key, in: bucket, options: options, multipart: multipart)
         return PutTransfer(upload) { object in
             PutStored(
                 url: object.url,

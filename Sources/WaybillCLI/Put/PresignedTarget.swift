@@ -20,7 +20,7 @@ struct PresignedTarget: PutTarget {
     func start(_ file: PutFile) -> PutTransfer {
         var request: UploadRequest
         do throws(StoreError) {
-            request = try upload.request(.file(path: file.path))
+            request = try upload.request(.file(path: file.source))
         } catch {
             return PutTransfer(failing: error)
         }

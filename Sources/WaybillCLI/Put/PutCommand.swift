@@ -2,7 +2,7 @@ import ArgumentParser
 import Waybill
 
 /// `waybill put`: sends files into an object store.
-struct PutCommand: AsyncParsableCommand {
+struct PutCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "put",
         abstract: "Puts files into an object store and prints their URLs.",
@@ -18,10 +18,14 @@ struct PutCommand: AsyncParsableCommand {
             Large files go in parts. A command that was stopped, by whatever, goes on where it was when it is given again: \
             parts that the store has are not sent twice. A file that changed meanwhile is sent anew.
 
+            - is standard input, which goes to a whole key. It is copied to a temporary file first, for a store has to know the \
+            length, and so are FIFOs and <(…) of the shell; what was stopped then is sent anew.
+
             FOLDERS:
             With -r a folder is sent with all that is in it: "photos" under prefix/photos/, "photos/" under prefix/. Links \
             in it are not followed. --include and --exclude take patterns of the shell; one with a slash is held against \
-            the path below the folder, one without against the last name. --dry-run prints what would be sent, and sends nothing.
+            the path below the folder, one without against the last name. Keys are UTF-8; a file whose name is not needs a key of \
+            its own. --dry-run prints what would be sent, and sends nothing.
 
             KEYS come from the environment and from nowhere else, so that ps does not show them:
               OSS_ACCESS_KEY_ID, OSS_ACCESS_KEY_SECRET, OSS_SESSION_TOKEN for temporary ones; OSS_ENDPOINT, OSS_REGION
@@ -37,6 +41,7 @@ struct PutCommand: AsyncParsableCommand {
 
             EXAMPLES:
               waybill put scan.pdf oss://cards/2026/scan.pdf --region cn-hangzhou
+              tar cz notes | waybill put - oss://cards/2026/notes.tgz --region cn-hangzhou
               waybill put -r -j 8 --exclude '*.tmp' photos oss://cards/2026/
               waybill put -r -j 3 photos/ qiniu://photos/2026/
               waybill put front.jpg @url.txt -H 'Content-Type: image/jpeg'
@@ -59,6 +64,10 @@ struct PutCommand: AsyncParsableCommand {
     @OptionGroup(title: "Time and rate") var limits: LimitOptions
     @OptionGroup(title: "Later") var queue: QueueOptions
     @OptionGroup(title: "Output") var output: PutOutputOptions
+
+    static var manyArguments: [String: ManyArguments<Self>] {
+        ["": .texts(\.paths), "header": .texts(\.request.header)]
+    }
 
     func run() async throws {
         let console = Console.standard
@@ -84,7 +93,8 @@ struct PutCommand: AsyncParsableCommand {
             } ?? []
         if queue.isWanted { return try await command.enqueue(console, json) }
         try queue.checkUnused()
-        let plan = try PutPlan(command, console: console)
+        var plan = try PutPlan(command, console: console)
+        if !files.isDryRun { plan.files = try await plan.files.withCopiesOfPipes() }
         let run = PutRun(plan: plan, output: output, console: console, json: json)
         return files.isDryRun ? try run.rehearse() : try await run.run()
     }

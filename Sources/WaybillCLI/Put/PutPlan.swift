@@ -7,7 +7,7 @@ import WaybillStores
 /// Everything that `waybill put` is going to do, checked, before the first connection.
 struct PutPlan: Sendable {
     let target: any PutTarget
-    let files: [PutFile]
+    var files: [PutFile]
     /// What was left out of folders, for people.
     let skipped: String?
     let parallel: Int
@@ -44,7 +44,16 @@ struct PutPlan: Sendable {
         let key = destination.key
         let isUnder = key.isEmpty || key.utf8.last == UInt8(ascii: "/")
         for path in paths {
-            guard path != "-" else { throw .usage("put takes files; standard input is none.") }
+            if path == "-" || PipedInput.isStandardInput(path) && PipedInput.isPipe(path) {
+                guard paths.count == 1 else { throw .usage("Standard input is put alone. Leave out the other files.") }
+                guard destination.isOneFile || !isUnder else {
+                    throw .usage(
+                        "Standard input has no name that a key could be made of. Write the whole key, as in oss://bucket/key."
+                    )
+                }
+                scan.addStandardInput(key: key)
+                continue
+            }
             if options.isRecursive, try PutScan.isFolder(path) {
                 guard isUnder else { throw Self.needsSlash(destination) }
                 // As rsync has it: with a slash behind it, what is in the folder, else the folder itself.
@@ -57,7 +66,16 @@ struct PutPlan: Sendable {
                 try scan.add(file: path, key: isUnder ? key + Self.name(of: path) : key)
             }
         }
+        try checkKeys(scan.files, destination)
         return scan
+    }
+
+    /// Keys of objects are UTF-8, at Aliyun as at Qiniu, and names of files need not be.
+    private static func checkKeys(_ files: [PutFile], _ destination: PutDestination) throws(CommandFailure) {
+        guard !destination.isOneFile, let file = files.first(where: { !SystemPath.isUTF8($0.key) }) else { return }
+        throw .usage(
+            "\"\(Redaction.escaped(file.path))\" can't be a key: keys of objects are UTF-8, and this name is not. Put it under "
+                + "a key of its own, or leave it out of a folder with --exclude.")
     }
 
     private static func needsSlash(_ destination: PutDestination) -> CommandFailure {
@@ -69,6 +87,12 @@ struct PutPlan: Sendable {
     private static func name(of path: String) throws(CommandFailure) -> String {
         guard let name = path.utf8.split(separator: UInt8(ascii: "/")).last else {
             throw .usage("\"\(Redaction.escaped(path))\" has no name that a key could be made of.")
+        }
+        // The number of a descriptor is no name.
+        guard !path.hasPrefix("/dev/fd/"), !path.hasPrefix("/proc/self/fd/") else {
+            throw .usage(
+                "\"\(Redaction.escaped(path))\" has no name that a key could be made of. Write the whole key, as in "
+                    + "oss://bucket/key.")
         }
         return String(Substring(name))
     }

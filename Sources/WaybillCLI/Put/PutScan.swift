@@ -19,12 +19,26 @@ struct PutScan: Sendable {
         guard status.st_mode & S_IFMT != S_IFDIR else {
             throw .usage("\"\(Redaction.escaped(path))\" is a folder: -r sends what is in it.")
         }
+        if status.st_mode & S_IFMT == S_IFIFO {
+            files.append(PutFile(path: path, key: key, size: 0, isPipe: true))
+            return
+        }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw CommandFailure(
                 code: CommandFailure.Code("notARegularFile"), exit: .source,
                 message: "\"\(Redaction.escaped(path))\" is no regular file.")
         }
         files.append(PutFile(path: path, key: key, size: Int64(status.st_size)))
+    }
+
+    /// Takes in standard input.
+    mutating func addStandardInput(key: String) {
+        files.append(PutFile(path: "-", key: key, size: 0, isPipe: true))
+    }
+
+    /// Reads the pipes to their ends, unless it is a dry run.
+    mutating func copyPipes(isDryRun: Bool) async throws(CommandFailure) {
+        files = try await files.withCopiesOfPipes(isDryRun: isDryRun)
     }
 
     /// Whether a path that was named is a folder. A link to one is not: `-r` does not follow links.
@@ -70,7 +84,7 @@ struct PutScan: Sendable {
 
     private static func status(of path: String, followsLinks: Bool) throws(CommandFailure) -> stat {
         var status = stat()
-        let code = unsafe followsLinks ? stat(path, &status) : lstat(path, &status)
+        let code = unsafe SystemPath.with(path) { unsafe followsLinks ? stat($0, &status) : lstat($0, &status) }
         guard code == 0 else {
             let number = errno
             throw CommandFailure(
@@ -81,7 +95,7 @@ struct PutScan: Sendable {
     }
 
     private static func names(in folder: String) throws(CommandFailure) -> [String] {
-        guard let directory = unsafe opendir(folder) else {
+        guard let directory = unsafe SystemPath.with(folder, { unsafe opendir($0) }) else {
             throw CommandFailure(
                 code: .fileNotReadable, exit: .source,
                 message: "the folder \"\(Redaction.escaped(folder))\" can't be read: \(SystemText.of(errno)).")
@@ -90,13 +104,7 @@ struct PutScan: Sendable {
         var names: [String] = []
         while let entry = unsafe readdir(directory) {
             let bytes = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { unsafe Array($0.prefix { $0 != 0 }) }
-            guard let name = String(validating: bytes, as: UTF8.self) else {
-                throw CommandFailure(
-                    code: .fileNotReadable, exit: .source,
-                    message: "a name in \"\(Redaction.escaped(folder))\" is not UTF-8, and a key has to be: rename "
-                        + "\"\(Redaction.escaped(String(decoding: bytes, as: UTF8.self)))\", or leave its folder out with "
-                        + "--exclude.")
-            }
+            let name = SystemPath.text(of: bytes)
             if name != ".", name != ".." { names.append(name) }
         }
         return names
@@ -122,6 +130,8 @@ struct PutFilter: Sendable, Hashable {
             pattern.utf8.contains(UInt8(ascii: "/"))
             ? relative
             : relative.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? relative
-        return unsafe fnmatch(pattern, text, 0) == 0
+        return unsafe SystemPath.with(pattern) { pattern in
+            unsafe SystemPath.with(text) { unsafe fnmatch(pattern, $0, 0) } == 0
+        }
     }
 }

@@ -3,12 +3,41 @@ import WaybillStores
 
 /// A file and where it goes.
 struct PutFile: Sendable, Hashable {
-    /// The path, to be opened.
+    /// The path, as it is shown; `-` is standard input.
     var path: String
     /// The key of the object; empty where the place is fixed.
     var key: String
     /// The size when it was looked at.
     var size: Int64
+    /// Where the bytes of a pipe are read from instead: a copy of them.
+    var copy: String?
+    /// Whether it is standard input or a pipe.
+    var isPipe = false
+
+    /// Whether it is a pipe that is not read, for a dry run; the copy is empty then.
+    var isUnread = false
+
+    /// The path that is opened.
+    var source: String { copy ?? path }
+}
+
+extension [PutFile] {
+    /// The files, pipes copied to their ends: a store has to know the length. A dry run does not read them.
+    func withCopiesOfPipes(isDryRun: Bool = false) async throws(CommandFailure) -> [PutFile] {
+        var files = self
+        for index in files.indices where files[index].isPipe {
+            files[index].isUnread = isDryRun
+            do {
+                let copy = try await PipedInput(isDryRun ? "/dev/null" : files[index].path).copied()
+                (files[index].copy, files[index].size) = (copy.path, copy.size)
+            } catch let failure as CommandFailure {
+                throw failure
+            } catch {
+                throw CommandFailure(code: .fileNotReadable, exit: .interrupted, message: "Reading was interrupted.")
+            }
+        }
+        return files
+    }
 }
 
 /// A store that files can be put into.

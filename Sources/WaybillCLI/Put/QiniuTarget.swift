@@ -36,7 +36,7 @@ struct QiniuTarget: PutTarget {
 
     func start(_ file: PutFile) -> PutTransfer {
         let upload = client.startUpload(
-            .file(path: file.path, contentType: contentType), to: file.key, options: options)
+            .file(path: file.source, contentType: contentType), to: file.key, options: options)
         let place = place(of: file.key)
         return PutTransfer(upload) { object in
             PutStored(

@@ -8,11 +8,15 @@ extension PutRun {
         try rehearsal.tell("start", plan.limits.limitMembers, [plan.limits.limitLine])
         for (index, file) in plan.files.enumerated() {
             do throws(CommandFailure) {
-                try InputFile.check(file.path)
+                if !file.isPipe { try InputFile.check(file.path) }
                 let place = plan.target.place(of: file.key)
                 try rehearsal.tell(
-                    "file", Self.head(index, file, plan) + [JSONMember("total", .int(file.size))],
-                    ["\(file.path) -> \(place) (\(ByteCount(bytes: file.size)))"])
+                    "file", Self.head(index, file, plan) + [JSONMember("total", file.isPipe ? .null : .int(file.size))],
+                    [
+                        "\(file.path) -> \(place) "
+                            + (file.isPipe
+                                ? "(length not known before it is read)" : "(\(ByteCount(bytes: file.size)))")
+                    ])
                 rehearsal.count(file.size)
             } catch {
                 guard error.code != .writeFailed else { throw error }

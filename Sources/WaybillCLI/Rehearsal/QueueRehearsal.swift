@@ -19,7 +19,7 @@ struct QueueRehearsal<Upload: DurableUpload> {
                 let form = upload as? DurableForm
                 // A form tells by itself where it goes, and files where they were said to go.
                 let place = form.map { "\($0.target.method) \(Redaction.url($0.target.url))" } ?? places[index]
-                let parts = form.map { RehearsedPart.all(of: $0) } ?? []
+                let parts = (form.map { RehearsedPart.all(of: $0) } ?? []).leavingOut(entry.unread)
                 let files = upload.files.compactMap(\.count)
                 let known = parts.isEmpty ? files : parts.compactMap(\.size)
                 let size = known.reduce(0, +)
@@ -28,11 +28,11 @@ struct QueueRehearsal<Upload: DurableUpload> {
                 try rehearsal.tell(
                     "file",
                     head + [
-                        JSONMember("to", .string(place)), JSONMember("size", .int(size)),
+                        JSONMember("to", .string(place)), JSONMember("size", entry.unread.isEmpty ? .int(size) : .null),
                         JSONMember("parts", .array(parts.map(\.value))),
                     ] + facts.map(\.member),
                     [
-                        "\(entry.file ?? "\(upload)") -> \(place) (\(ByteCount(bytes: size)))",
+                        "\(entry.file ?? "\(upload)") -> \(place) (\(entry.unread.isEmpty ? ByteCount(bytes: size).description : "length not known before it is read"))",
                         "  " + facts.compactMap(\.text).joined(separator: ", "),
                     ] + parts.map { "  \($0.line)" })
                 rehearsal.count(size)

@@ -11,11 +11,14 @@ struct RehearsedPart: Sendable {
     var image: JPEGOptions?
     /// The credential that is put there when it is sent.
     var credential: String?
+    /// Whether it comes from standard input or a pipe, which a dry run does not read.
+    var isUnread = false
 
     /// `part front: IDFrontImage.jpg, image/jpeg, 98.2 KiB, recompressed to fit 100 KiB`.
     var line: String {
         let facts = [
-            fileName, contentType, size.map { ByteCount(bytes: $0).description }, Self.text(of: image),
+            fileName, contentType, size.map { ByteCount(bytes: $0).description },
+            isUnread ? "length not known before it is read" : nil, Self.text(of: image),
             credential.map { "the credential \($0)" },
         ]
         return "part \(name): \(facts.compactMap(\.self).joined(separator: ", "))"
@@ -67,6 +70,18 @@ struct RehearsedPart: Sendable {
         let lines = body.preview().split(separator: "\n", omittingEmptySubsequences: false)
         return lines.split { $0.hasPrefix("--\(body.boundary)") }.map { head in
             head.first { $0.hasPrefix("Content-Type: ") }.map { String($0.dropFirst(14)) }
+        }
+    }
+}
+
+extension [RehearsedPart] {
+    /// The parts, without the sizes of those that were not read.
+    func leavingOut(_ unread: Set<Int>) -> [RehearsedPart] {
+        enumerated().map { index, part in
+            var part = part
+            guard unread.contains(index) else { return part }
+            (part.size, part.isUnread) = (nil, true)
+            return part
         }
     }
 }

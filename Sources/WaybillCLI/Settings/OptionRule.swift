@@ -30,7 +30,8 @@ struct OptionRule: Sendable {
     }
 
     private static let ofOneCall: Set<String> = [
-        "each", "queue", "dry-run", "dedupe", "output", "dump-header", "report", "extract", "preview",
+        "each", "each-from", "null", "queue", "dry-run", "dedupe", "output", "dump-header", "report", "extract",
+        "preview",
     ]
     private static let ofOneSelection: Set<String> = [
         "batch", "tag", "lane", "state", "failed", "all", "doubtful", "through",
@@ -60,7 +61,7 @@ extension OptionRule {
             excluded(by: "queue", ["post", "put"], ofDelivery),
             excluded(by: "queue", ["post"], ["user", "digest", "parallel"]),
             excluded(by: "queue", ["put"], ["records", "no-resume"]),
-            needs("each", ["post"], ["parallel", "fail-early"]),
+            OptionRule(commands: ["post"], names: ["parallel", "fail-early"]) { call, _ in call.sendsEach },
             needs("dedupe", ["post", "put"], ["duplicates"]),
             needs("user", ["post"], ["digest"]),
             needs("recursive", ["put"], ["include", "exclude"]),
@@ -94,7 +95,7 @@ extension OptionRule {
         OptionRule(commands: ["post", "form build"], names: ["form"]) { call, setting in
             // A malformed one is told as such.
             guard let argument = try? FormArgument(setting.value) else { return true }
-            if !call.has("each"), argument.patterns.contains(where: \.isOpen) { return false }
+            if !call.sendsEach, argument.patterns.contains(where: \.isOpen) { return false }
             switch argument.source {
             case .credential: return call.has("queue")
             case .environment, .textFile: return !call.has("queue")
@@ -167,6 +168,9 @@ extension SettingsCall {
         }
     }
 
+    /// Whether a form is sent for each of some files.
+    var sendsEach: Bool { has("each") || has("each-from") }
+
     /// Whether a file of the form is a picture that a limit or a quality, `front=100KiB` or `100KiB`, is for.
     func hasPicture(for setting: String) -> Bool {
         let name = (try? PartSetting(setting) { $0 })?.name
@@ -174,6 +178,8 @@ extension SettingsCall {
         let files = values(of: "each")
         return arguments.contains { argument in
             guard name == nil || argument.name == name else { return false }
+            // Which files a list names is not known before it is read.
+            if argument.sendsEach, has("each-from") { return true }
             let filled = argument.sendsEach ? files.map(argument.filled) : [argument]
             return filled.contains { filled in
                 guard case .files(let sent) = filled.source else { return false }

@@ -74,7 +74,10 @@ struct Settings {
         for line in file?.lines ?? [] {
             let (command, depth) = tree.find(line.section.split(separator: " ").map(String.init))
             guard line.section.isEmpty || depth == line.section.split(separator: " ").count else {
-                throw file!.problem(line.number, "there is no command \"\(line.section)\"")
+                let near = line.section.split(separator: " ").dropFirst(depth).first.map { word in
+                    Suggestion.sentence(for: String(word), among: (command.subcommands ?? []).map(\.commandName))
+                }
+                throw file!.problem(line.number, "there is no command \"\(line.section)\".\(near ?? "")")
             }
             let knowing = command.leaves(under: line.section).filter { $0.tree.knows(line.name) }
             guard knowing.isEmpty || !knowing.allSatisfy({ OptionRule.isOfOneCall(line.name, in: $0.path) }) else {
@@ -82,11 +85,11 @@ struct Settings {
                     line.number, "--\(line.name) is said with each call, for it says what one call is about")
             }
             guard !knowing.isEmpty else {
-                let place = line.section.isEmpty ? "no command" : "waybill \(line.section)"
+                let place = line.section.isEmpty ? "no command has an" : "waybill \(line.section) has no"
+                let names = command.leaves(under: line.section).flatMap { $0.tree.settings.flatMap(\.longNames) }
                 throw file!.problem(
                     line.number,
-                    line.section.isEmpty
-                        ? "no command has an option --\(line.name)" : "\(place) has no option --\(line.name)")
+                    "\(place) option --\(line.name).\(Suggestion.sentence(for: line.name, among: names))")
             }
         }
     }
@@ -104,7 +107,7 @@ enum CommandWords {
     private static let merged = Locked<[String]?>(nil)
 
     /// All behind the program's name.
-    static var all: [String] { merged.withLock { $0 } ?? Array(CommandLine.arguments.dropFirst()) }
+    static var all: [String] { merged.withLock { $0 } ?? ProgramArguments.all }
 
     static func set(_ words: [String]) { merged.withLock { $0 = words } }
 }

@@ -26,23 +26,17 @@ struct SettingsCall: Sendable, Hashable {
     /// Reads the words behind those of the command.
     init(_ path: String, _ words: some Collection<String>, of command: CommandTree) {
         self.path = path
-        var rest = Array(words)[...]
-        while let word = rest.popFirst() {
-            if word == "--" {
-                bare += rest
-                break
-            }
-            if word.hasPrefix("--") {
-                let name = word.dropFirst(2).prefix { $0 != "=" }
-                guard let argument = command.settings.first(where: { $0.longNames.contains(String(name)) }) else {
-                    continue
-                }
-                let joined = name.endIndex == word.endIndex ? nil : String(word[word.index(after: name.endIndex)...])
-                note(argument, joined, &rest)
-            } else if word.hasPrefix("-"), word != "-" {
-                readLetters(word.dropFirst(), of: command, &rest)
-            } else {
-                bare.append(word)
+        let reader = CallReader(command)
+        for piece in reader.pieces(words) {
+            switch piece.kind {
+            case .option(let name, let value):
+                given.formUnion(reader.names(of: name))
+                take(name, value ?? "")
+            case .flag(let name):
+                given.formUnion(reader.names(of: name))
+                take(name, "")
+            case .bare(let word): bare.append(word)
+            case .other: break
             }
         }
     }
@@ -69,36 +63,4 @@ struct SettingsCall: Sendable, Hashable {
     }
 
     private mutating func take(_ name: String, _ value: String) { values[name, default: []].append(value) }
-
-    /// A cluster such as `-kvFname=value`.
-    private mutating func readLetters(
-        _ letters: Substring, of command: CommandTree, _ rest: inout ArraySlice<String>
-    ) {
-        var letters = letters
-        while let letter = letters.popFirst() {
-            guard let argument = command.settings.first(where: { $0.letters.contains(letter) }) else { return }
-            guard argument.kind == .option else {
-                note(argument, nil, &rest)
-                continue
-            }
-            // What follows the letter of an option is its value.
-            if letters.first == "=" { letters.removeFirst() }
-            return note(argument, letters.isEmpty ? nil : String(letters), &rest)
-        }
-    }
-
-    private mutating func note(
-        _ argument: CommandTree.Argument, _ joined: String?, _ rest: inout ArraySlice<String>
-    ) {
-        let name = argument.longNames[0]
-        given.formUnion(argument.longNames)
-        guard argument.kind == .option else { return take(name, "") }
-        take(name, joined ?? rest.popFirst() ?? "")
-        // The only option that takes all words up to the next option.
-        guard name == "each" else { return }
-        while let word = rest.first, !word.hasPrefix("-") {
-            take(name, word)
-            rest.removeFirst()
-        }
-    }
 }

@@ -3,7 +3,7 @@ import Glibc
 import Waybill
 
 /// `waybill shrink`: makes photos fit, without sending them.
-struct ShrinkCommand: AsyncParsableCommand {
+struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "shrink",
         abstract: "Makes JPEGs fit under a limit in bytes, or gives them a quality.",
@@ -78,6 +78,8 @@ struct ShrinkCommand: AsyncParsableCommand {
 
     @Flag(name: .customLong("json"), help: "Print JSON objects on standard output, a line each, the summary last.")
     var json = false
+
+    static var manyArguments: [String: ManyArguments<Self>] { ["": .texts(\.inputs)] }
 
     func run() async throws {
         let json = self.json ? JSONOutput(.standard) : nil

@@ -75,8 +75,8 @@ enum ShrinkPlan {
 
     /// Where a path leads in the end, if there is something.
     static func target(of path: String) -> String {
-        guard let found = unsafe realpath(path, nil) else { return path }
+        guard let found = unsafe SystemPath.with(path, { unsafe realpath($0, nil) }) else { return path }
         defer { unsafe free(found) }
-        return unsafe String(cString: found)
+        return unsafe SystemPath.text(of: UnsafeRawBufferPointer(start: found, count: strlen(found)))
     }
 }

@@ -49,7 +49,19 @@ struct ShrinkRun: Sendable {
     }
 
     /// What the decoder takes at most.
-    private static let largestPicture = 40_000_000
+    private static let largestPicture = Int(PipedPart.largestImage)
+
+    /// A copy of what a FIFO or a pipe of the shell yields, for it can be read once; `nil` for a file.
+    private static func copyOfPipe(_ path: String) async throws(CommandFailure) -> String? {
+        guard PipedInput.isPipe(path) else { return nil }
+        do {
+            return try await PipedInput(path, limit: PipedPart.largestImage).copied().path
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch {
+            throw CommandFailure(JPEGError(.cancelled, "cancelled while it was read"), about: path)
+        }
+    }
 
     /// Two more than the library works on at once, so that the next one is read while a result is written.
     private var order: OrderedWork {
@@ -62,8 +74,9 @@ struct ShrinkRun: Sendable {
     }
 
     private func make(_ job: ShrinkJob, _ piped: [UInt8]?) async -> Made {
-        let input: JPEGInput = job.input == "-" ? .bytes(piped ?? []) : .file(job.input)
+        var input: JPEGInput = job.input == "-" ? .bytes(piped ?? []) : .file(job.input)
         do throws(CommandFailure) {
+            if job.input != "-", let path = try await Self.copyOfPipe(job.input) { input = .file(path) }
             let result = try await Self.write(job, input, options, replaces)
             let report = ShrinkReport(input: job.input, output: job.output, picture: result.report)
             // For a page, results are read again from their files: a thousand of them would be too much to keep.
@@ -96,7 +109,7 @@ struct ShrinkRun: Sendable {
     /// The permissions of the original: a private picture stays private, a public one public.
     private static func mode(like path: String) -> mode_t {
         var status = stat()
-        guard path != "-", unsafe stat(path, &status) == 0 else { return 0o600 }
+        guard path != "-", unsafe SystemPath.with(path, { unsafe stat($0, &status) }) == 0 else { return 0o600 }
         return status.st_mode & 0o666 | 0o600
     }
 }

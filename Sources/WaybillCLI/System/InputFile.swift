@@ -11,9 +11,25 @@ enum InputFile {
     /// Only regular files, and pipes handed in by the shell (`/dev/stdin`, `/dev/fd/63`), are read: a FIFO on the disk
     /// might wait for a writer for ever, and a device might never end.
     static func read(_ path: String, limit: Int = largestText, for purpose: String) throws(CommandFailure) -> [UInt8] {
-        if path == "-" { return try readAll(0, limit, "standard input", purpose) }
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        let shown = "\"\(Redaction.escaped(path))\""
+        var bytes: [UInt8] = []
+        try forEachChunk(of: path, for: purpose) { chunk throws(CommandFailure) in
+            bytes += chunk
+            guard bytes.count <= limit else {
+                throw CommandFailure(
+                    code: .fileNotReadable, exit: .source,
+                    message: "\(purpose): \(shown(path)) has more than \(ByteCount(bytes: Int64(limit))).")
+            }
+        }
+        return bytes
+    }
+
+    /// Reads a file, or standard input for `-`, chunk by chunk.
+    static func forEachChunk(
+        of path: String, for purpose: String, _ body: (ArraySlice<UInt8>) throws(CommandFailure) -> Void
+    ) throws(CommandFailure) {
+        if path == "-" { return try readAll(0, path, purpose, body) }
+        let descriptor = unsafe SystemPath.with(path) { unsafe open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+        let shown = shown(path)
         guard descriptor >= 0 else {
             let code = errno
             throw CommandFailure(
@@ -28,12 +44,12 @@ enum InputFile {
                 code: .fileNotReadable, exit: .source, message: "\(purpose): \(shown) is no regular file.")
         }
         _ = fcntl(descriptor, F_SETFL, 0)
-        return try readAll(descriptor, limit, shown, purpose)
+        try readAll(descriptor, path, purpose, body)
     }
 
     /// Opens a file that is to be sent and lets it go.
     static func check(_ path: String) throws(CommandFailure) {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        let descriptor = unsafe SystemPath.with(path) { unsafe open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
         guard descriptor < 0 else {
             close(descriptor)
             return
@@ -44,10 +60,14 @@ enum InputFile {
             message: "\"\(Redaction.escaped(path))\" can't be sent: \(SystemText.of(code)).")
     }
 
+    private static func shown(_ path: String) -> String {
+        path == "-" ? "standard input" : "\"\(Redaction.escaped(path))\""
+    }
+
     private static func readAll(
-        _ descriptor: Int32, _ limit: Int, _ shown: String, _ purpose: String
-    ) throws(CommandFailure) -> [UInt8] {
-        var bytes: [UInt8] = []
+        _ descriptor: Int32, _ path: String, _ purpose: String,
+        _ body: (ArraySlice<UInt8>) throws(CommandFailure) -> Void
+    ) throws(CommandFailure) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
             let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
@@ -55,15 +75,10 @@ enum InputFile {
                 if errno == EINTR { continue }
                 throw CommandFailure(
                     code: .fileNotReadable, exit: .source,
-                    message: "\(purpose): \(shown) can't be read: \(SystemText.of(errno)).")
+                    message: "\(purpose): \(shown(path)) can't be read: \(SystemText.of(errno)).")
             }
-            guard count > 0 else { return bytes }
-            bytes += buffer[..<count]
-            guard bytes.count <= limit else {
-                throw CommandFailure(
-                    code: .fileNotReadable, exit: .source,
-                    message: "\(purpose): \(shown) has more than \(ByteCount(bytes: Int64(limit))).")
-            }
+            guard count > 0 else { return }
+            try body(buffer[..<count])
         }
     }
 }

@@ -23,10 +23,16 @@ final class NewFile {
         let folder = Self.folder(of: path)
         var descriptor: Int32 = -1
         errno = EOPNOTSUPP
-        if !isNamed { descriptor = unsafe open(folder, O_WRONLY | O_CLOEXEC | Self.withoutName, mode) }
+        if !isNamed {
+            descriptor = unsafe SystemPath.with(folder) {
+                unsafe open($0, O_WRONLY | O_CLOEXEC | Self.withoutName, mode)
+            }
+        }
         if descriptor < 0, errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOENT {
             let temporary = Self.temporaryName(beside: path)
-            descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+            descriptor = unsafe SystemPath.with(temporary) {
+                unsafe open($0, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+            }
             if descriptor >= 0 { temporaryPath = temporary }
         }
         guard descriptor >= 0 else { throw Self.failure(path, "made", errno) }
@@ -37,7 +43,7 @@ final class NewFile {
 
     deinit {
         close(descriptor)
-        if let temporaryPath { unsafe _ = unlink(temporaryPath) }
+        if let temporaryPath { unsafe _ = SystemPath.with(temporaryPath) { unsafe unlink($0) } }
     }
 
     /// Writes some bytes; the file is not in its place yet.
@@ -52,7 +58,10 @@ final class NewFile {
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw Self.failure(path, "written", errno) }
         if replaces {
             let temporary = try name(Self.temporaryName(beside: path))
-            guard unsafe rename(temporary, path) == 0 else { throw Self.failure(path, "put in its place", errno) }
+            let code = unsafe SystemPath.with(temporary) { from in
+                unsafe SystemPath.with(path) { unsafe rename(from, $0) }
+            }
+            guard code == 0 else { throw Self.failure(path, "put in its place", errno) }
             temporaryPath = nil
         } else {
             // A link is made only where nothing is: nobody's file is lost to a race.
@@ -73,7 +82,10 @@ final class NewFile {
 
     private func linkTo(_ place: String) -> Int32 {
         let source = temporaryPath ?? "/proc/self/fd/\(descriptor)"
-        return unsafe linkat(AT_FDCWD, source, AT_FDCWD, place, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno
+        let code = unsafe SystemPath.with(source) { from in
+            unsafe SystemPath.with(place) { unsafe linkat(AT_FDCWD, from, AT_FDCWD, $0, AT_SYMLINK_FOLLOW) }
+        }
+        return code == 0 ? 0 : errno
     }
 
     /// `O_TMPFILE`, which glibc shows only with _GNU_SOURCE: a bit of its own (`asm-generic/fcntl.h`) and O_DIRECTORY.
@@ -81,7 +93,7 @@ final class NewFile {
 
     private static func exists(_ path: String) -> Bool {
         var status = stat()
-        return unsafe lstat(path, &status) == 0
+        return unsafe SystemPath.with(path) { unsafe lstat($0, &status) } == 0
     }
 
     private static func folder(of path: String) -> String {

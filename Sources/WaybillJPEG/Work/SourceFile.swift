@@ -1,10 +1,11 @@
 import Glibc
+import WaybillCore
 
 /// Reads a whole file, or says why not.
 enum SourceFile {
     static func read(_ path: String, upTo limit: Int) throws(JPEGError) -> [UInt8] {
         // Without O_NONBLOCK, opening a pipe would wait for a writer that may never come.
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        let descriptor = unsafe SystemPath.with(path) { unsafe open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
         guard descriptor >= 0 else { throw failure(path, errno) }
         defer { close(descriptor) }
         var status = stat()

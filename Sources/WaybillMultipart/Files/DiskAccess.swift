@@ -1,5 +1,6 @@
 import CWaybillFiles
 import Glibc
+import WaybillCore
 
 /// The system calls that read a source file, each in two forms: one that never waits and may answer `nil`, and one for
 /// the pool that waits.
@@ -22,7 +23,7 @@ package struct DiskAccess: Sendable {
     func openNow(_ source: SourceFile) throws(BodyError) -> FileDescriptor? {
         if let held = source.held { return held }
         guard mayAvoidPool else { return nil }
-        let raw = unsafe wb_open_cached(source.path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+        let raw = unsafe SystemPath.with(source.path) { unsafe wb_open_cached($0, O_RDONLY | O_NONBLOCK | O_NOCTTY) }
         guard raw >= 0 else { return nil }
         return try accept(FileDescriptor(owning: raw), source)
     }
@@ -44,7 +45,7 @@ package struct DiskAccess: Sendable {
     func verifyNow(_ source: SourceFile) throws(BodyError) -> Bool {
         guard mayAvoidPool else { return false }
         var status = stat()
-        guard unsafe wb_stat_cached(source.path, &status) == 0 else { return false }
+        guard unsafe SystemPath.with(source.path, { unsafe wb_stat_cached($0, &status) }) == 0 else { return false }
         try injectFault(.verify, source)
         try compare(status, source)
         return true
@@ -54,7 +55,9 @@ package struct DiskAccess: Sendable {
 
     func open(_ source: SourceFile) throws(BodyError) -> FileDescriptor {
         if let held = source.held { return held }
-        let raw = unsafe Glibc.open(source.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+        let raw = unsafe SystemPath.with(source.path) {
+            unsafe Glibc.open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+        }
         guard raw >= 0 else { throw gone(source, SystemError.last) }
         return try accept(FileDescriptor(owning: raw), source)
     }
@@ -78,7 +81,9 @@ package struct DiskAccess: Sendable {
 
     private func look(_ source: SourceFile) throws(BodyError) {
         var status = stat()
-        guard unsafe stat(source.path, &status) == 0 else { throw gone(source, SystemError.last) }
+        guard unsafe SystemPath.with(source.path, { unsafe stat($0, &status) }) == 0 else {
+            throw gone(source, SystemError.last)
+        }
         try compare(status, source)
     }
 

@@ -1,5 +1,6 @@
 import CWaybillFiles
 import Glibc
+import WaybillCore
 
 /// A file that was promised as part of a body: where it lies, and what it was at that moment.
 package struct SourceFile: Sendable {
@@ -26,11 +27,11 @@ package struct SourceFile: Sendable {
             throw BodyError(.fileNotFound, "a path can't contain a NUL: \(quoted(path)).", at: place, path: path)
         }
         var status = stat()
-        guard unsafe stat(path, &status) == 0 else {
+        guard unsafe SystemPath.with(path, { unsafe stat($0, &status) }) == 0 else {
             throw Self.cannotOpen(path, SystemError.last, at: place)
         }
         try Self.requireRegular(status, path, at: place)
-        let raw = unsafe open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+        let raw = unsafe SystemPath.with(path) { unsafe open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) }
         guard raw >= 0 else { throw Self.cannotOpen(path, SystemError.last, at: place) }
         let descriptor = FileDescriptor(owning: raw)
         do {
@@ -50,8 +51,8 @@ package struct SourceFile: Sendable {
     /// ``init(inspecting:at:)`` does.
     init?(inspectingAtOnce path: String, at place: PartPlace?) {
         var status = stat()
-        guard !path.utf8.contains(0), unsafe wb_look_cached(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            status.st_size > 0
+        guard !path.utf8.contains(0), unsafe SystemPath.with(path, { unsafe wb_look_cached($0, &status) }) == 0,
+            status.st_mode & S_IFMT == S_IFREG, status.st_size > 0
         else { return nil }
         self.path = path
         self.stamp = FileStamp(status)

@@ -5,8 +5,10 @@ enum FormText {
     static let lineBreak: [UInt8] = [carriageReturn, lineFeed]
 
     /// The UTF-8 of a text, with every CR, LF and CRLF turned into CRLF.
-    static func withNormalLineBreaks(_ text: String) -> [UInt8] {
-        let source = Array(text.utf8)
+    static func withNormalLineBreaks(_ text: String) -> [UInt8] { withNormalLineBreaks(Array(text.utf8)) }
+
+    /// Bytes with every CR, LF and CRLF turned into CRLF.
+    static func withNormalLineBreaks(_ source: [UInt8]) -> [UInt8] {
         guard source.contains(where: { $0 == lineFeed || $0 == carriageReturn }) else { return source }
         var result: [UInt8] = []
         result.reserveCapacity(source.count + 16)

@@ -1,3 +1,5 @@
+import WaybillCore
+
 /// How names that are not plain are written, for servers that don't read what browsers send.
 ///
 /// Plain names, letters and digits of any script included, have the same bytes in the first two. Leave it at
@@ -40,14 +42,15 @@ public struct MultipartCompatibility: Sendable, Hashable {
     ///
     /// - Returns: Whether it can be written: not with a NUL.
     func append(name: String, to block: inout [UInt8]) -> Bool {
-        appendPlain(name, to: &block) || appendEscaped(FormText.withNormalLineBreaks(name), to: &block)
+        appendPlain(name, to: &block)
+            || appendEscaped(FormText.withNormalLineBreaks(SystemPath.bytes(of: name)), to: &block)
     }
 
     /// Appends what stands between the quotes of `filename`.
     ///
     /// - Returns: Whether it can be written: not with a NUL.
     func append(fileName: String, to block: inout [UInt8]) -> Bool {
-        appendPlain(fileName, to: &block) || appendEscaped(Array(fileName.utf8), to: &block)
+        appendPlain(fileName, to: &block) || appendEscaped(SystemPath.bytes(of: fileName), to: &block)
     }
 
     /// Appends a text if every byte of it is written as it is.
@@ -80,7 +83,8 @@ public struct MultipartCompatibility: Sendable, Hashable {
     /// Appends the parameter `filename*`, if this file name wants one.
     func appendExtended(_ fileName: String, to block: inout [UInt8]) {
         let isPlain = { (byte: UInt8) in FormText.isPlain(byte) || byte == UInt8(ascii: "%") }
-        guard addsExtendedFileName, !fileName.utf8.allSatisfy(isPlain) else { return }
+        // The parameter says that it is UTF-8, so a name that is not can have none.
+        guard addsExtendedFileName, !fileName.utf8.allSatisfy(isPlain), SystemPath.isUTF8(fileName) else { return }
         block += "; filename*=UTF-8''".utf8
         for byte in fileName.utf8 {
             // The attr-char of RFC 8187 section 3.2.1: a token without * ' and %.

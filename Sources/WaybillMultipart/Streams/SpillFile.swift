@@ -5,13 +5,13 @@ import WaybillCore
 /// process.
 ///
 /// One writer, any number of readers by offset.
-final class SpillFile: Sendable {
-    let descriptor: FileDescriptor
+package final class SpillFile: Sendable {
+    package let descriptor: FileDescriptor
     private let directory: String
     private let place: PartPlace?
 
     /// Makes a file in a folder; `nil` is the one that `TMPDIR` names, else `/tmp`. To be called on the pool.
-    init(in directory: String?, at place: PartPlace?) throws(BodyError) {
+    package init(in directory: String?, at place: PartPlace?) throws(BodyError) {
         let directory = directory ?? Self.defaultDirectory
         self.directory = directory
         self.place = place
@@ -31,7 +31,7 @@ final class SpillFile: Sendable {
     /// Writes a chunk to its place. To be called on the pool.
     ///
     /// - Throws: ``BodyError/Code/diskFull``, or ``BodyError/Code/writeFailed``.
-    func write(_ chunk: [UInt8], at offset: Int64) throws(BodyError) {
+    package func write(_ chunk: [UInt8], at offset: Int64) throws(BodyError) {
         var start = 0
         while start < chunk.count {
             let written = unsafe chunk.withUnsafeBytes { bytes in

@@ -39,7 +39,7 @@ package struct Spool: Sendable {
         return hold
     }
 
-    /// Stages the files of an upload: bytes in memory always, files if they are to be kept.
+    /// Stages the files of an upload: bytes in memory and files without a name always, others if they are to be kept.
     ///
     /// - Returns: The names of what was made. On a failure nothing is left.
     package func stage(
@@ -51,7 +51,7 @@ package struct Spool: Sendable {
             for index in files.indices {
                 if let bytes = files[index].pending {
                     names.append(try await write(bytes))
-                } else if keeping == .snapshot, !files[index].isStaged {
+                } else if keeping == .snapshot || files[index].belongsToProcess, !files[index].isStaged {
                     names.append(try await copy(files[index]))
                 } else {
                     try await Self.inspect(&files[index])
@@ -168,7 +168,7 @@ extension Spool {
     }
 
     private func copy(_ source: String, to file: Int32, _ path: String) throws(OutboxError) {
-        let input = unsafe open(source, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
+        let input = unsafe SystemPath.with(source) { unsafe open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) }
         guard input >= 0 else { throw disk.readFailed(errno, source) }
         defer { close(input) }
         if disk.clone(input, to: file) { return }
@@ -190,4 +190,9 @@ extension Spool {
     ) async throws(OutboxError) -> Value {
         try await onThread { Result { () throws(OutboxError) in try work() } }.get()
     }
+}
+
+extension DurableFile {
+    /// Whether the path names an open descriptor of this process: no other process finds the file there.
+    fileprivate var belongsToProcess: Bool { path.hasPrefix("/proc/self/fd/") }
 }

@@ -4,6 +4,8 @@ import Testing
 import Waybill
 import WaybillOutbox
 
+@testable import WaybillCLI
+
 /// Listing and steering what is in an outbox.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct OutboxSteerTests {
     @Test func `what is done to items needs to be told to which`() async throws {
@@ -148,5 +150,16 @@ import WaybillOutbox
             peaks.append(run.peakResidentBytes)
         }
         #expect(peaks[1] - peaks[0] < 12_000_000, "\(peaks)")
+    }
+}
+
+/// Selections by many numbers.
+struct SelectionPageTests {
+    @Test func `many numbers are divided among queries, and nothing else is`() {
+        let ids = (1...1_201).map { OutboxID(rawValue: $0) }
+        let pages = ItemSelection(ids: ids, states: [.failed]).pages
+        #expect(pages.flatMap { $0.ids ?? [] } == ids)
+        #expect(pages.count == 3 && pages.allSatisfy { $0.states == [.failed] })
+        #expect(ItemSelection(tag: "x").pages == [ItemSelection(tag: "x")])
     }
 }

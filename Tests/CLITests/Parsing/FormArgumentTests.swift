@@ -63,6 +63,7 @@ import Testing
             ]
         ),
         ("n=@a,b", [File(path: "a"), File(path: "b")]),
+        ("n=@-;filename=x.tar", [File(path: "-", fileName: "x.tar", isStandardInput: true)]),
         ("n=@a;type=a/b,b;filename=c", [File(path: "a", contentType: "a/b"), File(path: "b", fileName: "c")]),
         (#"n=@"a,\"b\";c";filename="x,y""#, [File(path: #"a,"b";c"#, fileName: "x,y")]),
         ("n=@a;filename=", [File(path: "a", fileName: "")]),
@@ -81,7 +82,7 @@ import Testing
 
     static let malformed: [(String, String)] = [
         ("", "no \"=\""), ("name", "no \"=\""), ("=v", "nothing before"),
-        ("n=@", "no file"), ("n=@a,", "no file"), ("n=@,a", "no file"), ("n=@-", "standard input"),
+        ("n=@", "no file"), ("n=@a,", "no file"), ("n=@,a", "no file"),
         ("n=<", "no file"), ("n=env:", "no environment variable"), ("n=env:1A", "no environment variable"),
         ("n=env:A-B", "no environment variable"),
         ("n=(", "a form in a form"), ("n=(;type=multipart/mixed", "a form in a form"),

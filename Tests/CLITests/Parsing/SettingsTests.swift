@@ -61,9 +61,9 @@ struct SettingsTests {
     @Test(arguments: [
         ("retry 3", "config, line 1: there is no =: write \"name = value\", and \"name = true\" for a flag"),
         ("\n[post\n", "config, line 2: [ without ]"),
-        ("[pst]\nretry = 1", "config, line 2: there is no command \"pst\""),
-        ("retries = 3", "config, line 1: no command has an option --retries"),
-        ("[doctor]\nretry = 3", "config, line 2: waybill doctor has no option --retry"),
+        ("[pst]\nretry = 1", "config, line 2: there is no command \"pst\". Did you mean \"post\"?"),
+        ("retries = 3", "config, line 1: no command has an option --retries."),
+        ("[doctor]\nretry = 3", "config, line 2: waybill doctor has no option --retry."),
         ("insecure = perhaps", "config, line 1: insecure is a flag: say true or false"),
     ])
     func `a mistake is told with its line`(file: String, message: String) {

@@ -103,8 +103,8 @@ final class QiniuRecordBook: Sendable {
     func close() { claim?.close() }
 
     private static func absolute(_ path: String) -> String {
-        guard let real = unsafe realpath(path, nil) else { return path }
+        guard let real = unsafe SystemPath.with(path, { unsafe realpath($0, nil) }) else { return path }
         defer { unsafe free(real) }
-        return unsafe String(cString: real)
+        return unsafe SystemPath.text(of: UnsafeRawBufferPointer(start: real, count: strlen(real)))
     }
 }

@@ -1,0 +1,110 @@
+/// Takes the words of a call apart by the options that its command has, in time linear in their number.
+///
+/// Letters are read as curl reads them: `-ks`, `-Fname=value` and `-kFname=value` are what they are to curl. ArgumentParser
+/// takes `-Fname=value` for an option called `Fname`, so it gets each letter and its value as words of their own.
+struct CallReader: Sendable {
+    /// A piece of a call.
+    struct Piece: Sendable, Hashable {
+        enum Kind: Sendable, Hashable {
+            /// An option by its first long name, and its value if there is one.
+            case option(String, String?)
+            /// A flag by its first long name.
+            case flag(String)
+            /// A word that is neither an option nor the value of one.
+            case bare(String)
+            /// `--`, or an option that the command does not have.
+            case other
+        }
+
+        var kind: Kind
+        /// The words for ArgumentParser.
+        var words: [String]
+    }
+
+    private let arguments: [String: CommandTree.Argument]
+    private let letters: [Unicode.Scalar: CommandTree.Argument]
+
+    init(_ command: CommandTree) {
+        var arguments: [String: CommandTree.Argument] = [:]
+        var letters: [Unicode.Scalar: CommandTree.Argument] = [:]
+        for argument in command.arguments ?? [] where argument.kind != .positional && !argument.longNames.isEmpty {
+            for name in argument.longNames { arguments[name] = argument }
+            for letter in argument.letters { letters[letter.unicodeScalars.first!] = argument }
+        }
+        (self.arguments, self.letters) = (arguments, letters)
+    }
+
+    /// All long names of the option that has this name.
+    func names(of option: String) -> [String] { arguments[option]?.longNames ?? [] }
+
+    /// The pieces of the words behind those of the command.
+    func pieces(_ words: some Collection<String>) -> [Piece] {
+        var pieces: [Piece] = []
+        var rest = Array(words)[...]
+        while let word = rest.popFirst() {
+            if word == "--" {
+                pieces.append(Piece(kind: .other, words: [word]))
+                pieces += rest.map { Piece(kind: .bare($0), words: [$0]) }
+                break
+            }
+            if word.utf8.starts(with: "--".utf8) {
+                readName(word, &rest, &pieces)
+            } else if Self.isOption(word) {
+                readLetters(word, &rest, &pieces)
+            } else {
+                pieces.append(Piece(kind: .bare(word), words: [word]))
+            }
+        }
+        return pieces
+    }
+
+    private static func isOption(_ word: String) -> Bool { word.utf8.first == UInt8(ascii: "-") && word != "-" }
+
+    private func readName(_ word: String, _ rest: inout ArraySlice<String>, _ pieces: inout [Piece]) {
+        let end = word.utf8.firstIndex(of: UInt8(ascii: "="))
+        let name = String(word[..<(end ?? word.endIndex)].utf8.dropFirst(2)) ?? ""
+        guard let argument = arguments[name] else { return pieces.append(Piece(kind: .other, words: [word])) }
+        guard argument.kind == .option else {
+            return pieces.append(Piece(kind: .flag(argument.longNames[0]), words: [word]))
+        }
+        let joined = end.map { String(word[word.utf8.index(after: $0)...]) }
+        take(argument, joined, [word], &rest, &pieces)
+    }
+
+    /// A cluster such as `-kvFname=value`. With a letter that the command does not have, it is left as it is.
+    private func readLetters(_ word: String, _ rest: inout ArraySlice<String>, _ pieces: inout [Piece]) {
+        var cluster = word.unicodeScalars.dropFirst()
+        var flags: [Piece] = []
+        while let letter = cluster.popFirst() {
+            guard let argument = letters[letter], argument.kind == .option || cluster.first != "=" else {
+                return pieces.append(Piece(kind: .other, words: [word]))
+            }
+            guard argument.kind == .option else {
+                flags.append(Piece(kind: .flag(argument.longNames[0]), words: ["-\(letter)"]))
+                continue
+            }
+            pieces += flags
+            guard !cluster.isEmpty else { return take(argument, nil, ["-\(letter)"], &rest, &pieces) }
+            // What follows the letter of an option is its value.
+            if cluster.first == "=" { cluster.removeFirst() }
+            let value = String(cluster)
+            return take(argument, value, ["--\(argument.longNames[0])=\(value)"], &rest, &pieces)
+        }
+        pieces += flags
+    }
+
+    private func take(
+        _ argument: CommandTree.Argument, _ joined: String?, _ words: [String], _ rest: inout ArraySlice<String>,
+        _ pieces: inout [Piece]
+    ) {
+        let name = argument.longNames[0]
+        let next = joined == nil ? rest.popFirst() : nil
+        pieces.append(Piece(kind: .option(name, joined ?? next), words: words + (next.map { [$0] } ?? [])))
+        // The only option that takes all words up to the next option.
+        guard name == "each" else { return }
+        while let word = rest.first, !Self.isOption(word) {
+            pieces.append(Piece(kind: .option(name, word), words: [word]))
+            rest.removeFirst()
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import ArgumentParser
+import Glibc
+import Waybill
+
+/// The way from the words of the command line to a command.
+struct ParsedCall {
+    /// The command, which has taken all its arguments.
+    let command: any ParsableCommand
+    /// What is to be said before it runs.
+    let warning: String?
+
+    /// Adds the settings to the words and parses them.
+    init(_ words: [String], of root: any AsyncParsableCommand.Type) async throws {
+        let tree = try CommandTree.of(root)
+        try Self.checkCommand(words, tree)
+        let settings = Settings(
+            tree: tree, environment: Environment.value, file: try SettingsFile.find(Environment.value))
+        let merged = try settings.merged(words)
+        CommandWords.set(merged)
+        let (leaf, depth) = tree.find(merged)
+        guard depth > 0, leaf.subcommands?.isEmpty ?? true else {
+            command = try await root.asyncParseAsRoot(merged)
+            warning = nil
+            return
+        }
+        let names = merged.prefix(depth)
+        let pieces = CallReader(leaf).pieces(merged[depth...])
+        try Self.checkText(pieces, names.joined(separator: " "))
+        let call = LongCall(pieces, many: Self.many(names, of: root))
+        var command = try await root.asyncParseAsRoot(names + call.words)
+        if var many = command as? any TakesManyArguments {
+            try many.take(call)
+            command = many
+        }
+        self.command = command
+        let isSilent = pieces.contains { $0.kind == .flag("silent") }
+        warning = isSilent ? nil : VariableCheck(tree: tree).warning(about: Environment.names)
+    }
+
+    /// Which arguments of the command are taken out.
+    static func many(_ names: some Sequence<String>, of root: any ParsableCommand.Type) -> Set<String> {
+        var type = root
+        for name in names {
+            guard let next = type.configuration.subcommands.first(where: { $0.configuration.commandName == name })
+            else { return [] }
+            type = next
+        }
+        return (type as? any TakesManyArguments.Type)?.manyNames ?? []
+    }
+
+    /// Refuses a command that does not exist, with the one that was probably meant.
+    static func checkCommand(_ words: [String], _ tree: CommandTree) throws(CommandFailure) {
+        let (command, depth) = tree.find(words)
+        guard let subcommands = command.subcommands, !subcommands.isEmpty, words.indices.contains(depth),
+            words[depth].utf8.first != UInt8(ascii: "-")
+        else { return }
+        let names = subcommands.filter { $0.shouldDisplay ?? true }.map(\.commandName)
+        let path = (["waybill"] + words.prefix(depth)).joined(separator: " ")
+        throw .usage(
+            "\(path) has no command \"\(Redaction.escaped(words[depth]))\"."
+                + Suggestion.sentence(for: words[depth], among: names)
+                + " Its commands are \(names.joined(separator: ", ")).")
+    }
+
+    /// Refuses bytes that are not UTF-8 where neither a file is named nor a text sent.
+    static func checkText(_ pieces: [CallReader.Piece], _ path: String) throws(CommandFailure) {
+        for piece in pieces {
+            switch piece.kind {
+            case .option(let name, let value?) where !byteOptions.contains(name) && !SystemPath.isUTF8(value):
+                throw .usage("--\(name): the value is not UTF-8. Only names of files and parts of a form may be.")
+            case .bare(let word) where !byteCommands.contains(path) && !SystemPath.isUTF8(word):
+                throw .usage(
+                    "\"\(Redaction.escaped(word))\" is not UTF-8. In a URL, write each such byte as % and two digits.")
+            case .option, .bare, .flag, .other: break
+            }
+        }
+    }
+
+    private static let byteOptions: Set<String> = [
+        "form", "form-string", "each", "each-from", "output", "report", "include", "exclude", "dedupe",
+    ]
+    private static let byteCommands: Set<String> = ["put", "shrink", "form parse"]
+}
+
+/// The arguments of this process.
+enum ProgramArguments {
+    /// All but the program's name. `CommandLine.arguments` would replace bytes that are not UTF-8.
+    static var all: [String] {
+        (1..<max(1, Int(CommandLine.argc))).compactMap { index in
+            unsafe CommandLine.unsafeArgv[index].map { argument in
+                unsafe SystemPath.text(of: UnsafeRawBufferPointer(start: argument, count: strlen(argument)))
+            }
+        }
+    }
+}

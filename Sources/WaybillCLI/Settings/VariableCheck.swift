@@ -1,0 +1,67 @@
+import Glibc
+import Waybill
+
+/// Finds variables of the environment that look like settings of this program and are none.
+struct VariableCheck {
+    let tree: CommandTree
+
+    /// Variables that the build, the tests and the scripts of this project read.
+    static let ofProject: Set<String> = [
+        "WAYBILL_ALONE", "WAYBILL_CACHE", "WAYBILL_CI", "WAYBILL_FAULT", "WAYBILL_FAULT_REPORT", "WAYBILL_FRESH_INSIDE",
+        "WAYBILL_PLAIN_SWIFT", "WAYBILL_PRODUCTS", "WAYBILL_SEED", "WAYBILL_SLOWNESS", "WAYBILL_SOAK",
+        "WAYBILL_TORTURE",
+    ]
+
+    /// A line that names the variables which have no effect, or `nil` if there are none.
+    func warning(about names: [String]) -> String? {
+        let ours = names.filter { $0.hasPrefix("WAYBILL_") && !Self.ofProject.contains($0) }.sorted()
+        guard !ours.isEmpty else { return nil }
+        let options = options()
+        let texts = ours.compactMap { name -> String? in
+            switch options[name] {
+            case .isRead?: return nil
+            case .isOfCall(let option)?: return "\(name) (give --\(option) with the call)"
+            case nil:
+                // The name of a credential is the user's.
+                if name.hasPrefix(CredentialName.variable(of: "")) { return nil }
+                let known = options.filter { $0.value == .isRead }.keys
+                return name + (Suggestion.nearest(to: name, among: known).map { " (did you mean \($0)?)" } ?? "")
+            }
+        }
+        return texts.isEmpty ? nil : "warning: environment variables without effect: \(texts.joined(separator: ", "))"
+    }
+
+    private enum Use: Hashable {
+        case isRead
+        /// Of an option that is given with each call, or that adds up.
+        case isOfCall(String)
+    }
+
+    private func options() -> [String: Use] {
+        var options = ["WAYBILL_CONFIG": Use.isRead]
+        for leaf in tree.leaves(under: "") {
+            for argument in leaf.tree.settings {
+                for name in argument.longNames {
+                    let isRead = !argument.isRepeating && !OptionRule.isOfOneCall(argument.longNames[0], in: leaf.path)
+                    let variable = Settings.variable(name)
+                    if isRead || options[variable] == nil { options[variable] = isRead ? .isRead : .isOfCall(name) }
+                }
+            }
+        }
+        return options
+    }
+}
+
+extension Environment {
+    /// The names of all variables.
+    static var names: [String] {
+        var names: [String] = []
+        var next = unsafe environ
+        while let entry = unsafe next.pointee {
+            let bytes = unsafe UnsafeRawBufferPointer(start: entry, count: strlen(entry))
+            unsafe names.append(SystemPath.text(of: bytes.prefix { $0 != UInt8(ascii: "=") }))
+            unsafe next += 1
+        }
+        return names
+    }
+}

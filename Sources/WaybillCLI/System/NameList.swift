@@ -1,0 +1,51 @@
+import Waybill
+
+/// A list of file names, as `find`, `ls` and `git ls-files` write them: one a line, or each ended by a NUL byte.
+///
+/// Names are bytes: no quotes, no backslashes, and a CR belongs to the name. Empty ones are skipped.
+struct NameList {
+    /// `paths` of Linux have 4,096 bytes at most; more means that the names are separated by something else.
+    static let longestName = 65_536
+
+    private let separator: UInt8
+    private var pending: [UInt8] = []
+    private(set) var names: [String] = []
+
+    init(isNullSeparated: Bool) { separator = isNullSeparated ? 0 : UInt8(ascii: "\n") }
+
+    /// Reads a list; `-` is standard input.
+    static func read(_ path: String, isNullSeparated: Bool) throws(CommandFailure) -> [String] {
+        var list = NameList(isNullSeparated: isNullSeparated)
+        try InputFile.forEachChunk(of: path, for: "--each-from") { chunk throws(CommandFailure) in
+            try list.add(chunk)
+        }
+        try list.finish()
+        return list.names
+    }
+
+    /// Takes in the next bytes.
+    mutating func add(_ bytes: ArraySlice<UInt8>) throws(CommandFailure) {
+        var rest = bytes
+        while let end = rest.firstIndex(of: separator) {
+            pending += rest[..<end]
+            try finish()
+            rest = rest[(end + 1)...]
+        }
+        pending += rest
+        guard pending.count <= Self.longestName else {
+            throw .usage(
+                "--each-from: a name has more than \(Self.longestName) bytes. Write one name a line"
+                    + (separator == 0 ? ", or leave out -0." : ", or give -0 if they are separated by NUL bytes."))
+        }
+    }
+
+    /// Takes the name that has no separator behind it.
+    mutating func finish() throws(CommandFailure) {
+        defer { pending.removeAll(keepingCapacity: true) }
+        guard !pending.isEmpty else { return }
+        guard !pending.contains(0) else {
+            throw .usage("--each-from: a name contains a NUL byte. Give -0 if the names are separated by NUL bytes.")
+        }
+        names.append(SystemPath.text(of: pending))
+    }
+}

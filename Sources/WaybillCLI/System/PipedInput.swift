@@ -1,0 +1,208 @@
+import Glibc
+import Waybill
+
+/// Input without a length: standard input, a FIFO, or what a shell makes of `<(…)`.
+///
+/// Stores and most servers want the length first, and a retry reads from the start. So the input is copied to a temporary
+/// file, once, when it is first needed. The file has mode 0600 and no name, and is gone with the process.
+final class PipedInput: Sendable {
+    /// A finished copy.
+    struct Copy: Sendable, Hashable {
+        /// A path that leads to the file for as long as the process lives.
+        var path: String
+        var size: Int64
+    }
+
+    /// How the input is named in messages.
+    let shown: String
+    private let path: String
+    private let limit: Int64
+    private let state = Locked(State())
+
+    private typealias Waiter = CheckedContinuation<Result<Copy, CommandFailure>?, Never>
+
+    private struct State {
+        var isStarted = false
+        var result: Result<Copy, CommandFailure>?
+        var waiters: [UInt64: Waiter] = [:]
+        var next: UInt64 = 0
+    }
+
+    /// Describes an input; `-` is standard input. More than `limit` bytes are refused.
+    init(_ path: String, limit: Int64 = .max) {
+        (self.path, self.limit) = (path, limit)
+        shown = Self.isStandardInput(path) ? "standard input" : "\"\(Redaction.escaped(path))\""
+    }
+
+    /// Whether a path other than `-` leads to something that has to be copied before it can be sent.
+    static func isPipe(_ path: String) -> Bool {
+        var status = stat()
+        guard unsafe SystemPath.with(path, { unsafe stat($0, &status) }) == 0 else { return false }
+        let kind = status.st_mode & S_IFMT
+        return kind == S_IFIFO || isStandardInput(path) && kind != S_IFREG && kind != S_IFDIR
+    }
+
+    /// Whether a path is one of the names of standard input.
+    static func isStandardInput(_ path: String) -> Bool {
+        ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].contains(path)
+    }
+
+    /// The copy. The first call starts reading; a cancelled one stops waiting, and the others get the copy all the same.
+    ///
+    /// - Throws: ``CommandFailure``, or `CancellationError`.
+    func copied() async throws -> Copy {
+        let id = state.withLock { state in
+            state.next += 1
+            return state.next
+        }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { wait($0, id) }
+        } onCancel: {
+            stopWaiting(id)
+        }
+        guard let result else { throw CancellationError() }
+        return try result.get()
+    }
+
+    private func wait(_ waiter: Waiter, _ id: UInt64) {
+        let (result, isFirst) = state.withLock { state in
+            if state.result == nil { state.waiters[id] = waiter }
+            defer { state.isStarted = true }
+            return (state.result, !state.isStarted)
+        }
+        if let result { return waiter.resume(returning: result) }
+        if isFirst { Thread.start { self.finish(Result { () throws(CommandFailure) in try self.copy() }) } }
+        // The cancellation may have come before there was anything to cancel.
+        if Task.isCancelled { stopWaiting(id) }
+    }
+
+    private func stopWaiting(_ id: UInt64) {
+        let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
+        waiter?.resume(returning: nil)
+    }
+
+    private func finish(_ result: Result<Copy, CommandFailure>) {
+        let waiters = state.withLock { state in
+            state.result = result
+            return state.waiters.values.map(\.self)
+        }
+        state.withLock { $0.waiters = [:] }
+        for waiter in waiters { waiter.resume(returning: result) }
+    }
+}
+
+extension PipedInput {
+    private func copy() throws(CommandFailure) -> Copy {
+        var descriptor: Int32 = 0
+        if Self.isStandardInput(path) {
+            if let file = Self.standardInputFile() { return file }
+        } else {
+            descriptor = unsafe SystemPath.with(path) { unsafe open($0, O_RDONLY | O_CLOEXEC) }
+            guard descriptor >= 0 else { throw failure(errno) }
+        }
+        defer { if descriptor > 0 { close(descriptor) } }
+        let file: SpillFile
+        do throws(BodyError) { file = try SpillFile(in: nil, at: nil) } catch { throw notKept(error) }
+        let size = try fill(file, from: descriptor)
+        // Kept open until the end of the process, and its number with it.
+        let copy = fcntl(file.descriptor.raw, F_DUPFD_CLOEXEC, 3)
+        guard copy >= 0 else { throw failure(errno) }
+        return Copy(path: "/proc/self/fd/\(copy)", size: size)
+    }
+
+    /// Standard input itself, where it is a file that is read from its start: it needs no copy.
+    private static func standardInputFile() -> Copy? {
+        var status = stat()
+        guard unsafe fstat(0, &status) == 0, status.st_mode & S_IFMT == S_IFREG, lseek(0, 0, SEEK_CUR) == 0,
+            unsafe access("/proc/self/fd/0", R_OK) == 0
+        else { return nil }
+        return Copy(path: "/proc/self/fd/0", size: Int64(status.st_size))
+    }
+
+    private func fill(_ file: SpillFile, from descriptor: Int32) throws(CommandFailure) -> Int64 {
+        var size: Int64 = 0
+        var buffer = [UInt8](repeating: 0, count: 256 << 10)
+        while true {
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw failure(errno) }
+            guard count > 0 else { return size }
+            do throws(BodyError) {
+                try file.write(count == buffer.count ? buffer : Array(buffer[..<count]), at: size)
+            } catch {
+                throw notKept(error)
+            }
+            size += Int64(count)
+            guard size <= limit else {
+                throw CommandFailure(
+                    code: CommandFailure.Code("tooManyBytes"), exit: .source,
+                    message: "\(shown) has more than \(ByteCount(bytes: limit)), the most that an image may have.")
+            }
+        }
+    }
+
+    private func failure(_ number: Int32) -> CommandFailure {
+        CommandFailure(
+            code: number == ENOENT ? .fileNotFound : .fileNotReadable, exit: .source,
+            message: "\(shown) can't be read: \(SystemText.of(number)).")
+    }
+
+    private func notKept(_ error: BodyError) -> CommandFailure {
+        let reason = (error.cause as? SystemError)?.description ?? "\(error.code)"
+        return CommandFailure(
+            code: .writeFailed, exit: .fatal,
+            message:
+                "\(shown) can't be kept in a temporary file: \(reason). Make room, or name another directory in the "
+                + "environment variable TMPDIR.")
+    }
+}
+
+/// The content of a part that comes from a pipe.
+struct PipedPart: PartPreparing {
+    let input: PipedInput
+    let fileName: String
+    /// What an image has to become.
+    let image: JPEGOptions?
+
+    /// What the decoder takes at most.
+    static let largestImage: Int64 = 40_000_000
+
+    /// A part with a file name.
+    static func part(
+        _ name: String, _ path: String, fileName: String?, contentType: String?, _ image: JPEGOptions?
+    ) -> MultipartPart {
+        let input = PipedInput(path, limit: image == nil ? .max : largestImage)
+        // curl sends the last component, and for standard input a dash.
+        let last = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? path
+        let fileName = fileName ?? last
+        return .preparing(
+            name, fileName: fileName, contentType: contentType,
+            with: PipedPart(input: input, fileName: fileName, image: image))
+    }
+
+    func prepare() async throws -> PreparedPart {
+        let copy: PipedInput.Copy
+        do {
+            copy = try await input.copied()
+        } catch let failure as CommandFailure {
+            throw UploadError(UploadError.Code(failure.code.description), failure.message, phase: .preparing)
+        }
+        guard let image else { return PreparedPart(content: .file(path: copy.path)) }
+        let part = MultipartPart.image("", path: copy.path, fileName: fileName, image)
+        guard case .preparing(let preparation) = part.content else { return PreparedPart(content: .bytes([])) }
+        return try await preparation.prepare()
+    }
+}
+
+extension MultipartForm {
+    /// The form without the contents of pipes, which a dry run does not read, and the indices of those parts.
+    var withoutPipes: (form: MultipartForm, unread: Set<Int>) {
+        var (form, unread) = (self, Set<Int>())
+        for (index, part) in parts.enumerated() {
+            guard case .preparing(is PipedPart) = part.content else { continue }
+            form.parts[index] = .data(part.name, [], fileName: part.fileName, contentType: part.contentType)
+            unread.insert(index)
+        }
+        return (form, unread)
+    }
+}
