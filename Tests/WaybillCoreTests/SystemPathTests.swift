@@ -13,7 +13,7 @@ struct SystemPathTests {
     @Test(arguments: names) func `the bytes of a name come back from its text`(_ name: [UInt8]) {
         let text = SystemPath.text(of: name)
         #expect(SystemPath.bytes(of: text) == name)
-        let seen = SystemPath.with(text) { path in
+        let seen = unsafe SystemPath.with(text) { path in
             unsafe Array(UnsafeRawBufferPointer(start: path, count: name.count + 1))
         }
         #expect(seen == name + [0])

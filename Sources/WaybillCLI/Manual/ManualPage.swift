@@ -119,7 +119,7 @@ struct ManualPage {
           OSS_ACCESS_KEY_ID, OSS_ACCESS_KEY_SECRET, OSS_SESSION_TOKEN, OSS_ENDPOINT, OSS_REGION
           QINIU_ACCESS_KEY, QINIU_SECRET_KEY, QINIU_UPLOAD_TOKEN, QINIU_UP_HOST
 
-        A variable that begins with WAYBILL_ and is none of these is named in a warning, unless -q is given. Proxies of the \
-        environment are not used unless -x names one.
+        A variable that begins with WAYBILL_ and that no command reads is named in a warning, unless -q is given. Proxies of \
+        the environment are not used unless -x names one.
         """
 }

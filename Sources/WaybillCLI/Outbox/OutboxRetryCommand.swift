@@ -32,7 +32,8 @@ struct OutboxRetryCommand: AsyncParsableCommand, TakesManyArguments {
             var (changed, leftOut) = (0, 0)
             for page in selection.pages {
                 let counts = try await asking { () async throws(OutboxError) in
-                    takesDoubtful ? (changed: try await outbox.retry(page), leftOut: 0) : try await Self.retry(page, outbox)
+                    takesDoubtful
+                        ? (changed: try await outbox.retry(page), leftOut: 0) : try await Self.retry(page, outbox)
                 }
                 (changed, leftOut) = (changed + counts.changed, leftOut + counts.leftOut)
             }

@@ -5,7 +5,9 @@ enum Suggestion {
         let text = Array(word.lowercased().unicodeScalars)
         // A longer word is no slip of the keyboard, and would take long to compare.
         guard (2...64).contains(text.count) else { return nil }
-        let candidates = Set(names).sorted().map { (name: $0, distance: distance(text, Array($0.lowercased().unicodeScalars))) }
+        let candidates = Set(names).sorted().map {
+            (name: $0, distance: distance(text, Array($0.lowercased().unicodeScalars)))
+        }
         let near = candidates.filter { $0.distance <= max(1, text.count / 4) }.min { $0.distance < $1.distance }
         if let near { return near.name }
         let longer = candidates.filter { $0.name.hasPrefix(word) }

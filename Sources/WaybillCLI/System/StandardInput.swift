@@ -6,7 +6,8 @@ enum StandardInput {
     ///
     /// - Parameters:
     ///   - form: The parts of a form.
-    ///   - others: Further options, each with whether it reads standard input.
+    ///   - others: Further options, each with the path that it reads.
+    /// - Throws: ``CommandFailure`` that names the first two.
     static func check(_ form: FormOptions, _ others: [(option: String, path: String?)]) throws(CommandFailure) {
         var readers = others.filter { $0.path.map(PipedInput.isStandardInput) ?? false }.map(\.option)
         for text in form.form {
