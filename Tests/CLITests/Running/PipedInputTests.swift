@@ -122,7 +122,7 @@ import Testing
 
     @Test func `an image from a pipe is made to fit`() async throws {
         let server = try LoopbackServer()
-        let photo = try NoisePhoto.bytes(width: 640, height: 480, seed: 5)
+        let photo = NoisePhoto.bytes(width: 640, height: 480, seed: 5)
         let run = try await Tool.run(
             ["post", server.url(), "-F", "front=@-;filename=card.jpg", "--max-bytes", "20K"], input: photo)
         #expect(run.exit == .status(0), "\(run.errorText)")
