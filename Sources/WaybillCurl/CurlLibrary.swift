@@ -33,5 +33,15 @@ public struct CurlLibrary: Sendable {
     /// body for cut of which it was not handed every byte.
     package static let takesOurWordForTheEnd = number < 0x08_07_00
 
+    /// Whether it writes the head of a request together with the first bytes of the body, as it does since 8.7.
+    static let joinsHeadAndBody = number >= 0x08_07_00
+
+    /// Whether `CURLINFO_REQUEST_SIZE` counts the body too, as it does since 8.8. Before that it counts the head only.
+    static let countsBodyInRequestSize = number >= 0x08_08_00
+
+    /// Whether it ignores the prefixes of `CURLOPT_INTERFACE` (`if!`, `host!`, `ifhost!`) when it looks for a connection to
+    /// reuse, as it does since 8.9.
+    static let reusesBoundConnections = number >= 0x08_09_00
+
     private static var number: UInt32 { unsafe curl_version_info(wb_version_now).pointee.version_num }
 }

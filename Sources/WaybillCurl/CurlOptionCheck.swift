@@ -115,7 +115,17 @@ extension EasyHandle {
                 set(number, list.strings)
             }
         }
+        if CurlLibrary.reusesBoundConnections, options.contains(where: Self.bindsByPrefix) {
+            set(CURLOPT_FRESH_CONNECT, true)
+            set(CURLOPT_FORBID_REUSE, true)
+        }
         return lists
+    }
+
+    /// Whether an option binds the connection in a form that libcurl ignores when it looks for one to reuse.
+    private static func bindsByPrefix(_ option: CurlOption) -> Bool {
+        guard option.name.uppercased() == "INTERFACE", case .text(let value) = option.value else { return false }
+        return value.hasPrefix("if!") || value.hasPrefix("host!") || value.hasPrefix("ifhost!")
     }
 }
 

@@ -34,6 +34,21 @@ extension CurlTransfer {
         easy!.set(CURLOPT_KEEP_SENDING_ON_ERROR, true)
     }
 
+    /// Whether the body is not read yet, once for each request on a reused connection that ``needsOwnSegments``: libcurl writes
+    /// the head when it gets a pause in place of the body.
+    func waitsForHead() -> Bool {
+        guard holdsBody else { return false }
+        holdsBody = false
+        hold(until: .now)
+        return true
+    }
+
+    /// Whether the body must wait until the head has left, so that they leave as two segments (decision 0003). A longer body
+    /// has several segments of its own, and a request that expects 100-continue waits in any case.
+    var needsOwnSegments: Bool {
+        CurlLibrary.joinsHeadAndBody && probe != nil && !asksLeave && (feed?.length ?? 0) <= 64 << 10
+    }
+
     /// How many bytes of the body the peer has acknowledged; `nil` where the kernel does not say.
     private var acknowledged: Int64? {
         guard let sample = probe?.sample() else { return nil }

@@ -119,7 +119,8 @@ extension CurlTransfer {
         metrics.total = easy!.microseconds(CURLINFO_TOTAL_TIME_T)
         metrics.firstByte = min(untilAnswer, metrics.total)
         metrics.connection = connection
-        metrics.requestBytes = Int64(easy!.long(CURLINFO_REQUEST_SIZE)) + uploaded
+        let body = CurlLibrary.countsBodyInRequestSize ? feed?.sentDirectly ?? 0 : uploaded
+        metrics.requestBytes = Int64(easy!.long(CURLINFO_REQUEST_SIZE)) + body
         metrics.sendfileBytes = feed?.sentDirectly ?? 0
         metrics.responseBytes = Int64(easy!.long(CURLINFO_HEADER_SIZE)) + easy!.offset(CURLINFO_SIZE_DOWNLOAD_T)
         metrics.connectionsMade = easy!.long(CURLINFO_NUM_CONNECTS)

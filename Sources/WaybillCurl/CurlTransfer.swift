@@ -43,6 +43,8 @@ final class CurlTransfer: @unchecked Sendable {
     private var framing: Int64 = 0
     /// When the body may go on that was held back for its rate, or for an acknowledgement.
     private(set) var heldUntil: ContinuousClock.Instant?
+    /// Whether the head of the request still has to leave before the body is read.
+    var holdsBody = false
     /// Why the transfer is being ended by us, which libcurl then reports as an aborted callback.
     var ownFailure: (code: TransferError.Code, message: String, cause: (any Error)?)?
     private var began = ContinuousClock.now
@@ -158,6 +160,7 @@ final class CurlTransfer: @unchecked Sendable {
         if isFirst { sink?.transfer(.connected(connection)) }
         if assembler.head?.status.code == 417 { wasRefusedLeave = true }
         holdHead()
+        holdsBody = isReused && needsOwnSegments
         return true
     }
 
@@ -203,7 +206,7 @@ final class CurlTransfer: @unchecked Sendable {
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFeed.Answer {
         guard feed != nil else { return .bytes(0) }
         // libcurl forgets a pause that comes before the connection is there.
-        guard !isPaused else { return .pause }
+        guard !isPaused, !waitsForHead() else { return .pause }
         heldUntil = nil
         let most = pacer.rate == nil ? sendDirectly(buffer.count) : pacedRoom()
         guard let most, let room = readable(most) else { return .pause }
