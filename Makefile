@@ -6,7 +6,7 @@
 #   make test-vendors  hold stores and signatures to the vendors' own packages from PyPI (make test ends with it)
 #   make check      make test, then the image kernels in plain Swift, thread and address sanitizer and a short fuzz
 #   make torture    kill and cut the power of the outbox a thousand times each (as root; about half an hour)
-#   make fresh      make demo and make test in a minimal Debian made for it (as root, with debootstrap)
+#   make fresh      make demo and make test in a minimal bookworm and trixie made for it (as root, with debootstrap)
 #   make lint       layout and documentation rules, without changing a file
 #   make format     put the layout right
 #   make bench      measure beside every peer that is installed, into Docs/Benchmarks.md; make bench-setup installs peers
@@ -31,7 +31,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 # Two builds side by side would wait for each other's lock or fight for memory: one thing at a time, whatever -j says.
 .NOTPARALLEL:
-.PHONY: help setup setup-build build demo test fresh torture test-samples test-vendors check plain thread address lint format bench bench-build bench-queue bench-check bench-record bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short install uninstall dist test-dist docs clean
+.PHONY: help setup setup-build build demo test test-all fresh torture test-samples test-vendors check plain thread address lint format bench bench-build bench-queue bench-check bench-record bench-forward bench-setup bench-jpeg bench-colours fuzz fuzz-short install uninstall dist test-dist docs clean
 
 FUZZ_SECONDS ?= 60
 THREAD_ROUNDS ?= 5
@@ -82,6 +82,9 @@ demo: setup-build ## the main job, end to end
 	@Samples/.build/release/IDCardFlow
 
 test: build lint ## strict build, lint, all tests
+	@Scripts/tests sum $(MAKE) --no-print-directory test-all
+
+test-all:
 	$(call say,Tests)
 	@$(TESTING) $(STRICT) test --skip-build --disable-xctest
 	@$(MAKE) --no-print-directory test-samples
@@ -89,7 +92,7 @@ test: build lint ## strict build, lint, all tests
 
 test-vendors: build ## our side of object stores against the vendors' own packages from PyPI
 	$(call say,The vendors' own packages)
-	@Scripts/test-vendors
+	@Scripts/tests Scripts/test-vendors
 
 test-samples: ## the tests of the samples
 ifneq ($(wildcard Samples/Package.swift),)
@@ -100,7 +103,7 @@ ifneq ($(wildcard Samples/Package.swift),)
 	@$(STRICT) build --package-path Samples/NIO $(SHARED) --build-tests
 	@$(TESTING) $(STRICT) test --package-path Samples/NIO $(SHARED) --skip-build --disable-xctest
 	$(call say,The one command of each sample)
-	@Scripts/sample-commands
+	@Scripts/tests Scripts/sample-commands
 endif
 
 fresh: ## the README's two commands where nothing is installed yet
