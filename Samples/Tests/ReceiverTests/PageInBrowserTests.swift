@@ -6,7 +6,7 @@ import Testing
 /// The page in a real browser, as a person meets it.
 @Suite(
     .serialized, .timeLimit(.minutes(5)),
-    .enabled(if: Browser.isInstalled, "Chromium or chromedriver is not installed; `make setup` does that"))
+    .enabled(if: Browser.isExpected, "Chromium or chromedriver is not installed; `make setup` does that"))
 struct PageInBrowserTests {
     @Test func `both sides are chosen, sent with a bar that moves, and shown before and after`() async throws {
         try await withPage { receiver, scratch, browser in

@@ -8,7 +8,7 @@ import Testing
 /// With `RECEIVER_SCREENSHOTS=DIR` the pictures are kept there: `light.png`, `dark.png`, `narrow.png`, `scripts.png`.
 @Suite(
     .serialized, .timeLimit(.minutes(5)),
-    .enabled(if: Browser.isInstalled, "Chromium or chromedriver is not installed; `make setup` does that"))
+    .enabled(if: Browser.isExpected, "Chromium or chromedriver is not installed; `make setup` does that"))
 struct PageLookTests {
     @Test func `it follows the choice of light or dark, and of rest`() async throws {
         try await withLook { receiver, scratch, browser in

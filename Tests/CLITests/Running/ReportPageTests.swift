@@ -5,7 +5,10 @@ import Testing
 
 @testable import WaybillCLI
 
-@Suite(.timeLimit(.minutes(5 * Slowness.factor))) struct ReportPageTests {
+@Suite(
+    .timeLimit(.minutes(5 * Slowness.factor)),
+    .enabled(if: InstalledBrowser.here.isExpected, "\(InstalledBrowser.remedy)"))
+struct ReportPageTests {
     private static let photo = NoisePhoto.bytes(width: 320, height: 240, seed: 5)
 
     /// Paths that are markup as a whole: a slash in the middle ends a tag.
