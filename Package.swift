@@ -193,6 +193,7 @@ let package = Package(
                 "TutorialProgram", "TestSupport", argumentParser, logging,
             ],
             swiftSettings: swift),
+        .testTarget(name: "SetupTests", dependencies: ["TestSupport"], swiftSettings: swift),
         .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: swift),
     ],
     swiftLanguageModes: [.v6]
