@@ -17,7 +17,7 @@ final class BatchReader<Item: Sendable>: Sendable {
 /// A listener to a batch's progress, for as long as it is held.
 final class BatchListener<Item: Sendable>: Sendable {
     private struct State {
-        var meter = RateMeter()
+        var meter = BatchMeter()
         var seen: Int?
         var wasLast = false
     }
@@ -35,6 +35,7 @@ final class BatchListener<Item: Sendable>: Sendable {
             return state.listeners == 1 ? state.tasks : [:]
         }
         for (index, task) in unwatched { run.watch(task, index) }
+        run.measureAll()
     }
 
     deinit {
@@ -49,14 +50,12 @@ final class BatchListener<Item: Sendable>: Sendable {
             await run.books.wait { $0.version != seen || $0.ledger.isFinished }
             if Task.isCancelled { return nil }
         }
-        let (ledger, version) = run.books.read { ($0.ledger, $0.version) }
         let elapsed = run.stopwatch.elapsed
-        let rate = state.withLock { state -> Double in
-            state.meter.add(acknowledged: ledger.acknowledged, attempt: 1, at: elapsed)
+        let (sums, version) = run.books.read { ($0.ledger.sums(at: elapsed), $0.version) }
+        return state.withLock { state in
             state.seen = version
-            state.wasLast = ledger.isFinished
-            return state.meter.bytesPerSecond
+            state.wasLast = sums.isFinished
+            return state.meter.progress(sums, at: elapsed)
         }
-        return UploadBatchProgress(ledger, options: run.options, bytesPerSecond: rate, elapsed: elapsed)
     }
 }

@@ -1,4 +1,8 @@
 import WaybillCore
+package import WaybillMultipart
+
+/// Returns the expected lengths of the bodies of all items, by their place.
+package typealias BatchMeasure = @Sendable () async -> [ExpectedLength?]
 
 /// A batch at work: a task that takes items and starts them, a task an item that waits for its end, and the books between
 /// them.
@@ -24,18 +28,24 @@ final class BatchRun<Item: Sendable>: Sendable {
     let clock: any Clock<Duration>
     let stopwatch: Stopwatch
     private let core: SessionCore
+    /// Returns the lengths of all items; called with the first listener.
+    private let measure: BatchMeasure?
+    private let measuring = Locked<Task<Void, Never>?>(nil)
 
-    init(core: SessionCore, options: UploadBatchOptions, count: Int?) {
+    init(core: SessionCore, options: UploadBatchOptions, count: Int?, measure: BatchMeasure? = nil) {
         self.core = core
+        self.measure = options.expectedSizes.isEmpty ? measure : nil
         self.options = options
         clock = core.configuration.clock
         stopwatch = Stopwatch(core.configuration.clock)
         // What the session's queue holds at most between its two calls, and what runs.
         let busy = 2 * max(1, core.configuration.slots) + 2
         let ledger = BatchLedger(
-            window: options.window ?? busy, buffer: options.unreadResults, count: options.expectedCount ?? count)
+            window: options.window ?? busy, buffer: options.unreadResults, count: count, options: options)
         books = Observed(State(ledger: ledger))
     }
+
+    deinit { measuring.withLock { $0 }?.cancel() }
 
     /// Takes items until there are no more, or no more are wanted.
     func drive<Source: AsyncIteratorProtocol>(
@@ -93,11 +103,12 @@ final class BatchRun<Item: Sendable>: Sendable {
 
     /// An item has ended.
     private func end(_ index: Int, _ item: Item, _ result: Result<UploadResponse, UploadError>) {
+        let time = stopwatch.elapsed
         let mustStop = change { state -> Bool in
             state.tasks[index] = nil
             let (ending, arrived, length) = Self.entry(of: result)
             let (isNews, drop) = state.ledger.end(
-                index, ending, acknowledged: arrived, total: length, isRead: state.readers > 0)
+                index, ending, acknowledged: arrived, total: length, isRead: state.readers > 0, at: time)
             guard isNews else { return false }
             state.results.append(UploadBatchResult(index: index, item: item, result: result))
             state.results.removeFirst(drop)
@@ -147,7 +158,6 @@ final class BatchRun<Item: Sendable>: Sendable {
 // MARK: - From outside
 
 extension BatchRun {
-    var ledger: BatchLedger { books.read(\.ledger) }
     var executing: [Int: UploadTask] { books.read(\.tasks) }
 
     func cancel() {
@@ -172,7 +182,7 @@ extension BatchRun {
         var wanted = isPaused
         while true {
             if wanted { task.pause() } else { task.resume() }
-            let now = ledger.isPaused
+            let now = books.read { $0.ledger.isPaused }
             if now == wanted { return }
             wanted = now
         }
@@ -189,7 +199,7 @@ extension BatchRun {
             let ledger = state.ledger
             return UploadBatchSummary(
                 taken: ledger.taken, succeeded: ledger.counts[.succeeded] ?? 0, failed: ledger.counts[.failed] ?? 0,
-                cancelled: ledger.counts[.cancelled] ?? 0, acknowledged: ledger.acknowledged,
+                cancelled: ledger.counts[.cancelled] ?? 0, acknowledged: ledger.sums(at: .zero).acknowledged,
                 duration: state.duration ?? .zero, failures: state.failures, isComplete: ledger.isExhausted,
                 sourceError: state.sourceError)
         }
@@ -220,11 +230,31 @@ extension BatchRun {
         }
     }
 
+    /// Looks at the sizes of all items, once, beside the uploads: a slow disk must not delay them.
+    func measureAll() {
+        guard let measure else { return }
+        measuring.withLock { task in
+            guard task == nil else { return }
+            task = Task { [weak self] in
+                let lengths = await measure()
+                self?.change { $0.ledger.expect(lengths) }
+            }
+        }
+    }
+
     /// Counts the bytes of an upload on its way.
     func watch(_ task: UploadTask, _ index: Int) {
         Task { [self] in
+            if let expected = await task.run.request.content.expectedLength() {
+                change { $0.ledger.expect(index, expected.bytes, isExact: expected.isExact) }
+            }
             for await progress in task.progress {
-                change { $0.ledger.progress(index, acknowledged: progress.acknowledged, total: progress.total) }
+                let time = stopwatch.elapsed
+                change { state in
+                    state.ledger.progress(
+                        index, acknowledged: progress.acknowledged, total: progress.total,
+                        isMoving: progress.phase.isOnWire && !progress.isPaused, at: time)
+                }
                 if books.read({ $0.listeners == 0 }) { return }
             }
         }

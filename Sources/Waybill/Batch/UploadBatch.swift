@@ -63,7 +63,7 @@ public final class UploadBatch<Item: Sendable>: Sendable {
     public func resume() { run.setPaused(false) }
 
     /// Whether the batch was told to stand still.
-    public var isPaused: Bool { run.ledger.isPaused }
+    public var isPaused: Bool { run.books.read { $0.ledger.isPaused } }
 
     /// Cancels all items on their way and takes no further one. Safe from anywhere, and any number of times.
     public func cancel() { run.cancel() }
@@ -72,8 +72,8 @@ public final class UploadBatch<Item: Sendable>: Sendable {
 extension UploadBatch: CustomStringConvertible {
     /// How many items were taken and have ended.
     public var description: String {
-        let ledger = run.ledger
-        return "batch: \(ledger.taken) taken, \(ledger.ended) ended"
+        let (taken, ended) = run.books.read { ($0.ledger.taken, $0.ledger.ended) }
+        return "batch: \(taken) taken, \(ended) ended"
     }
 }
 

@@ -19,6 +19,13 @@ public struct UploadBatchOptions: Sendable, Hashable {
     public var expectedCount: Int?
     /// How many bytes all bodies have together, if that is known before; for progress alone.
     public var expectedBytes: Int64?
+    /// How many bytes the body of each item has, by its place in the source, as far as that is known before; for progress
+    /// alone. The length of a prepared body replaces what was expected.
+    ///
+    /// ```swift
+    /// options.expectedSizes = files.map(\.size)
+    /// ```
+    public var expectedSizes: [Int64?] = []
 
     /// The defaults.
     public init() {}

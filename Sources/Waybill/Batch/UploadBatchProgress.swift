@@ -19,14 +19,23 @@ public struct UploadBatchProgress: Sendable, Hashable {
     public var acknowledged: Int64
     /// Body bytes of items that ended without success and will not arrive any more.
     public var abandoned: Int64
-    /// Body bytes of all items: ``UploadBatchOptions/expectedBytes``, or what they came to once the last was prepared.
+    /// Body bytes of all items; `nil` while nothing is known of their sizes, or while the source may have more.
     public var total: Int64?
-    /// Acknowledged bytes per second, smoothed over the last seconds; 0 when nothing moves.
+    /// Whether ``total``, ``fraction`` and ``timeLeft`` rest on sizes that are estimated. An estimate is replaced when the
+    /// body is prepared; until then, and only then, ``fraction`` may go back.
+    public var isEstimated: Bool
+    /// Acknowledged bytes per second, smoothed over the last seconds; 0 when nothing moves. Time in which no item is on the
+    /// wire, because images are prepared or retries are waited for, does not count.
     public var bytesPerSecond: Double
-    /// The share that is done, 0...1: of the bytes where ``UploadBatchOptions/expectedBytes`` was given, else of the items,
-    /// those on their way counted by their share. `nil` while neither is known.
+    /// The share of the bytes that is done, 0...1; those of items that ended without success count as done. It is 1 only when
+    /// all items have ended, and `nil` while the source may have more and ``UploadBatchOptions/expectedBytes`` was not set.
+    ///
+    /// An item counts with the length of its body, before it is prepared with ``UploadBatchOptions/expectedSizes`` or the sizes
+    /// of its files, and an image that is not made yet with its byte limit, if its file is not smaller. Items of which nothing is
+    /// known count as the mean of the others. Without any size the share is that of the items.
     public var fraction: Double?
-    /// How long the rest takes at the pace so far; `nil` while there is no telling.
+    /// How long the rest takes at the pace of the last half minute, preparation and waits included; `nil` while that can't be
+    /// known.
     public var timeLeft: Duration?
     /// Whether this is the last snapshot.
     public var isFinished: Bool
@@ -36,57 +45,54 @@ public struct UploadBatchProgress: Sendable, Hashable {
 }
 
 extension UploadBatchProgress {
-    /// A snapshot of the books, for batches of other things than uploads too.
-    package init(
-        _ ledger: BatchLedger, options: UploadBatchOptions, bytesPerSecond: Double, elapsed: Duration
-    ) {
-        count = ledger.count
-        taken = ledger.taken
-        executing = ledger.executing
-        succeeded = ledger.counts[.succeeded] ?? 0
-        failed = ledger.counts[.failed] ?? 0
-        cancelled = ledger.counts[.cancelled] ?? 0
-        acknowledged = ledger.acknowledged
-        abandoned = ledger.abandoned
-        total = options.expectedBytes ?? ledger.total
+    /// A snapshot of the sums, for batches of other things than uploads too.
+    ///
+    /// - Parameters:
+    ///   - sums: The sums.
+    ///   - bytesPerSecond: The rate that is shown.
+    ///   - pace: Bytes per second with everything that is not transfer.
+    ///   - elapsed: The time since the batch began.
+    package init(_ sums: BatchLedger.Sums, bytesPerSecond: Double, pace: Double, elapsed: Duration) {
+        count = sums.count
+        taken = sums.taken
+        executing = sums.executing
+        succeeded = sums.succeeded
+        failed = sums.failed
+        cancelled = sums.cancelled
+        acknowledged = sums.acknowledged
+        abandoned = sums.abandoned
+        total = sums.total
+        isEstimated = sums.isEstimated
         self.bytesPerSecond = bytesPerSecond
-        isFinished = ledger.isFinished
-        if ledger.isFinished, ledger.isExhausted {
-            fraction = 1
-        } else if let expected = options.expectedBytes, expected > 0 {
-            fraction = min(1, Double(acknowledged + abandoned) / Double(expected))
-        } else {
-            fraction = ledger.itemFraction
-        }
+        isFinished = sums.isFinished
+        fraction = sums.fraction
         timeLeft = nil
         if isFinished {
             timeLeft = .zero
-        } else if let total, bytesPerSecond > 0 {
-            timeLeft = .seconds(Double(max(0, total - acknowledged - abandoned)) / bytesPerSecond)
+        } else if let total, pace > 0 {
+            let left = Double(total) - Double(acknowledged) - Double(abandoned)
+            timeLeft = .seconds(min(max(0, left) / pace, Self.longest))
         } else if let fraction, fraction > 0 {
-            timeLeft = elapsed * ((1 - fraction) / fraction)
+            timeLeft = .seconds(min((elapsed / .seconds(1)) * (1 - fraction) / fraction, Self.longest))
         }
     }
+
+    /// A century: longer times would overflow `Duration` arithmetic of callers.
+    private static let longest = 3.2e9
 }
 
-extension UploadBatchProgress {
-    /// A snapshot of something that is no batch of a session and is to be shown as one: files whose sizes are known.
-    package init(
-        count: Int, executing: Int, succeeded: Int, failed: Int, cancelled: Int, acknowledged: Int64, total: Int64,
-        bytesPerSecond: Double
-    ) {
-        self.count = count
-        taken = succeeded + failed + cancelled + executing
-        self.executing = executing
-        self.succeeded = succeeded
-        self.failed = failed
-        self.cancelled = cancelled
-        self.acknowledged = acknowledged
-        abandoned = 0
-        self.total = total
-        self.bytesPerSecond = bytesPerSecond
-        isFinished = succeeded + failed + cancelled == count
-        fraction = total > 0 ? min(1, Double(acknowledged) / Double(total)) : nil
-        timeLeft = bytesPerSecond > 0 ? .seconds(Double(max(0, total - acknowledged)) / bytesPerSecond) : nil
+/// Makes snapshots of a batch of uploads out of its sums.
+package struct BatchMeter: Sendable {
+    private var rate = RateMeter()
+    private var pace = RateMeter(memory: 30)
+
+    package init() {}
+
+    /// The snapshot at a time since the batch began.
+    package mutating func progress(_ sums: BatchLedger.Sums, at time: Duration) -> UploadBatchProgress {
+        rate.add(acknowledged: sums.acknowledged, attempt: 1, at: sums.transferTime)
+        pace.add(acknowledged: sums.acknowledged, attempt: 1, at: time)
+        return UploadBatchProgress(
+            sums, bytesPerSecond: rate.bytesPerSecond, pace: pace.bytesPerSecond, elapsed: time)
     }
 }

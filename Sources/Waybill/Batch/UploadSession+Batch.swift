@@ -1,3 +1,5 @@
+import WaybillMultipart
+
 extension UploadSession {
     /// Starts uploads of many items and returns the handle of all at once.
     ///
@@ -43,7 +45,11 @@ extension UploadSession {
         of requests: sending Requests, options: UploadBatchOptions = UploadBatchOptions()
     ) -> UploadBatch<UploadRequest>
     where Requests.Element == UploadRequest, Requests.Iterator: SendableMetatype {
-        let run = BatchRun<UploadRequest>(core: core, options: options, count: requests.count)
+        // Elements of other collections may be made anew each time they are asked for.
+        let measure = (requests as? [UploadRequest]).map { requests -> BatchMeasure in
+            { await Self.lengths(of: requests) { $0 } }
+        }
+        let run = BatchRun<UploadRequest>(core: core, options: options, count: requests.count, measure: measure)
         return start(requests, run) { $0 }
     }
 
@@ -95,6 +101,29 @@ extension UploadSession {
         } onCancel: {
             batch.cancel()
         }
+    }
+
+    /// Starts uploads of items whose sizes are looked at with the first listener to the progress.
+    package func startMeasuredBatch<Item: Sendable>(
+        of items: [Item], options: UploadBatchOptions = UploadBatchOptions(),
+        request: @escaping @Sendable (Item) throws -> UploadRequest
+    ) -> UploadBatch<Item> {
+        let run = BatchRun<Item>(core: core, options: options, count: items.count) {
+            await Self.lengths(of: items, request)
+        }
+        return start(items, run, request)
+    }
+
+    private static func lengths<Item: Sendable>(
+        of items: [Item], _ request: @Sendable (Item) throws -> UploadRequest
+    ) async -> [ExpectedLength?] {
+        var lengths: [ExpectedLength?] = []
+        lengths.reserveCapacity(items.count)
+        for item in items {
+            guard !Task.isCancelled else { break }
+            lengths.append(await (try? request(item))?.content.expectedLength())
+        }
+        return lengths
     }
 
     private func start<Items: Sequence & SendableMetatype>(

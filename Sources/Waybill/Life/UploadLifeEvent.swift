@@ -109,6 +109,8 @@ package struct UploadSnapshot: Sendable, Hashable {
     package var total: Int64?
     package var accuracy: ProgressAccuracy = .exact
     package var isPaused = false
+    /// The retry that is waited for.
+    package var retry: UploadRetry?
 
     package init() {}
 }

@@ -80,6 +80,9 @@ extension UploadStateMachine {
         state = .retrying(pending)
         lastRetry = pending.plan
         retries += 1
+        snapshot.retry = UploadRetry(
+            reason: history.attempts.last?.reason ?? "", delay: pending.plan.delay, timeLeft: pending.plan.delay,
+            number: retries, limit: rules.retry.maxRetries)
         return [enter(.retrying), .scheduleRetry(after: pending.plan.delay, attempt: snapshot.attempt + 1)]
     }
 
@@ -97,6 +100,7 @@ extension UploadStateMachine {
         snapshot.attempt += 1
         snapshot.sent = 0
         snapshot.acknowledged = 0
+        snapshot.retry = nil
         return enter(.queued)
     }
 
@@ -120,6 +124,7 @@ extension UploadStateMachine {
     mutating func end(_ result: Result<UploadResponse, UploadError>, as phase: UploadPhase) -> [Action] {
         state = .ended
         snapshot.isPaused = false
+        snapshot.retry = nil
         return [enter(phase), .finish(result)]
     }
 }

@@ -45,7 +45,7 @@ extension MultipartPart {
 }
 
 /// Makes the bytes of an image part.
-struct ImagePreparing: PartPreparing {
+struct ImagePreparing: PartEstimating {
     enum Source: Sendable {
         case file(path: String)
         case bytes([UInt8])
@@ -69,6 +69,17 @@ struct ImagePreparing: PartPreparing {
             case .bytes(let bytes): try await recompressor.recompress(bytes)
             }
         return PreparedPart(content: .bytes(result.bytes), contentType: "image/jpeg", fileName: fileName)
+    }
+
+    /// The limit, which images come close to, or the size of the original if that is smaller.
+    func expectedLength() async -> Int64? {
+        let size: Int64?
+        switch source {
+        case .file(let path): size = await FileSize.of(path)
+        case .bytes(let bytes): size = Int64(bytes.count)
+        }
+        guard let limit = options.maxBytes?.bytes else { return size }
+        return size.map { min($0, limit) } ?? limit
     }
 
     static func lastComponent(of path: String) -> String {

@@ -13,6 +13,8 @@ final class ProgressBroadcast: Sendable {
         /// The last snapshots of handles that were cancelled apart.
         var departed: [Int: UploadProgress] = [:]
         var nextKey = 0
+        /// When the wait for a retry began.
+        var waitBegan = Duration.zero
     }
 
     private struct Listener {
@@ -63,7 +65,9 @@ final class ProgressBroadcast: Sendable {
 
     /// Tells all listeners; a terminal snapshot is the last.
     func publish(_ snapshot: UploadSnapshot) {
+        let waitBegan = snapshot.retry == nil ? Duration.zero : stopwatch.elapsed
         let isHeard = state.withLock { state in
+            if snapshot.retry != nil, state.snapshot.retry == nil { state.waitBegan = waitBegan }
             state.snapshot = snapshot
             return !state.listeners.isEmpty
         }
@@ -111,12 +115,18 @@ final class ProgressBroadcast: Sendable {
 
     private static func progress(_ state: inout State, at time: Duration) -> UploadProgress {
         let now = state.snapshot
-        state.meter.add(acknowledged: now.acknowledged, attempt: now.attempt, at: time)
+        // Time in line, of preparation and of waits for a retry is no time of transfer.
+        if now.phase.isOnWire || now.phase.isTerminal {
+            state.meter.add(acknowledged: now.acknowledged, attempt: now.attempt, at: time)
+        }
+        var retry = now.retry
+        retry?.timeLeft = max(.zero, (now.retry?.delay ?? .zero) - (time - state.waitBegan))
         return UploadProgress(
             phase: now.phase, attempt: now.attempt, sent: now.sent, acknowledged: now.acknowledged, total: now.total,
-            accuracy: now.accuracy, bytesPerSecond: state.meter.bytesPerSecond,
+            accuracy: now.accuracy,
+            bytesPerSecond: now.phase.isOnWire || now.phase.isTerminal ? state.meter.bytesPerSecond : 0,
             parts: state.parts.map { PartProgress($0, acknowledgedOfBody: now.acknowledged) },
-            isPaused: now.isPaused)
+            isPaused: now.isPaused, retry: retry)
     }
 }
 

@@ -1,9 +1,10 @@
-/// Bytes per second, smoothed: the mean since the attempt began, and after two seconds with a memory of about two.
+/// Bytes per second, smoothed: the mean since the attempt began, and after its memory, of two seconds unless said otherwise, with
+/// about that.
 ///
 /// The first stretch is the least typical of all, since the kernel takes the first bytes at once; so it must not count
 /// more than its time.
 package struct RateMeter: Sendable {
-    private static let memory = 2.0
+    private let memory: Double
     /// Stretches shorter than this are added to the next one: over a few microseconds any rate comes out.
     private static let shortest = 0.02
 
@@ -14,12 +15,12 @@ package struct RateMeter: Sendable {
     /// The rate after the last sample.
     package private(set) var bytesPerSecond: Double = 0
 
-    package init() {}
+    package init(memory: Double = 2) { self.memory = memory }
 
     /// Takes in how many bytes were acknowledged at a time.
     package mutating func add(acknowledged: Int64, attempt: Int, at time: Duration) {
         guard let before = lastTime, attempt == self.attempt, acknowledged >= lastCount else {
-            self = RateMeter()
+            self = RateMeter(memory: memory)
             self.attempt = attempt
             start = time
             lastTime = time
@@ -30,7 +31,7 @@ package struct RateMeter: Sendable {
         guard seconds >= Self.shortest else { return }
         let now = Double(acknowledged - lastCount) / seconds
         let elapsed = (time - start) / .seconds(1)
-        let weight = seconds / min(elapsed, Self.memory + seconds)
+        let weight = seconds / min(elapsed, memory + seconds)
         bytesPerSecond += weight * (now - bytesPerSecond)
         lastTime = time
         lastCount = acknowledged

@@ -30,6 +30,37 @@ public enum UploadPhase: String, Sendable, Hashable, CaseIterable {
         default: false
         }
     }
+
+    /// Whether an attempt is under way at the transport.
+    package var isOnWire: Bool {
+        switch self {
+        case .connecting, .sending, .awaitingResponse: true
+        default: false
+        }
+    }
+}
+
+/// A retry that is waited for.
+public struct UploadRetry: Sendable, Hashable {
+    /// How the attempt before it ended: `503 Service Unavailable`, or what broke. It may quote the server.
+    public var reason: String
+    /// The whole wait before the retry.
+    public var delay: Duration
+    /// What was left of the wait when the snapshot was made.
+    public var timeLeft: Duration
+    /// The number of the retry, from 1.
+    public var number: Int
+    /// The most retries: ``RetryPolicy/maxRetries``.
+    public var limit: Int
+
+    /// Describes a retry.
+    public init(reason: String, delay: Duration, timeLeft: Duration, number: Int, limit: Int) {
+        self.reason = reason
+        self.delay = delay
+        self.timeLeft = timeLeft
+        self.number = number
+        self.limit = limit
+    }
 }
 
 /// A snapshot of an upload.
@@ -49,18 +80,21 @@ public struct UploadProgress: Sendable, Hashable {
     public var total: Int64?
     /// What ``acknowledged`` is worth.
     public var accuracy: ProgressAccuracy
-    /// Acknowledged bytes per second, smoothed over the last seconds; 0 when nothing moves.
+    /// Acknowledged bytes per second, smoothed over the last seconds; 0 when nothing moves. Time before the attempt, such as
+    /// the preparation of images, does not count.
     public var bytesPerSecond: Double
     /// The named parts of a form, in order; empty for other bodies.
     public var parts: [PartProgress]
     /// Whether it was paused: see ``UploadTask/pause()``. The phase stays what it was.
     public var isPaused: Bool
+    /// The retry that is waited for, in the phase ``UploadPhase/retrying``; `nil` while a fresh credential is waited for.
+    public var retry: UploadRetry?
 
     /// Describes a snapshot.
     public init(
         phase: UploadPhase, attempt: Int, sent: Int64 = 0, acknowledged: Int64 = 0, total: Int64? = nil,
         accuracy: ProgressAccuracy = .exact, bytesPerSecond: Double = 0, parts: [PartProgress] = [],
-        isPaused: Bool = false
+        isPaused: Bool = false, retry: UploadRetry? = nil
     ) {
         self.phase = phase
         self.attempt = attempt
@@ -71,6 +105,7 @@ public struct UploadProgress: Sendable, Hashable {
         self.bytesPerSecond = bytesPerSecond
         self.parts = parts
         self.isPaused = isPaused
+        self.retry = retry
     }
 
     /// The acknowledged share of the body, 0...1; `nil` while the length is unknown. An empty body is whole from the

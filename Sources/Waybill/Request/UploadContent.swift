@@ -67,6 +67,19 @@ public struct UploadContent: Sendable {
     public static func body(_ body: any UploadBody) -> UploadContent { UploadContent(kind: .body(body)) }
 }
 
+extension UploadContent {
+    /// The length of the body as far as it is known before the body is prepared.
+    func expectedLength() async -> ExpectedLength? {
+        switch kind {
+        case .empty: ExpectedLength(0)
+        case .form(let form): await form.expectedLength()
+        case .file(let path, _): await FileSize.of(path).map { ExpectedLength($0) }
+        case .body(let body): body.length.map { ExpectedLength($0) }
+        case .notAFile: nil
+        }
+    }
+}
+
 extension UploadContent: CustomStringConvertible {
     /// What it is and how large, without a byte of it.
     public var description: String {

@@ -12,7 +12,7 @@ struct OutboxRun {
     let json: JSONOutput?
 
     func run(_ session: UploadSession) async throws(CommandFailure) -> Exit {
-        let teller = try await OutboxTeller(outbox, batch: nil, console: console, json: json, isSilent: output.silent)
+        let teller = try await OutboxTeller(outbox, batch: nil, console: console, json: json, output: output)
         try announce(teller)
         let (outbox, untilIdle) = (outbox, untilIdle)
         let work = Task { () -> Result<Void, OutboxError> in

@@ -27,6 +27,10 @@ struct OutboxRunCommand: AsyncParsableCommand {
             put", unless they were queued with --credential; a credential is then the JSON of an OSS token server, or a \
             Qiniu upload token or the JSON of a Qiniu access key and secret key.
 
+            PROGRESS:
+            A terminal has a bar, by bytes. Elsewhere a line is printed each --progress-interval, 1m unless set, and \
+            one for each retry with its reason and its wait.
+
             EXAMPLES:
               waybill outbox run
               waybill outbox run --until-idle --credential backend=@/run/secrets/backend
@@ -146,4 +150,6 @@ struct OutboxOutputOptions: ParsableArguments {
 
     @Flag(name: [.customShort("q"), .customShort("s"), .customLong("silent")], help: "Print nothing but errors.")
     var silent = false
+
+    @OptionGroup var progress: ProgressOptions
 }

@@ -23,21 +23,24 @@ final class OutboxTeller: Sendable {
     private let isJSON: Bool
     private let isSilent: Bool
     private let start = ContinuousClock.now
+    private let retries: OutboxRetries
     private let state: Locked<State>
 
     init(
-        _ outbox: Outbox, batch: String?, console: Console, json: JSONOutput?, isSilent: Bool
+        _ outbox: Outbox, batch: String?, console: Console, json: JSONOutput?, output: OutboxOutputOptions
     ) async throws(CommandFailure) {
+        let interval = try output.progress.interval(isJSON: json != nil)
         // A batch is told of from its first item on, whenever somebody begins to look.
         let (seen, base) = try await asking { () async throws(OutboxError) in
             batch == nil
                 ? (try await outbox.lastSequence(), try await outbox.tally()) : (0, OutboxTally())
         }
         (self.outbox, self.batch, self.base, self.console) = (outbox, batch, base, console)
-        (isJSON, self.isSilent) = (json != nil, isSilent)
+        (isJSON, isSilent) = (json != nil, output.silent)
+        retries = OutboxRetries(outbox, batch: batch)
         let pace =
-            if json != nil { Pace(every: .seconds(1), showsChanges: false, startingAt: nil) } else {
-                Pace(every: console.canRedraw ? .zero : .seconds(60), showsChanges: false, startingAt: .zero)
+            if json != nil { Pace(every: interval, showsChanges: false, startingAt: nil) } else {
+                Pace(every: console.canRedraw ? .zero : interval, showsChanges: false, startingAt: .zero)
             }
         state = Locked(State(seen: seen, pace: pace, listener: json))
     }
@@ -56,6 +59,7 @@ final class OutboxTeller: Sendable {
             for try await progress in outbox.progress(batch: batch, every: interval) {
                 take(progress)
                 try await catchUp()
+                if !isSilent { for news in try await retries.news(progress.tally) { tell(news.id, news.retry) } }
                 if untilFinished, progress.isFinished { break }
             }
         } catch {
@@ -98,6 +102,13 @@ final class OutboxTeller: Sendable {
                 console.line(OutboxLine.plain(due, since: base))
             }
         }
+    }
+
+    /// Reports that an item is tried again after a wait.
+    private func tell(_ id: OutboxID, _ retry: UploadRetry) {
+        guard isJSON else { return console.line("\(id): \(RetryText.text(retry))") }
+        try? state.withLock { $0.listener }?.write(
+            "retry", [JSONMember("id", .int(id.rawValue))] + RetryText.members(of: retry))
     }
 
     /// Tells of items that ended and were not told of.

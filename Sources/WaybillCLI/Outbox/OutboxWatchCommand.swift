@@ -33,7 +33,7 @@ struct OutboxWatchCommand: AsyncParsableCommand {
             Interrupt.arm()
             let outbox = try await place.place().openExisting()
             let teller = try await OutboxTeller(
-                outbox, batch: batch, console: console, json: json, isSilent: output.silent)
+                outbox, batch: batch, console: console, json: json, output: output)
             let name = batch
             let count = try await asking { () async throws(OutboxError) in try await outbox.tally(batch: name).total }
             if let batch, count == 0 {

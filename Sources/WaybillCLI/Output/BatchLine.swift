@@ -28,6 +28,7 @@ enum BatchLine {
             JSONMember("cancelled", .int(Int64(progress.cancelled))),
             JSONMember("acknowledged", .int(progress.acknowledged)),
             JSONMember("total", .int(orNull: progress.total)),
+            JSONMember("isEstimated", .bool(progress.isEstimated)),
             JSONMember("bytesPerSecond", .int(Int64(progress.bytesPerSecond))),
         ]
     }
@@ -38,7 +39,7 @@ enum BatchLine {
     }
 
     private static func bytes(_ progress: UploadBatchProgress) -> String {
-        ProgressLine.bytes(progress.acknowledged, of: progress.total)
+        ProgressLine.bytes(progress.acknowledged, of: progress.total, isEstimated: progress.isEstimated)
     }
 
     private static func rate(_ progress: UploadBatchProgress) -> String {

@@ -1,14 +1,26 @@
 import Waybill
 
 /// Shows how many uploads come along together: a bar on a terminal with a line above it for each that is on its way, a line
-/// a minute elsewhere, or JSON once a second.
+/// now and then elsewhere, or JSON.
 final class BatchReporter: Sendable {
     /// What is shown.
     enum Style: Sendable {
         case bar
-        case lines
-        case json(JSONOutput)
+        case lines(every: Duration?)
+        case json(JSONOutput, every: Duration?)
         case nothing
+
+        /// What fits the console and the options.
+        init(_ console: Console, _ options: ProgressOptions, json: JSONOutput?, isSilent: Bool) throws(CommandFailure) {
+            let interval = try options.interval(isJSON: json != nil)
+            if let json {
+                self = .json(json, every: interval)
+            } else if isSilent {
+                self = .nothing
+            } else {
+                self = console.canRedraw ? .bar : .lines(every: interval)
+            }
+        }
     }
 
     private struct State {
@@ -18,17 +30,27 @@ final class BatchReporter: Sendable {
 
     private let console: Console
     private let style: Style
-    private let flights: @Sendable () -> [Flight]
+    private let write: @Sendable (String) -> Void
+    private let flights: @Sendable (Duration) -> [Flight]
     private let state: Locked<State>
 
-    /// `flights` tells what is on its way.
-    init(_ style: Style, console: Console, flights: @escaping @Sendable () -> [Flight]) {
+    /// - Parameters:
+    ///   - style: What is shown.
+    ///   - console: Where bars are drawn.
+    ///   - write: Writes a line; to the console unless set.
+    ///   - flights: Returns what is on its way, so long after the start.
+    init(
+        _ style: Style, console: Console, write: (@Sendable (String) -> Void)? = nil,
+        flights: @escaping @Sendable (Duration) -> [Flight]
+    ) {
         (self.style, self.console, self.flights) = (style, console, flights)
+        self.write = write ?? { console.line($0) }
         let pace =
             switch style {
             case .bar: Pace(every: .zero, showsChanges: false, startingAt: nil)
-            case .lines, .nothing: Pace(every: .seconds(60), showsChanges: false, startingAt: .zero)
-            case .json: Pace(every: .seconds(1), showsChanges: false, startingAt: nil)
+            case .lines(let interval): Pace(every: interval, showsChanges: false, startingAt: .zero)
+            case .json(_, let interval): Pace(every: interval, showsChanges: false, startingAt: nil)
+            case .nothing: Pace(every: nil, showsChanges: false, startingAt: nil)
             }
         state = Locked(State(pace: pace))
     }
@@ -36,6 +58,16 @@ final class BatchReporter: Sendable {
     /// A new snapshot.
     func update(_ progress: UploadBatchProgress) {
         state.withLock { $0.latest = progress }
+    }
+
+    /// A file is tried again after a wait. A bar shows that by itself.
+    func retry(_ file: String, _ retry: UploadRetry) {
+        switch style {
+        case .lines: write("\(file): \(RetryText.text(retry))")
+        case .json(let json, _):
+            try? json.write("retry", [JSONMember("file", .string(file))] + RetryText.members(of: retry))
+        case .bar, .nothing: break
+        }
     }
 
     /// A fifth of a second has passed; it is so long after the start.
@@ -48,11 +80,11 @@ final class BatchReporter: Sendable {
         switch style {
         case .bar:
             let (columns, rows) = (Terminal.columns, Terminal.rows)
-            let lines = FlightLines.texts(flights(), columns: columns, rows: rows)
+            let lines = FlightLines.texts(flights(time), columns: columns, rows: rows)
             console.bars(lines + [BatchLine.text(due, columns: columns)])
-        case .lines: console.line(BatchLine.plain(due))
+        case .lines: write(BatchLine.plain(due))
         // Nobody reads any more: the uploads go on all the same, and the exit status says so.
-        case .json(let json): try? json.write("progress", BatchLine.members(of: due))
+        case .json(let json, _): try? json.write("progress", BatchLine.members(of: due))
         case .nothing: break
         }
     }

@@ -6,6 +6,8 @@ struct Flight: Sendable, Hashable {
     enum Stage: String, Sendable, Hashable, CaseIterable {
         /// Its turn has yet to come.
         case waiting
+        /// An attempt failed, and the next one is waited for.
+        case retrying
         /// Bytes of it are on their way.
         case sending
         /// All of it was handed over, and not all has arrived.
@@ -18,6 +20,8 @@ struct Flight: Sendable, Hashable {
     var stage: Stage
     var done: Int64
     var total: Int64?
+    /// The retry that is waited for.
+    var retry: UploadRetry?
 
     /// Whether it is on its way.
     var isMoving: Bool { stage == .sending || stage == .sent }
@@ -26,7 +30,7 @@ struct Flight: Sendable, Hashable {
 extension Flight {
     /// The files of a form, where there are several: parts go one after the other.
     static func parts(of progress: UploadProgress) -> [Flight] {
-        guard [.sending, .awaitingResponse, .retrying].contains(progress.phase) else { return [] }
+        guard [.sending, .awaitingResponse].contains(progress.phase) else { return [] }
         let files = progress.parts.filter { $0.fileName != nil }
         guard files.count > 1 else { return [] }
         let isAllSent = progress.total.map { progress.sent >= $0 } ?? false
@@ -47,18 +51,19 @@ extension Flight {
 
     /// One of many uploads.
     init(_ name: String, _ progress: UploadProgress) {
-        (self.name, done, total) = (name, progress.acknowledged, progress.total)
+        (self.name, done, total, retry) = (name, progress.acknowledged, progress.total, progress.retry)
         switch progress.phase {
-        case .waiting, .preparing, .queued, .connecting, .retrying: stage = .waiting
+        case .waiting, .preparing, .queued, .connecting: stage = .waiting
+        case .retrying: stage = .retrying
         case .sending: stage = progress.total == progress.sent ? .sent : .sending
         case .awaitingResponse, .succeeded, .failed, .cancelled: stage = .acknowledged
         }
     }
 
     /// One of many whose bytes alone are known.
-    init(_ name: String, done: Int64, of total: Int64?) {
-        (self.name, self.done, self.total) = (name, done, total)
-        stage = done == 0 ? .waiting : done == total ? .acknowledged : .sending
+    init(_ name: String, done: Int64, of total: Int64?, retry: UploadRetry? = nil) {
+        (self.name, self.done, self.total, self.retry) = (name, done, total, retry)
+        stage = retry != nil ? .retrying : done == 0 ? .waiting : done == total ? .acknowledged : .sending
     }
 }
 
@@ -97,6 +102,9 @@ enum FlightLines {
     private static func line(_ flight: Flight, _ name: String, width: Int, room: Int) -> String {
         let fitted = TerminalText.fitted(name, to: width)
         let padded = fitted + String(repeating: " ", count: max(0, width - TerminalText.columns(of: fitted)))
+        if let retry = flight.retry {
+            return TerminalText.fitted("  \(padded)  \(RetryText.text(retry))", to: room)
+        }
         let stage = flight.stage.rawValue
         let short = "  \(padded)  \(stage)"
         let bytes = ProgressLine.bytes(flight.done, of: flight.total)
@@ -105,7 +113,12 @@ enum FlightLines {
     }
 
     private static func rank(_ flight: Flight) -> Int {
-        flight.isMoving ? 0 : flight.stage == .waiting ? 1 : 2
+        switch flight.stage {
+        case .sending, .sent: 0
+        case .retrying: 1
+        case .waiting: 2
+        case .acknowledged: 3
+        }
     }
 
     /// `2 acknowledged, 12 waiting`.

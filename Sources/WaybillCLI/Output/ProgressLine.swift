@@ -11,7 +11,7 @@ import Waybill
 enum ProgressLine {
     static func text(_ progress: UploadProgress, columns: Int) -> String {
         let lead = lead(progress)
-        guard progress.phase == .sending || progress.phase == .awaitingResponse || progress.phase == .retrying else {
+        guard progress.phase == .sending || progress.phase == .awaitingResponse else {
             return TerminalText.fitted(lead, to: max(columns - 1, 1))
         }
         let pieces = [(3, attempt(progress)), (0, bytes(progress)), (2, eta(progress)), (1, rate(progress))]
@@ -45,7 +45,7 @@ enum ProgressLine {
         case .connecting: "connecting"
         case .sending: "sending" + (currentPart(progress).map { " \($0)" } ?? "")
         case .awaitingResponse: "waiting for the answer"
-        case .retrying: "trying again soon"
+        case .retrying: progress.retry.map { RetryText.text($0) } ?? "getting a fresh credential"
         case .succeeded: "done"
         case .failed: "failed"
         case .cancelled: "cancelled"
@@ -60,11 +60,13 @@ enum ProgressLine {
         bytes(progress.acknowledged, of: progress.total)
     }
 
-    static func bytes(_ done: Int64, of total: Int64?) -> String {
+    /// `1.2 of 2.0 MiB`, or `1.2 of ~2.0 MiB` for an estimate.
+    static func bytes(_ done: Int64, of total: Int64?, isEstimated: Bool = false) -> String {
         let done = ByteCount(bytes: done).description
         guard let total = total.map({ ByteCount(bytes: $0).description }) else { return done }
         let unit = total.drop { $0 != " " }
-        return done.hasSuffix(unit) ? "\(done.dropLast(unit.count)) of \(total)" : "\(done) of \(total)"
+        let mark = isEstimated ? "~" : ""
+        return "\(done.hasSuffix(unit) ? String(done.dropLast(unit.count)) : done) of \(mark)\(total)"
     }
 
     static func rate(_ progress: UploadProgress) -> String {

@@ -12,7 +12,7 @@ protocol ProgressReporter: Sendable {
 
 /// When something is due that is shown every so often, and at once when what it shows has changed in kind.
 struct Pace: Sendable {
-    private let interval: Duration
+    private let interval: Duration?
     private let showsChanges: Bool
     private var last: Duration?
     private var kind: Kind?
@@ -22,8 +22,8 @@ struct Pace: Sendable {
         var attempt: Int
     }
 
-    /// With `showsChanges`, a new phase or attempt is shown at once.
-    init(every interval: Duration, showsChanges: Bool, startingAt start: Duration?) {
+    /// With `showsChanges`, a new phase or attempt is shown at once; without an interval nothing else.
+    init(every interval: Duration?, showsChanges: Bool, startingAt start: Duration?) {
         self.interval = interval
         self.showsChanges = showsChanges
         last = start
@@ -39,7 +39,7 @@ struct Pace: Sendable {
 
     /// Whether something is to be shown now; it is taken to be, if so.
     mutating func isDue(at time: Duration, isNew: Bool = false) -> Bool {
-        let isTime = last.map { time - $0 >= interval } ?? true
+        let isTime = interval.map { interval in last.map { time - $0 >= interval } ?? true } ?? false
         guard isNew || isTime else { return false }
         last = time
         return true
@@ -49,18 +49,21 @@ struct Pace: Sendable {
 /// Redraws a bar on the terminal, and a line above it for each file where there are several, five times a second at most.
 final class TerminalReporter: ProgressReporter {
     private let console: Console
-    private let latest = Locked<UploadProgress?>(nil)
+    private let latest = Locked<(progress: UploadProgress, time: Duration)?>(nil)
 
     init(_ console: Console) {
         self.console = console
     }
 
     func update(_ progress: UploadProgress, at time: Duration) {
-        latest.withLock { $0 = progress }
+        latest.withLock { $0 = (progress, time) }
     }
 
     func tick(at time: Duration) {
-        guard let progress = latest.withLock({ $0 }) else { return }
+        guard let (snapshot, taken) = latest.withLock({ $0 }) else { return }
+        var progress = snapshot
+        // No snapshot comes while a retry is waited for.
+        progress.retry?.timeLeft -= time - taken
         let (columns, rows) = (Terminal.columns, Terminal.rows)
         let flights = FlightLines.texts(Flight.parts(of: progress), columns: columns, rows: rows)
         console.bars(flights + [ProgressLine.text(progress, columns: columns)])
@@ -69,42 +72,56 @@ final class TerminalReporter: ProgressReporter {
     func end() { console.bar("") }
 }
 
-/// Writes a line a minute where lines can't be redrawn.
+/// Writes a line now and then where lines can't be redrawn, and one for each retry.
 final class PlainReporter: ProgressReporter {
     private struct State {
         var latest: UploadProgress?
-        var pace = Pace(every: .seconds(60), showsChanges: false, startingAt: .zero)
+        var pace: Pace
+        /// The number of the last retry that was written.
+        var retry = 0
     }
 
-    private let console: Console
-    private let state = Locked(State())
+    private let write: @Sendable (String) -> Void
+    private let state: Locked<State>
 
-    init(_ console: Console) {
-        self.console = console
+    /// Without an interval, retries alone are written.
+    init(every interval: Duration?, write: @escaping @Sendable (String) -> Void) {
+        self.write = write
+        state = Locked(State(pace: Pace(every: interval, showsChanges: false, startingAt: .zero)))
     }
 
     func update(_ progress: UploadProgress, at time: Duration) {
-        state.withLock { $0.latest = progress }
+        let isNewRetry = state.withLock { state in
+            state.latest = progress
+            guard let number = progress.retry?.number, number != state.retry else { return false }
+            state.retry = number
+            return true
+        }
+        if isNewRetry { write(PlainLine.text(progress)) }
     }
 
     func tick(at time: Duration) {
         let due = state.withLock { state -> UploadProgress? in
-            guard let progress = state.latest, state.pace.isDue(progress, at: time) else { return nil }
+            // A wait was announced with its length.
+            guard let progress = state.latest, progress.phase != .retrying, state.pace.isDue(progress, at: time) else {
+                return nil
+            }
             return progress
         }
-        if let due { console.line(PlainLine.text(due)) }
+        if let due { write(PlainLine.text(due)) }
     }
 
     func end() {}
 }
 
-/// Writes a JSON line with every new phase, and one a second while bytes move.
+/// Writes a JSON line with every new phase, and one now and then while bytes move.
 final class JSONReporter: ProgressReporter {
     private let output: JSONOutput
-    private let pace = Locked(Pace(every: .seconds(1), showsChanges: true, startingAt: nil))
+    private let pace: Locked<Pace>
 
-    init(_ output: JSONOutput) {
+    init(_ output: JSONOutput, every interval: Duration?) {
         self.output = output
+        pace = Locked(Pace(every: interval, showsChanges: true, startingAt: nil))
     }
 
     func update(_ progress: UploadProgress, at time: Duration) {

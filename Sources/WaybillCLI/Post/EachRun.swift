@@ -9,17 +9,21 @@ struct EachRun {
 
     func run() async throws(CommandFailure) -> Exit {
         let start = ContinuousClock.now
+        let style = try BatchReporter.Style(console, output.progress, json: json, isSilent: output.silent)
         try announce()
         Interrupt.arm()
-        let batch = startBatch()
+        let session = UploadSession(configuration: plan.configuration(output: output, console: console))
+        let events = session.events.makeAsyncIterator()
+        let batch = startBatch(in: session)
         Interrupt.onFirst { _ in batch.cancel() }
         let files = plan.files
-        let reporter = BatchReporter(style, console: console) {
+        let reporter = BatchReporter(style, console: console) { _ in
             batch.executing.sorted { $0.key < $1.key }.map { Flight(files[$0.key], $0.value.latestProgress) }
         }
         let watching = Task {
             for await progress in batch.progress { reporter.update(progress) }
         }
+        let retries = Task { await tellRetries(events, of: batch, reporter) }
         let ticker = Task {
             while true {
                 try await Task.sleep(for: .milliseconds(200))
@@ -36,7 +40,8 @@ struct EachRun {
             if plan.options.failEarly, exit != .done { batch.cancel() }
         }
         ticker.cancel()
-        _ = await (watching.value, ticker.result)
+        retries.cancel()
+        _ = await (watching.value, retries.value, ticker.result)
         reporter.end()
         summary.acknowledged = await batch.summary.acknowledged
         summary.time = ContinuousClock.now - start
@@ -44,9 +49,21 @@ struct EachRun {
         return finish(summary, listener)
     }
 
-    private var style: BatchReporter.Style {
-        if let json { return .json(json) }
-        return output.silent ? .nothing : console.canRedraw ? .bar : .lines
+    /// Tells of each retry. Snapshots would do for a bar, but not for a log: they skip short waits.
+    private func tellRetries(
+        _ events: UploadEventSequence.Iterator, of batch: UploadBatch<String>, _ reporter: BatchReporter
+    ) async {
+        var events = events
+        let limit = plan.post.request.options?.retry.maxRetries ?? 0
+        while let event = await events.next() {
+            guard case .retrying(let delay, let reason) = event.kind,
+                let index = batch.executing.first(where: { $0.value.id == event.id })?.key
+            else { continue }
+            // The event has the number of the attempt that follows.
+            let retry = UploadRetry(
+                reason: reason, delay: delay, timeLeft: delay, number: event.attempt - 1, limit: limit)
+            reporter.retry(plan.files[index], retry)
+        }
     }
 
     private func announce() throws(CommandFailure) {
@@ -67,14 +84,13 @@ struct EachRun {
         }
     }
 
-    private func startBatch() -> UploadBatch<String> {
-        let configuration = plan.configuration(output: output, console: console)
+    private func startBatch(in session: UploadSession) -> UploadBatch<String> {
         var options = UploadBatchOptions()
         options.onFailure = plan.options.failEarly ? .stop : .goOn
         // However late the reader comes, no result is lost.
         options.unreadResults = plan.files.count
         let plan = plan
-        return UploadSession(configuration: configuration).startBatch(of: plan.files, options: options) { file in
+        return session.startMeasuredBatch(of: plan.files, options: options) { file in
             try plan.request(for: file)
         }
     }

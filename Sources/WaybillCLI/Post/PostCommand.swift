@@ -45,6 +45,11 @@ struct PostCommand: AsyncParsableCommand, TakesManyArguments {
             addresses are <redacted> there. With 301 and 302 a server does not say whether to send the form again: \
             --redirect chooses.
 
+            PROGRESS:
+            A terminal has a bar, by bytes. Elsewhere a line is printed each --progress-interval, 1m unless set, and \
+            one for each retry with its reason and its wait. With --each, ~ before the total says that it is an \
+            estimate: images count with their limit until they are made.
+
             LATER:
             With --queue nothing is sent. The form goes into the outbox, pictures made and boundary chosen, and its number \
             is printed; "waybill outbox run" delivers it, also after kill -9 or a power cut. It carries the same \
@@ -255,4 +260,6 @@ struct OutputOptions: ParsableArguments {
     @Flag(
         name: [.customShort("q"), .customShort("s"), .customLong("silent")], help: "Print nothing but errors.")
     var silent = false
+
+    @OptionGroup var progress: ProgressOptions
 }

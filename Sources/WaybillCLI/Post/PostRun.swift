@@ -11,6 +11,7 @@ struct PostRun {
 
     func run() async throws(CommandFailure) -> Exit {
         let start = ContinuousClock.now
+        let interval = try output.progress.interval(isJSON: json != nil)
         let parts = plan.partCount == 1 ? "1 part" : "\(plan.partCount) parts"
         if plan.request.options?.transfer.tls.insecureSkipVerification == true {
             console.line("warning: -k: the server's certificate is not looked at, and anybody may be in between")
@@ -30,7 +31,7 @@ struct PostRun {
         let configuration = plan.configuration(output: output, console: console)
         let task = UploadSession(configuration: configuration).start(plan.request)
         Interrupt.onFirst { _ in task.cancel() }
-        let last = await follow(task, since: start)
+        let last = await follow(task, every: interval, since: start)
         let report = PostReport(
             result: await Self.result(of: task), progress: last, time: ContinuousClock.now - start,
             signal: Interrupt.signal)
@@ -38,11 +39,16 @@ struct PostRun {
     }
 
     /// Shows progress until the end; the last snapshot.
-    private func follow(_ task: UploadTask, since start: ContinuousClock.Instant) async -> UploadProgress? {
+    private func follow(
+        _ task: UploadTask, every interval: Duration?, since start: ContinuousClock.Instant
+    ) async -> UploadProgress? {
+        let console = console
         let reporter: any ProgressReporter =
-            if let json { JSONReporter(json) } else if output.silent {
+            if let json { JSONReporter(json, every: interval) } else if output.silent {
                 SilentReporter()
-            } else if console.canRedraw { TerminalReporter(console) } else { PlainReporter(console) }
+            } else if console.canRedraw { TerminalReporter(console) } else {
+                PlainReporter(every: interval) { console.line($0) }
+            }
         let ticker = Task {
             while true {
                 try await Task.sleep(for: .milliseconds(200))

@@ -4,51 +4,63 @@ import WaybillStores
 /// What is known of all files of a `put` while they go out.
 final class PutBoard: Sendable {
     private struct State {
-        var counts: [Int: PutCount] = [:]
+        var ledger: BatchLedger
+        var counts: [Int: (count: PutCount, time: Duration)] = [:]
         var transfers: [Int: PutTransfer] = [:]
-        var succeeded = 0
-        var failed = 0
-        var cancelled = 0
-        var settled: Int64 = 0
-        var isCancelled = false
     }
 
     private let files: [PutFile]
-    private let total: Int64
-    private let state = Locked(State())
+    private let state: Locked<State>
 
-    init(files: [PutFile]) {
+    init(files: [PutFile], parallel: Int) {
         self.files = files
-        total = files.reduce(0) { $0 + $1.size }
+        var options = UploadBatchOptions()
+        options.expectedSizes = files.map(\.size)
+        state = Locked(
+            State(ledger: BatchLedger(window: parallel, buffer: files.count, count: files.count, options: options)))
     }
 
     /// Ends what is on its way; nothing new begins.
     func cancel() {
         let transfers = state.withLock { state -> [PutTransfer] in
-            state.isCancelled = true
+            state.ledger.stop()
             return Array(state.transfers.values)
         }
         for transfer in transfers { transfer.cancel() }
     }
 
-    var isCancelled: Bool { state.withLock { $0.isCancelled } }
-
     /// Bytes that arrived.
-    var acknowledged: Int64 {
-        state.withLock { state in state.counts.values.reduce(state.settled) { $0 + $1.acknowledged } }
+    var acknowledged: Int64 { state.withLock { $0.ledger.sums(at: .zero).acknowledged } }
+
+    /// Takes the next file; `nil` after the last, after ``cancel()``, and while as many as allowed are on their way.
+    func take() -> Int? {
+        state.withLock { state in
+            guard state.ledger.taken < files.count, state.ledger.mayTake(isRead: false) else { return nil }
+            let index = state.ledger.take().index
+            if state.ledger.taken == files.count { state.ledger.exhaust() }
+            return index
+        }
     }
 
     func begin(_ index: Int, _ transfer: PutTransfer) {
         let isLate = state.withLock { state in
             state.transfers[index] = transfer
-            return state.isCancelled
+            return state.ledger.isStopped
         }
         if isLate { transfer.cancel() }
     }
 
-    func update(_ index: Int, _ count: PutCount) {
+    /// A file has come so far.
+    ///
+    /// - Returns: A retry that is waited for from now on.
+    func update(_ index: Int, _ count: PutCount, at time: Duration) -> UploadRetry? {
         state.withLock { state in
-            if state.transfers[index] != nil { state.counts[index] = count }
+            guard state.transfers[index] != nil else { return nil }
+            let before = state.counts.updateValue((count, time), forKey: index)?.count.retry
+            state.ledger.progress(
+                index, acknowledged: count.acknowledged, total: nil, isMoving: count.retry == nil, at: time)
+            let isSame = before?.number == count.retry?.number && before?.reason == count.retry?.reason
+            return isSame ? nil : count.retry
         }
     }
 
@@ -56,35 +68,35 @@ final class PutBoard: Sendable {
         let size = files[index].size
         state.withLock { state in
             state.transfers[index] = nil
-            let count = state.counts.removeValue(forKey: index)?.acknowledged ?? 0
+            let arrived = state.counts.removeValue(forKey: index)?.count.acknowledged ?? 0
             switch report.result {
-            case .success:
-                state.succeeded += 1
-                state.settled += size
+            case .success: _ = state.ledger.end(index, .succeeded, acknowledged: size, total: size, isRead: false)
             case .failure(let error):
-                state.settled += min(count, size)
-                if error.isCancelled { state.cancelled += 1 } else { state.failed += 1 }
+                let ending: BatchLedger.Ending = error.isCancelled ? .cancelled : .failed
+                _ = state.ledger.end(index, ending, acknowledged: min(arrived, size), total: size, isRead: false)
             }
         }
     }
 
     /// The files on their way, in their order.
-    var flights: [Flight] {
+    func flights(at time: Duration) -> [Flight] {
         let counts = state.withLock { state in
-            state.transfers.keys.sorted().map { ($0, state.counts[$0]?.acknowledged ?? 0) }
+            state.transfers.keys.sorted().map { ($0, state.counts[$0]) }
         }
-        return counts.map { index, done in Flight(files[index].path, done: done, of: files[index].size) }
+        return counts.map { index, known in
+            var retry = known?.count.retry
+            retry?.timeLeft -= time - (known?.time ?? time)
+            return Flight(files[index].path, done: known?.count.acknowledged ?? 0, of: files[index].size, retry: retry)
+        }
     }
 
     /// A snapshot, in the words of a batch.
-    var progress: UploadBatchProgress {
-        let (files, total) = (files.count, total)
-        return state.withLock { state in
-            let acknowledged = state.counts.values.reduce(state.settled) { $0 + $1.acknowledged }
-            let rate = state.counts.values.reduce(0) { $0 + $1.bytesPerSecond }
+    func progress(at time: Duration) -> UploadBatchProgress {
+        state.withLock { state in
+            // What is resumed counts without having moved, so the rate is that of the requests.
+            let rate = state.counts.values.reduce(0) { $0 + $1.count.bytesPerSecond }
             return UploadBatchProgress(
-                count: files, executing: state.transfers.count, succeeded: state.succeeded, failed: state.failed,
-                cancelled: state.cancelled, acknowledged: acknowledged, total: total, bytesPerSecond: rate)
+                state.ledger.sums(at: time), bytesPerSecond: rate, pace: rate, elapsed: time)
         }
     }
 }

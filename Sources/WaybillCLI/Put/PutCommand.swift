@@ -34,6 +34,10 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
             otherwise. A presigned URL needs none, but can be read with ps: @file \
             reads it from a file.
 
+            PROGRESS:
+            A terminal has a bar, by bytes. Elsewhere a line is printed each --progress-interval, 1m unless set, and \
+            one for each retry with its reason and its wait.
+
             LATER:
             With --queue nothing is sent: each file becomes an item of the outbox, whose number is printed, and "waybill \
             outbox run" delivers it, as the account of its own environment or the one of --credential. A presigned URL is kept with it in the outbox's folder, and it ends there when its time \

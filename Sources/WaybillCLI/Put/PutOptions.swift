@@ -128,4 +128,6 @@ struct PutOutputOptions: ParsableArguments {
     @Flag(
         name: [.customShort("q"), .customShort("s"), .customLong("silent")], help: "Print nothing but URLs and errors.")
     var silent = false
+
+    @OptionGroup var progress: ProgressOptions
 }

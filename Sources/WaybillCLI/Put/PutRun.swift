@@ -10,36 +10,31 @@ struct PutRun {
 
     func run() async throws(CommandFailure) -> Exit {
         let start = ContinuousClock.now
+        let style = try BatchReporter.Style(console, output.progress, json: json, isSilent: output.silent)
         try announce()
         Interrupt.arm()
-        let board = PutBoard(files: plan.files)
+        let board = PutBoard(files: plan.files, parallel: plan.parallel)
         Interrupt.onFirst { _ in board.cancel() }
-        let reporter = BatchReporter(style, console: console) { board.flights }
+        let reporter = BatchReporter(style, console: console) { board.flights(at: $0) }
         let ticker = Task {
             while true {
                 try await Task.sleep(for: .milliseconds(200))
-                reporter.update(board.progress)
-                reporter.tick(at: ContinuousClock.now - start)
+                let time = ContinuousClock.now - start
+                reporter.update(board.progress(at: time))
+                reporter.tick(at: time)
             }
         }
         var summary = PutSummary(files: plan.files.count)
         // Given up when nobody reads: the uploads go on, and files that ended are told of on standard error.
         var listener = json
         await withTaskGroup(of: (Int, PutReport).self) { group in
-            var next = 0
-            while next < min(plan.parallel, plan.files.count) {
-                add(next, to: &group, board)
-                next += 1
-            }
+            while let index = board.take() { add(index, to: &group, board, reporter, start) }
             while let (index, report) = await group.next() {
                 board.end(index, report)
                 let exit = tell(index, report, &listener)
                 summary.add(index, report, exit: exit)
                 if plan.failsEarly, exit != .done { board.cancel() }
-                if next < plan.files.count, !board.isCancelled {
-                    add(next, to: &group, board)
-                    next += 1
-                }
+                if let next = board.take() { add(next, to: &group, board, reporter, start) }
             }
         }
         ticker.cancel()
@@ -51,18 +46,21 @@ struct PutRun {
         return finish(summary, listener)
     }
 
-    private var style: BatchReporter.Style {
-        if let json { return .json(json) }
-        return output.silent ? .nothing : console.canRedraw ? .bar : .lines
-    }
-
-    private func add(_ index: Int, to group: inout TaskGroup<(Int, PutReport)>, _ board: PutBoard) {
+    private func add(
+        _ index: Int, to group: inout TaskGroup<(Int, PutReport)>, _ board: PutBoard, _ reporter: BatchReporter,
+        _ begin: ContinuousClock.Instant
+    ) {
         let (file, target) = (plan.files[index], plan.target)
         group.addTask {
             let start = ContinuousClock.now
             let transfer = target.start(file)
             board.begin(index, transfer)
-            let watching = Task { await transfer.watch { board.update(index, $0) } }
+            let watching = Task {
+                await transfer.watch { count in
+                    let retry = board.update(index, count, at: ContinuousClock.now - begin)
+                    if let retry { reporter.retry(file.path, retry) }
+                }
+            }
             let result = await transfer.end()
             _ = await watching.value
             return (

@@ -64,6 +64,8 @@ struct PutTransfer: Sendable {
 struct PutCount: Sendable, Hashable {
     var acknowledged: Int64
     var bytesPerSecond: Double
+    /// The retry that is waited for.
+    var retry: UploadRetry?
 }
 
 /// What a store says of a file that it has.
@@ -83,7 +85,10 @@ extension PutTransfer {
     init<Value: Sendable>(_ upload: ObjectUpload<Value>, stored: @escaping @Sendable (Value) -> PutStored) {
         watch = { body in
             for await progress in upload.progress {
-                body(PutCount(acknowledged: progress.acknowledged, bytesPerSecond: progress.bytesPerSecond))
+                body(
+                    PutCount(
+                        acknowledged: progress.acknowledged, bytesPerSecond: progress.bytesPerSecond,
+                        retry: progress.retry))
             }
         }
         cancel = { upload.cancel() }

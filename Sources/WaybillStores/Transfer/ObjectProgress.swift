@@ -1,3 +1,4 @@
+public import Waybill
 import WaybillCore
 
 /// Where the upload of an object stands.
@@ -40,16 +41,20 @@ public struct ObjectProgress: Sendable, Hashable {
     public var bytesPerSecond: Double
     /// Whether it was paused.
     public var isPaused: Bool
+    /// The retry that is waited for, where a request of the object failed; of several the next.
+    public var retry: UploadRetry?
 
     /// Describes a snapshot.
     public init(
-        phase: ObjectPhase, acknowledged: Int64, total: Int64? = nil, bytesPerSecond: Double = 0, isPaused: Bool = false
+        phase: ObjectPhase, acknowledged: Int64, total: Int64? = nil, bytesPerSecond: Double = 0,
+        isPaused: Bool = false, retry: UploadRetry? = nil
     ) {
         self.phase = phase
         self.acknowledged = acknowledged
         self.total = total
         self.bytesPerSecond = bytesPerSecond
         self.isPaused = isPaused
+        self.retry = retry
     }
 
     /// The acknowledged share, 0...1; `nil` while the size is unknown. An empty object is whole from the beginning.
@@ -96,6 +101,13 @@ struct ObjectLedger: Sendable {
     private var settled: Int64 = 0
     private var moving: [UploadID: (bytes: Int64, rate: Double)] = [:]
     private var highest: Int64 = 0
+    private var retries: [UploadID: UploadRetry] = [:]
+
+    /// The next retry that is waited for.
+    var retry: UploadRetry? { retries.values.min { $0.timeLeft < $1.timeLeft } }
+
+    /// A request waits for a retry, or no more.
+    mutating func wait(_ id: UploadID, for retry: UploadRetry?) { retries[id] = retry }
 
     /// Acknowledged bytes; never fewer than before, never more than there are.
     var acknowledged: Int64 { min(highest, total ?? .max) }
@@ -118,6 +130,7 @@ struct ObjectLedger: Sendable {
     /// A request has ended. What it brought counts if the store kept it.
     mutating func end(_ id: UploadID, keeping bytes: Int64?) {
         moving[id] = nil
+        retries[id] = nil
         if let bytes { settle(bytes) }
     }
 

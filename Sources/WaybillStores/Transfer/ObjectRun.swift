@@ -20,7 +20,7 @@ final class ObjectRun: Sendable {
             return ObjectProgress(
                 phase: phase == .sending && isWhole ? .completing : phase, acknowledged: ledger.acknowledged,
                 total: ledger.total,
-                bytesPerSecond: ledger.bytesPerSecond, isPaused: isPaused)
+                bytesPerSecond: ledger.bytesPerSecond, isPaused: isPaused, retry: ledger.retry)
         }
     }
 
@@ -77,7 +77,7 @@ final class ObjectRun: Sendable {
             return (state.isPaused, !state.listeners.isEmpty)
         }
         if isPaused { task.pause() }
-        if isHeard, isCounted { watch(task) }
+        if isHeard { watch(task) }
     }
 
     private func leave(_ task: UploadTask, keeping bytes: Int64?) {
@@ -104,7 +104,9 @@ final class ObjectRun: Sendable {
 
     private func note(_ id: UploadID, _ progress: UploadProgress) {
         change { state in
-            guard state.live[id] != nil else { return }
+            guard let live = state.live[id] else { return }
+            state.ledger.wait(id, for: progress.retry)
+            guard live.isCounted else { return }
             state.ledger.move(id, bytes: progress.acknowledged, rate: progress.bytesPerSecond)
         }
     }
@@ -154,7 +156,7 @@ final class ObjectRun: Sendable {
             guard !state.phase.isTerminal else { return (nil, []) }
             state.nextKey += 1
             state.listeners[state.nextKey] = continuation
-            return (state.nextKey, state.live.values.filter { $0.isCounted && $0.watcher == nil }.map(\.task))
+            return (state.nextKey, state.live.values.filter { $0.watcher == nil }.map(\.task))
         }
         if let key {
             continuation.onTermination = { [weak self] _ in self?.forget(key) }

@@ -236,4 +236,14 @@ import WaybillCore
             #expect(accounts["item-\(index)-"]?.effects == 1)
         }
     }
+
+    @Test func `an item that is tried again says why and when`() async throws {
+        let desk = try OutboxDesk(.respond(503, headers: [("Retry-After", "3")]), .respond(200))
+        _ = try await desk.queue("-F", "a=b")
+        let run = try await desk.deliver("--progress-interval", "0")
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        let line = try #require(run.errorText.split(separator: "\n").first { $0.contains("retrying ") })
+        #expect(line.hasPrefix("1: retrying ") && line.hasSuffix(" (attempt 2 of 10)"), "\(line)")
+        #expect(line.contains("503"), "\(line)")
+    }
 }

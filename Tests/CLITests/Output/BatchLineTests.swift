@@ -7,7 +7,8 @@ import WaybillCore
 @Suite struct BatchLineTests {
     static func progress(
         count: Int? = 12, ended: Int = 3, failed: Int = 1, acknowledged: Int64 = 1_300_000, total: Int64? = 5_242_880,
-        rate: Double = 1_153_434, timeLeft: Duration? = .seconds(4)
+        rate: Double = 1_153_434, timeLeft: Duration? = .seconds(4),
+        isEstimated: Bool = false
     ) -> UploadBatchProgress {
         var ledger = BatchLedger(window: 5, buffer: 5, count: count)
         for index in 0..<ended {
@@ -15,8 +16,9 @@ import WaybillCore
             _ = ledger.end(index, index < failed ? .failed : .succeeded, acknowledged: 0, total: 0, isRead: true)
         }
         var progress = UploadBatchProgress(
-            ledger, options: UploadBatchOptions(), bytesPerSecond: rate, elapsed: .seconds(1))
+            ledger.sums(at: .seconds(1)), bytesPerSecond: rate, pace: rate, elapsed: .seconds(1))
         (progress.acknowledged, progress.total, progress.timeLeft) = (acknowledged, total, timeLeft)
+        (progress.fraction, progress.isEstimated) = (count.map { Double(ended) / Double($0) }, isEstimated)
         return progress
     }
 
@@ -45,6 +47,11 @@ import WaybillCore
         #expect(
             BatchLine.plain(Self.progress(count: nil, failed: 0, total: nil, rate: 0, timeLeft: nil))
                 == "3 files: 1.2 MiB")
+    }
+
+    @Test func `a total that is an estimate is marked`() {
+        let line = BatchLine.plain(Self.progress(isEstimated: true))
+        #expect(line == "3 of 12 files: 25 %, 1.2 of ~5.0 MiB, 1.1 MiB/s, ETA 0:04, 1 failed")
     }
 
     @Test func `a summary counts what was never started, and ends as the first file that failed`() throws {

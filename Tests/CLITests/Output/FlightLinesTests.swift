@@ -71,6 +71,19 @@ struct FlightLinesTests {
         }
     }
 
+    @Test func `a file that waits for its retry says why and how long`() {
+        let retry = UploadRetry(
+            reason: "503 Service Unavailable", delay: .seconds(2), timeLeft: .milliseconds(1_200), number: 1, limit: 3)
+        let progress = UploadProgress(phase: .retrying, attempt: 1, acknowledged: 10, total: 20, retry: retry)
+        let flights = [Flight("a.jpg", progress), Flight("b.jpg", done: 10, of: 20, retry: retry)]
+        #expect(flights.map(\.stage) == [.retrying, .retrying])
+        #expect(
+            FlightLines.texts(flights, columns: 80, rows: 24) == [
+                "  a.jpg  retrying in 2 s: 503 Service Unavailable (attempt 2 of 4)",
+                "  b.jpg  retrying in 2 s: 503 Service Unavailable (attempt 2 of 4)",
+            ])
+    }
+
     @Test func `lines are taken away by the rows that they take by now`() {
         #expect(BarBlock.erasing([], columns: 80) == "\r\u{1B}[K")
         #expect(BarBlock.erasing(["one"], columns: 80) == "\r\u{1B}[K")

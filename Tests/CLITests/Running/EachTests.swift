@@ -193,4 +193,24 @@ import WaybillCore
         #expect(screen.count == 4, "\(screen)")
         #expect(screen.dropLast().allSatisfy { $0.contains(": 200 OK, ") })
     }
+
+    @Test(arguments: [false, true]) func `a retry says why, for which file and which attempt follows`(
+        _ isJSON: Bool
+    ) async throws {
+        let folder = try TemporaryDirectory()
+        let files = try files(folder, ["a.txt"])
+        let server = try LoopbackServer(.respond(503, headers: [("Retry-After", "1")]), .respond(200))
+        let run = try await Tool.run(
+            ["post", server.url(), "-F", "f=@{}", "--retry", "2"] + (isJSON ? ["--json"] : []) + ["--each"] + files)
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        if isJSON {
+            let retry = try #require(run.jsonLines().first { $0["event"] as? String == "retry" })
+            #expect(retry["file"] as? String == files[0] && retry["reason"] as? String == "503 Service Unavailable")
+            #expect(retry["attempt"] as? Int == 2 && retry["attempts"] as? Int == 3)
+        } else {
+            let line = try #require(run.errorText.split(separator: "\n").first { $0.contains("retrying ") })
+            #expect(line.hasPrefix("\(files[0]): retrying "))
+            #expect(line.hasSuffix(": 503 Service Unavailable (attempt 2 of 3)"), "\(line)")
+        }
+    }
 }

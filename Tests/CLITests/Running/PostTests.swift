@@ -124,7 +124,7 @@ import WaybillCore
 
     @Test func `every line of --json is an object, the summary with the answer last`() async throws {
         let server = try LoopbackServer(
-            .respond(503, headers: [("Retry-After", "0")]), .respond(200, body: "{\"你\":1}\u{1B}"))
+            .respond(503, headers: [("Retry-After", "1")]), .respond(200, body: "{\"你\":1}\u{1B}"))
         let run = try await Tool.run(["post", server.url(), "-F", "a=b", "--json", "--retry", "2"])
         #expect(run.exit == .status(0), "\(run.errorText)")
         #expect(run.errorText.isEmpty)
@@ -132,6 +132,8 @@ import WaybillCore
         #expect(lines.allSatisfy { $0["v"] as? Int == 1 && $0["t"] is String })
         #expect(lines.first?["event"] as? String == "start")
         #expect(lines.dropFirst().dropLast().allSatisfy { $0["event"] as? String == "progress" })
+        let retry = try #require(lines.compactMap { $0["retry"] as? [String: Any] }.first)
+        #expect(retry["reason"] as? String == "503 Service Unavailable" && retry["attempt"] as? Int == 2)
         let summary = try #require(lines.last)
         #expect(summary["event"] as? String == "summary")
         #expect(summary["result"] as? String == "succeeded")
@@ -140,6 +142,17 @@ import WaybillCore
         #expect(summary["body"] as? String == "{\"你\":1}\u{1B}")
         #expect((summary["attempts"] as? [[String: Any]])?.map { $0["status"] as? Int } == [503, 200])
         #expect(!run.text.contains("\u{1B}"))
+    }
+
+    @Test func `without a terminal a retry has a line with its reason, and the interval is checked`() async throws {
+        let server = try LoopbackServer(.respond(503, headers: [("Retry-After", "1")]), .respond(200))
+        let run = try await Tool.run(["post", server.url(), "-F", "a=b", "--retry", "2", "--progress-interval", "5m"])
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        let line = try #require(run.errorText.split(separator: "\n").first { $0.hasPrefix("retrying ") })
+        #expect(line.hasSuffix(": 503 Service Unavailable (attempt 2 of 3)"), "\(line)")
+        let wrong = try await Tool.run(["post", server.url(), "-F", "a=b", "--progress-interval", "soon"])
+        #expect(wrong.exit == .status(2) && wrong.errorText.contains("--progress-interval"), "\(wrong.errorText)")
+        #expect(server.requests.count == 2)
     }
 
     @Test func `an answer that is no text is in the summary as base64`() async throws {

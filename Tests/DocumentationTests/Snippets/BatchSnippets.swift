@@ -3,6 +3,7 @@ import Waybill
 
 private struct Photo: Sendable {
     var path: String
+    var size: Int64
 }
 
 private struct Receipt: Decodable {
@@ -44,6 +45,17 @@ private func watched(_ batch: UploadBatch<Photo>) {
         }
     }
     // end
+}
+
+private func sized(_ session: UploadSession, _ photos: [Photo]) {
+    // snippet: sizes of a batch
+    var options = UploadBatchOptions()
+    options.expectedSizes = photos.map(\.size)
+    let batch = session.startBatch(of: photos, options: options) { photo in
+        UploadRequest(.put, "https://files.example/\(photo.path)", content: .file(path: photo.path))
+    }
+    // end
+    watched(batch)
 }
 
 private func steered(_ batch: UploadBatch<Photo>) {

@@ -32,6 +32,14 @@ private func otherwise(
     // end
 }
 
+private func waiting(_ progress: UploadProgress) {
+    // snippet: a retry that is waited for
+    if let retry = progress.retry {
+        print("retrying in \(retry.timeLeft): \(retry.reason) (attempt \(retry.number + 1) of \(retry.limit + 1))")
+    }
+    // end
+}
+
 private func retried(_ session: UploadSession, _ form: MultipartForm, _ url: String) async throws {
     // snippet: retry policy
     var options = session.options

@@ -1,5 +1,6 @@
 import TestSupport
 import Testing
+import WaybillMultipart
 
 @testable import Waybill
 
@@ -33,7 +34,8 @@ import Testing
         #expect(ledger.end(0, .failed, acknowledged: 3, total: 10, isRead: true).isNews)
         #expect(!ledger.end(0, .succeeded, acknowledged: 10, total: 10, isRead: true).isNews)
         #expect(!ledger.end(7, .succeeded, acknowledged: 10, total: 10, isRead: true).isNews)
-        #expect(ledger.counts == [.failed: 1] && ledger.acknowledged == 3 && ledger.abandoned == 7)
+        #expect(ledger.counts == [.failed: 1])
+        #expect(ledger.sums(at: .zero).acknowledged == 3 && ledger.sums(at: .zero).abandoned == 7)
     }
 
     @Test func `an item is cancelled before its turn, on its way, and not after its end`() {
@@ -47,19 +49,135 @@ import Testing
         #expect(ledger.cancel(0) == false)
     }
 
-    @Test func `the total is known when the last item was taken and all have their lengths`() {
+    /// A ledger of which all items are taken, each with the size that is expected of it.
+    private func ledger(_ sizes: [Int64?], count: Int? = nil) -> BatchLedger {
+        var options = UploadBatchOptions()
+        options.expectedSizes = sizes
+        var ledger = BatchLedger(window: .max, buffer: .max, count: count, options: options)
+        for _ in sizes { _ = ledger.take() }
+        return ledger
+    }
+
+    @Test func `the total is an estimate until the last item was taken and all have their lengths`() {
         var ledger = BatchLedger(window: 3, buffer: 3)
         _ = ledger.take()
         _ = ledger.take()
-        ledger.progress(0, acknowledged: 0, total: 100)
-        #expect(ledger.total == nil)
+        ledger.progress(0, acknowledged: 0, total: 100, isMoving: true, at: .zero)
+        #expect(ledger.sums(at: .zero).total == nil && ledger.sums(at: .zero).fraction == nil)
         ledger.exhaust()
-        #expect(ledger.total == nil && ledger.count == 2)
-        ledger.progress(1, acknowledged: 10, total: 50)
-        #expect(ledger.total == 150)
+        #expect(ledger.sums(at: .zero).total == 200 && ledger.sums(at: .zero).isEstimated && ledger.count == 2)
+        ledger.progress(1, acknowledged: 10, total: 50, isMoving: true, at: .zero)
+        #expect(ledger.sums(at: .zero).total == 150 && !ledger.sums(at: .zero).isEstimated)
         _ = ledger.end(0, .succeeded, acknowledged: 100, total: 100, isRead: true)
-        #expect(ledger.total == 150 && ledger.acknowledged == 110)
-        #expect(ledger.itemFraction == (1 + 0.2) / 2)
+        let sums = ledger.sums(at: .zero)
+        #expect(sums.total == 150 && sums.acknowledged == 110 && sums.fraction == 110.0 / 150)
+    }
+
+    @Test func `nine of ten items with 12 per cent of the bytes are 12 per cent`() {
+        var ledger = ledger([Int64](repeating: 12, count: 9) + [792])
+        for index in 0..<9 { _ = ledger.end(index, .succeeded, acknowledged: 12, total: 12, isRead: true) }
+        let sums = ledger.sums(at: .zero)
+        #expect(sums.fraction == 0.12 && sums.total == 900 && !sums.isEstimated)
+    }
+
+    @Test func `sizes that are expected count before an item is taken, and the prepared length replaces them`() {
+        var options = UploadBatchOptions()
+        options.expectedSizes = [100, 300, nil]
+        var ledger = BatchLedger(window: 1, buffer: 3, count: 3, options: options)
+        #expect(ledger.sums(at: .zero).total == 600 && ledger.sums(at: .zero).isEstimated)
+        _ = ledger.take()
+        ledger.progress(0, acknowledged: 50, total: 120, isMoving: true, at: .zero)
+        #expect(ledger.sums(at: .zero).total == 120 + 300 + 210)
+        _ = ledger.end(0, .succeeded, acknowledged: 120, total: 120, isRead: true)
+        _ = ledger.take()
+        _ = ledger.end(1, .succeeded, acknowledged: 300, total: 300, isRead: true)
+        _ = ledger.take()
+        ledger.expect(2, 80, isExact: false)
+        #expect(ledger.sums(at: .zero).total == 500 && ledger.sums(at: .zero).isEstimated)
+        ledger.progress(2, acknowledged: 0, total: 90, isMoving: true, at: .zero)
+        // An estimate that comes late changes nothing.
+        ledger.expect(2, 80, isExact: false)
+        #expect(ledger.sums(at: .zero).total == 510 && !ledger.sums(at: .zero).isEstimated)
+    }
+
+    @Test func `sizes that become known on the way count for the items that are left`() {
+        var ledger = BatchLedger(window: 1, buffer: 3, count: 3)
+        _ = ledger.take()
+        ledger.progress(0, acknowledged: 0, total: 10, isMoving: true, at: .zero)
+        #expect(ledger.sums(at: .zero).total == 30)
+        ledger.expect([ExpectedLength(10), ExpectedLength(200), ExpectedLength(90), ExpectedLength(5_000)])
+        #expect(ledger.sums(at: .zero).total == 300 && !ledger.sums(at: .zero).isEstimated)
+        ledger.exhaust()
+        #expect(ledger.sums(at: .zero).total == 10 && ledger.count == 1)
+    }
+
+    @Test func `all bytes without the last response are less than everything`() {
+        var ledger = ledger([50])
+        ledger.progress(0, acknowledged: 50, total: 50, isMoving: true, at: .zero)
+        ledger.exhaust()
+        let share = ledger.sums(at: .zero).fraction ?? 1
+        #expect(share < 1 && share > 0.99)
+        _ = ledger.end(0, .succeeded, acknowledged: 50, total: 50, isRead: true)
+        #expect(ledger.sums(at: .zero).fraction == 1)
+    }
+
+    @Test func `bytes of an item that failed count as done, and not as acknowledged`() {
+        var ledger = ledger([100, 100], count: 2)
+        _ = ledger.end(0, .failed, acknowledged: 30, total: nil, isRead: true)
+        let sums = ledger.sums(at: .zero)
+        #expect(sums.fraction == 0.5 && sums.acknowledged == 30 && sums.abandoned == 70 && sums.total == 200)
+    }
+
+    @Test func `without any size the share is that of the items`() {
+        var ledger = BatchLedger(window: 4, buffer: 4, count: 4)
+        _ = ledger.take()
+        #expect(ledger.sums(at: .zero).fraction == 0)
+        _ = ledger.end(0, .failed, acknowledged: 0, total: nil, isRead: true)
+        #expect(ledger.sums(at: .zero).fraction == 0.25 && ledger.sums(at: .zero).isEstimated)
+    }
+
+    @Test func `sizes beyond all numbers do not overflow`() {
+        var ledger = ledger([.max, .max, .max, -5])
+        ledger.progress(0, acknowledged: .max, total: .max, isMoving: true, at: .zero)
+        let sums = ledger.sums(at: .zero)
+        #expect(sums.total == .max && abs((sums.fraction ?? 0) - 1.0 / 3) < 1e-6)
+    }
+
+    @Test func `time in which no item is on the wire is no transfer time`() {
+        var ledger = ledger([100, 100])
+        ledger.progress(0, acknowledged: 0, total: 100, isMoving: true, at: .seconds(10))
+        ledger.progress(1, acknowledged: 0, total: 100, isMoving: true, at: .seconds(12))
+        _ = ledger.end(0, .succeeded, acknowledged: 100, total: 100, isRead: true, at: .seconds(13))
+        #expect(ledger.sums(at: .seconds(14)).transferTime == .seconds(4))
+        _ = ledger.end(1, .succeeded, acknowledged: 100, total: 100, isRead: true, at: .seconds(15))
+        #expect(ledger.sums(at: .seconds(99)).transferTime == .seconds(5))
+    }
+
+    @Test func `the rate leaves preparation out, and the time left does not`() {
+        var ledger = ledger([1_000, 1_000], count: 2)
+        var meter = BatchMeter()
+        _ = meter.progress(ledger.sums(at: .zero), at: .zero)
+        // Nine seconds of preparation, one of transfer.
+        ledger.progress(0, acknowledged: 0, total: 1_000, isMoving: true, at: .seconds(9))
+        ledger.progress(0, acknowledged: 500, total: 1_000, isMoving: true, at: .seconds(10))
+        let now = meter.progress(ledger.sums(at: .seconds(10)), at: .seconds(10))
+        #expect(abs(now.bytesPerSecond - 500) < 1)
+        let left = (now.timeLeft ?? .zero) / .seconds(1)
+        #expect(abs(left - 30) < 0.5, "\(left)")
+    }
+
+    /// With sums that walk over all items, this would take hours.
+    @Test(.timeLimit(.minutes(3 * Slowness.factor)))
+    func `a snapshot of a hundred thousand items costs no more than one of ten`() {
+        var ledger = ledger([Int64](repeating: 1_000, count: 100_000))
+        var last = 0.0
+        for index in 0..<100_000 {
+            ledger.progress(index, acknowledged: 500, total: 1_000, isMoving: true, at: .zero)
+            let share = ledger.sums(at: .zero).fraction ?? 0
+            #expect(share > last)
+            last = share
+        }
+        #expect(last == 0.5)
     }
 
     /// Whatever comes in whatever order: nothing goes back, nothing is counted twice, and the bounds hold.
@@ -82,7 +200,9 @@ import Testing
                     if ledger.taken == 12 { ledger.exhaust() } else { onTheirWay.insert(ledger.take().index) }
                 case 2:
                     guard let index = onTheirWay.randomElement(using: &random) else { break }
-                    ledger.progress(index, acknowledged: .random(in: 0...100, using: &random), total: 100)
+                    ledger.progress(
+                        index, acknowledged: .random(in: 0...100, using: &random), total: 100,
+                        isMoving: Bool.random(using: &random), at: .zero)
                 case 3:
                     guard let index = onTheirWay.randomElement(using: &random) else { break }
                     onTheirWay.remove(index)
@@ -96,11 +216,13 @@ import Testing
                 #expect(ledger.executing == onTheirWay.count && ledger.executing <= window, "seed \(seed)")
                 #expect(ledger.unread <= (isRead ? buffer + window : buffer), "seed \(seed), round \(round)")
                 #expect(ledger.counts.values.reduce(0, +) == ledger.ended, "seed \(seed), round \(round)")
-                #expect(ledger.acknowledged >= arrived, "seed \(seed), round \(round)")
-                let now = ledger.itemFraction ?? fraction
+                let sums = ledger.sums(at: .zero)
+                #expect(sums.acknowledged >= arrived, "seed \(seed), round \(round)")
+                let now = sums.fraction ?? fraction
+                #expect(now < 1 || sums.isFinished, "seed \(seed), round \(round)")
                 #expect(now >= fraction - 1e-9 && now <= 1, "seed \(seed), round \(round)")
                 #expect(ledger.taken >= last)
-                (arrived, fraction, last) = (ledger.acknowledged, now, ledger.taken)
+                (arrived, fraction, last) = (sums.acknowledged, now, ledger.taken)
             }
         }
     }

@@ -2,6 +2,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 import WaybillCore
+import WaybillMultipart
 import WaybillTesting
 
 @testable import Waybill
@@ -301,5 +302,73 @@ import WaybillTesting
         }
         ticking.cancel()
         #expect(isOpen && arrived == 200 && fraction == 1)
+    }
+
+    @Test func `nine small items of ten are the share of their bytes`() async throws {
+        let gate = ScriptGate()
+        let transport = ScriptedTransport { request, _ in
+            request.url.hasSuffix("/9") ? [.connect, .wait(gate), .takeRest, .answer(.ok)] : .answering(.ok)
+        }
+        let world = SessionWorld(transport)
+        let batch = world.session.startBatch(of: 0..<10) { request($0, bytes: $0 == 9 ? 9_100 : 100) }
+        let clock = world.clock
+        let ticking = Task { while !Task.isCancelled { clock.advance(by: .seconds(1)); await Task.yield() } }
+        var wasSeen = false
+        for await now in batch.progress where now.ended == 9 && !now.isEstimated && !wasSeen {
+            wasSeen = true
+            #expect(now.fraction == 0.09 && now.total == 10_000)
+            gate.open()
+        }
+        ticking.cancel()
+        #expect(wasSeen)
+    }
+
+    @Test func `the sizes of a list of requests are known before their turn`() async throws {
+        let gate = ScriptGate()
+        let world = SessionWorld([[.connect, .wait(gate), .takeRest, .answer(.ok)]])
+        var options = UploadBatchOptions()
+        options.window = 1
+        let requests = (1...4).map { request($0, bytes: $0 * 100) }
+        let batch = world.session.startBatch(of: requests, options: options)
+        let clock = world.clock
+        let ticking = Task { while !Task.isCancelled { clock.advance(by: .seconds(1)); await Task.yield() } }
+        var taken: Int?
+        for await now in batch.progress where !now.isEstimated && taken == nil {
+            taken = now.taken
+            #expect(now.total == 1_000)
+            gate.open()
+        }
+        ticking.cancel()
+        #expect((taken ?? 4) <= 1)
+    }
+
+    @Test func `files are looked at before they are prepared`() async throws {
+        let folder = try TemporaryDirectory()
+        let file = try folder.write("card.jpg", String(repeating: "x", count: 5_000))
+        let form: MultipartForm = [
+            .text("KEY", "one\ntwo"), .text("TOKEN", .secret("s")), .file("FILE", path: file),
+            .file("part", path: file, range: 10..<20), .data("raw", [1, 2, 3], contentType: "a/b"),
+        ]
+        let expected = try #require(await form.expectedLength())
+        #expect(expected.isExact)
+        #expect(try await expected.bytes == form.prepared().length)
+        let content = try #require(await UploadContent.file(path: file).expectedLength())
+        #expect(content == ExpectedLength(5_000))
+        #expect(await UploadContent.file(path: folder.path("none")).expectedLength() == nil)
+    }
+
+    @Test func `an image is expected to have its limit, or less if its file is smaller`() async throws {
+        let folder = try TemporaryDirectory()
+        let file = try folder.write("card.jpg", String(repeating: "x", count: 5_000))
+        func length(_ options: JPEGOptions) async -> Int64? {
+            let form: MultipartForm = [.image("FILE", path: file, options)]
+            guard let expected = await form.expectedLength() else { return nil }
+            #expect(!expected.isExact)
+            let empty: MultipartForm = [.data("FILE", [], fileName: "card.jpg", contentType: "image/jpeg")]
+            return expected.bytes - (await empty.expectedLength()?.bytes ?? 0)
+        }
+        #expect(await length(.maxBytes(.bytes(2_000))) == 2_000)
+        #expect(await length(.maxBytes(.bytes(9_000))) == 5_000)
+        #expect(await length(.quality(80)) == 5_000)
     }
 }

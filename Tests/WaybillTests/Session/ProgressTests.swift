@@ -146,4 +146,35 @@ import WaybillTesting
         #expect(UploadProgress(phase: .sending, attempt: 1, acknowledged: 5).fraction == nil)
         #expect(UploadProgress(phase: .sending, attempt: 1, total: 0).fraction == 1)
     }
+
+    @Test func `time before the attempt is no time of the rate`() {
+        let clock = ManualClock()
+        let broadcast = ProgressBroadcast(clock: clock)
+        var snapshot = UploadSnapshot()
+        func rate(_ phase: UploadPhase, _ acknowledged: Int64, after time: Duration) -> Double {
+            clock.advance(by: time)
+            (snapshot.phase, snapshot.acknowledged) = (phase, acknowledged)
+            broadcast.publish(snapshot)
+            return broadcast.current(for: 0).bytesPerSecond
+        }
+        #expect(rate(.waiting, 0, after: .zero) == 0)
+        #expect(rate(.preparing, 0, after: .seconds(10)) == 0)
+        #expect(rate(.connecting, 0, after: .seconds(10)) == 0)
+        #expect(abs(rate(.sending, 1_000, after: .seconds(1)) - 1_000) < 1)
+        #expect(rate(.retrying, 1_000, after: .seconds(1)) == 0)
+    }
+
+    @Test func `a retry that is waited for has its reason, its number and the time that is left`() async throws {
+        let world = SessionWorld([.answering(.serviceUnavailable), .answering(.ok)])
+        let task = world.start()
+        await task.reaches(.retrying)
+        let retry = try #require(task.latestProgress.retry)
+        #expect(retry.reason.contains("503 Service Unavailable"), "\(retry.reason)")
+        #expect(retry.number == 1 && retry.limit == 3 && retry.delay == .seconds(1))
+        world.clock.advance(by: .milliseconds(400))
+        #expect(task.latestProgress.retry?.timeLeft == .milliseconds(600))
+        world.clock.advance(by: .milliseconds(600))
+        _ = try await task.response
+        #expect(task.latestProgress.retry == nil)
+    }
 }

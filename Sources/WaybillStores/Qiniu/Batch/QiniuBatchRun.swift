@@ -41,7 +41,8 @@ final class QiniuBatchRun<Item: Sendable>: Sendable {
         group = "qiniu batch \(UInt64.random(in: .min ... .max))"
         // Two more than may send, so that the next photo is made small while the last is on its way.
         let window = options.window ?? self.atOnce + 2
-        books = Observed(State(ledger: BatchLedger(window: window, buffer: options.unreadResults, count: count)))
+        let ledger = BatchLedger(window: window, buffer: options.unreadResults, count: count, options: options)
+        books = Observed(State(ledger: ledger))
         client.session.group(group).slots = self.atOnce
     }
 
@@ -82,8 +83,11 @@ final class QiniuBatchRun<Item: Sendable>: Sendable {
         guard let (upload, isPaused, isHeard) = started else { return end(index, item, .failure(Self.cancelled)) }
         if isPaused { upload.pause() }
         // Somebody may have let all go on between the look and the pause.
-        if isPaused, !books.value.ledger.isPaused { upload.resume() }
+        if isPaused, !books.read({ $0.ledger.isPaused }) { upload.resume() }
         Task { [self] in
+            if let expected = await wanted.source.expectedLength() {
+                change { $0.ledger.expect(index, expected.bytes, isExact: expected.isExact) }
+            }
             // Its end comes after its last snapshot.
             if let onProgress {
                 await follow(upload, index) { onProgress(index, $0) }
@@ -108,8 +112,11 @@ final class QiniuBatchRun<Item: Sendable>: Sendable {
         _ upload: ObjectUpload<QiniuObject>, _ index: Int, _ also: (ObjectProgress) -> Void = { _ in }
     ) async {
         for await progress in upload.progress {
+            let time = ContinuousClock.now - start
             change { state in
-                state.ledger.progress(index, acknowledged: progress.acknowledged, total: progress.total)
+                state.ledger.progress(
+                    index, acknowledged: progress.acknowledged, total: progress.total,
+                    isMoving: [.sending, .completing].contains(progress.phase) && !progress.isPaused, at: time)
                 if state.uploads[index] != nil { state.rates[index] = progress.bytesPerSecond }
             }
             also(progress)
@@ -201,7 +208,8 @@ final class QiniuBatchRun<Item: Sendable>: Sendable {
             let counts = state.ledger.counts
             return QiniuBatchSummary(
                 succeeded: counts[.succeeded] ?? 0, failed: counts[.failed] ?? 0, cancelled: counts[.cancelled] ?? 0,
-                acknowledged: state.ledger.acknowledged, duration: state.duration ?? .zero, failures: state.failures)
+                acknowledged: state.ledger.sums(at: .zero).acknowledged, duration: state.duration ?? .zero,
+                failures: state.failures)
         }
     }
 

@@ -59,12 +59,15 @@ public struct QiniuBatchProgressSequence<Item: Sendable>: AsyncSequence, Sendabl
                 await run.books.wait { $0.version != seen || $0.ledger.isFinished }
                 if Task.isCancelled { return nil }
             }
-            let state = run.books.value
-            seen = state.version
-            wasLast = state.ledger.isFinished
-            return UploadBatchProgress(
-                state.ledger, options: run.options, bytesPerSecond: state.rates.values.reduce(0, +),
-                elapsed: state.duration ?? ContinuousClock.now - run.start)
+            let now = ContinuousClock.now - run.start
+            let (sums, rate, version, elapsed) = run.books.read { state in
+                // What is resumed counts without having moved, so the rate is that of the requests.
+                (
+                    state.ledger.sums(at: now), state.rates.values.reduce(0, +), state.version, state.duration ?? now
+                )
+            }
+            (seen, wasLast) = (version, sums.isFinished)
+            return UploadBatchProgress(sums, bytesPerSecond: rate, pace: rate, elapsed: elapsed)
         }
 
         /// The next newer snapshot, without leaving the caller's actor.

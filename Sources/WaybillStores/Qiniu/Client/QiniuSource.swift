@@ -68,6 +68,18 @@ public struct QiniuSource: Sendable {
     }
 }
 
+extension QiniuSource {
+    /// How many bytes it has, as far as that is known before it is prepared.
+    func expectedLength() async -> ExpectedLength? {
+        switch content {
+        case .file(let path): await FileSize.of(path).map { ExpectedLength($0) }
+        case .bytes(let bytes): ExpectedLength(Int64(bytes.count))
+        case .preparing(let preparation):
+            await (preparation as? any PartEstimating)?.expectedLength().map { ExpectedLength($0, isExact: false) }
+        }
+    }
+}
+
 /// A source when its bytes are there: how many they are, and where.
 struct QiniuPayload: Sendable {
     enum Content: Sendable {

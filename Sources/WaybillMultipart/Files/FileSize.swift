@@ -1,0 +1,22 @@
+import CWaybillFiles
+import Glibc
+
+/// The sizes of files, before they are opened.
+package enum FileSize {
+    /// The size of a regular file; `nil` where there is none. Waits on the reader pool where the kernel would have to wait.
+    package static func of(_ path: String) async -> Int64? {
+        guard !path.utf8.contains(0) else { return nil }
+        var status = stat()
+        if unsafe wb_stat_cached(path, &status) == 0 { return size(status) }
+        guard errno != ENOENT else { return nil }
+        let found = try? await ReaderPool.shared.run { () throws(BodyError) -> Int64? in
+            var status = stat()
+            return unsafe stat(path, &status) == 0 ? size(status) : nil
+        }
+        return found ?? nil
+    }
+
+    private static func size(_ status: stat) -> Int64? {
+        status.st_mode & S_IFMT == S_IFREG ? Int64(status.st_size) : nil
+    }
+}

@@ -1,0 +1,103 @@
+import TestSupport
+import Testing
+import Waybill
+import WaybillStores
+
+@testable import WaybillCLI
+
+/// What is written while uploads run, by hand-made times.
+struct ReporterTests {
+    private let retry = UploadRetry(
+        reason: "503 Service\u{1B}[2J", delay: .seconds(2), timeLeft: .seconds(2), number: 1, limit: 3)
+
+    private func progress(_ phase: UploadPhase, retry: UploadRetry? = nil) -> UploadProgress {
+        UploadProgress(
+            phase: phase, attempt: 1, sent: 500, acknowledged: 500, total: 1_000, bytesPerSecond: 100, retry: retry)
+    }
+
+    private func batch(_ acknowledged: Int64) -> UploadBatchProgress {
+        let board = PutBoard(files: [PutFile(path: "a", key: "a", size: 1_000)], parallel: 1)
+        _ = board.take()
+        board.begin(0, PutTransfer(failing: StoreError(.cancelled, "", outcome: .notSent)))
+        _ = board.update(0, PutCount(acknowledged: acknowledged, bytesPerSecond: 100), at: .zero)
+        return board.progress(at: .zero)
+    }
+
+    @Test func `a retry has its wait, its reason and its number`() {
+        #expect(RetryText.text(retry) == "retrying in 2 s: 503 Service\\u{1b}[2J (attempt 2 of 4)")
+        #expect(RetryText.text(retry, after: .milliseconds(1_100)).hasPrefix("retrying in 1 s: "))
+        #expect(RetryText.text(retry, after: .seconds(5)).hasPrefix("retrying now: "))
+        let long = UploadRetry(reason: "x", delay: .seconds(90), timeLeft: .seconds(90), number: 5, limit: 3)
+        #expect(RetryText.text(long) == "retrying in 1:30: x (attempt 6 of 6)")
+        #expect(ProgressLine.text(progress(.retrying, retry: retry), columns: 30) == "retrying in 2 s: 503 Service…")
+        #expect(ProgressLine.text(progress(.retrying), columns: 60) == "getting a fresh credential")
+    }
+
+    @Test func `without a terminal a line comes now and then, and one for each retry`() {
+        let lines = Watched<[String]>([])
+        let reporter = PlainReporter(every: .seconds(10)) { line in lines.update { $0.append(line) } }
+        reporter.update(progress(.sending), at: .zero)
+        for second in 0..<35 { reporter.tick(at: .seconds(second)) }
+        #expect(lines.value == Array(repeating: "sending: 50 %, 500 of 1000 B, 100 B/s, ETA 0:05", count: 3))
+        reporter.update(progress(.retrying, retry: retry), at: .seconds(35))
+        reporter.update(progress(.retrying, retry: retry), at: .seconds(36))
+        reporter.tick(at: .seconds(80))
+        #expect(lines.value.count == 4 && lines.value.last?.hasPrefix("retrying in 2 s: 503 ") == true)
+    }
+
+    @Test func `an interval of 0 leaves the lines out`() throws {
+        let lines = Watched<[String]>([])
+        let options = try PostCommand.parse(["http://localhost", "--progress-interval", "0"]).output.progress
+        let reporter = PlainReporter(every: try options.interval(isJSON: false)) { line in
+            lines.update { $0.append(line) }
+        }
+        reporter.update(progress(.sending), at: .zero)
+        reporter.tick(at: .seconds(1_000))
+        #expect(lines.value.isEmpty)
+        let usual = try PutCommand.parse(["a", "oss://b"]).output.progress
+        #expect(try usual.interval(isJSON: false) == .seconds(60) && usual.interval(isJSON: true) == .seconds(1))
+    }
+
+    @Test func `many files have a line now and then, and one for each retry`() {
+        let lines = Watched<[String]>([])
+        let reporter = BatchReporter(
+            .lines(every: .seconds(30)), console: .standard, write: { line in lines.update { $0.append(line) } },
+            flights: { _ in [] })
+        reporter.update(batch(250))
+        for second in 0..<61 { reporter.tick(at: .seconds(second)) }
+        reporter.retry("a.jpg", retry)
+        let line = "0 of 1 file: 25 %, 250 of 1000 B, 100 B/s, ETA 0:08"
+        #expect(lines.value == [line, line, "a.jpg: retrying in 2 s: 503 Service\\u{1b}[2J (attempt 2 of 4)"])
+    }
+
+    @Test func `files of a put count by their bytes`() throws {
+        let files = [12, 88].enumerated().map { PutFile(path: "\($0)", key: "\($0)", size: $1) }
+        let board = PutBoard(files: files, parallel: 1)
+        #expect(board.take() == 0 && board.take() == nil)
+        let transfer = PutTransfer(failing: StoreError(.cancelled, "", outcome: .notSent))
+        board.begin(0, transfer)
+        let stored = PutReport(file: files[0], result: .success(PutStored(url: "u")), time: .zero, signal: nil)
+        board.end(0, stored)
+        #expect(board.progress(at: .zero).fraction == 0.12)
+        #expect(board.take() == 1 && board.take() == nil)
+        board.begin(1, transfer)
+        let refused = PutReport(
+            file: files[1], result: .failure(StoreError(.invalidArgument, "no")), time: .zero, signal: nil)
+        board.end(1, refused)
+        let last = board.progress(at: .zero)
+        #expect(last.fraction == 1 && last.isFinished && last.acknowledged == 12 && last.failed == 1)
+    }
+
+    @Test func `a retry of a put is reported once, and its row counts down`() {
+        let board = PutBoard(files: [PutFile(path: "a.jpg", key: "a", size: 100)], parallel: 1)
+        _ = board.take()
+        board.begin(0, PutTransfer(failing: StoreError(.cancelled, "", outcome: .notSent)))
+        let count = PutCount(acknowledged: 10, bytesPerSecond: 0, retry: retry)
+        #expect(board.update(0, count, at: .seconds(1)) == retry)
+        #expect(board.update(0, count, at: .seconds(1)) == nil)
+        let flight = board.flights(at: .seconds(2)).first
+        #expect(flight?.stage == .retrying && flight?.retry?.timeLeft == .seconds(1))
+        #expect(board.update(0, PutCount(acknowledged: 20, bytesPerSecond: 5), at: .seconds(3)) == nil)
+        #expect(board.flights(at: .seconds(3)).first?.stage == .sending)
+    }
+}
