@@ -29,6 +29,19 @@ struct Demo {
         say("The backend has stopped and its files are gone.")
     }
 
+    /// Writes the two photographs as `front.jpg` and `back.jpg`, and posts nothing.
+    ///
+    /// - Parameter directory: An existing directory. Files of these names in it are replaced.
+    /// - Throws: When the directory can't be written.
+    func writePhotos(to directory: String) async throws {
+        for side in CardArtist.Side.allCases {
+            let path = "\(directory)/\(side.rawValue).jpg"
+            let photo = Data(try await CardArtist.picture(of: side, width: width))
+            try photo.write(to: URL(filePath: path), options: .atomic)
+            say("\(path): \(ByteCount(bytes: Int64(photo.count)))")
+        }
+    }
+
     private func cards() async throws -> CardArtist.Cards {
         let start = ContinuousClock.now
         let cards = try await CardArtist.cards(in: directory, width: width)

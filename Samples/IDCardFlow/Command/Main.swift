@@ -6,6 +6,7 @@ import Glibc
 struct Command {
     static func main() async {
         var demo = Demo()
+        var photos: String?
         var arguments = CommandLine.arguments.dropFirst()
         while let option = arguments.popFirst() {
             switch option {
@@ -13,6 +14,9 @@ struct Command {
             case "--cards":
                 guard let directory = arguments.popFirst() else { usage() }
                 demo.directory = directory
+            case "--photos":
+                guard let directory = arguments.popFirst() else { usage() }
+                photos = directory
             case "--width":
                 guard let width = arguments.popFirst().flatMap({ Int($0) }), width >= 64 else { usage() }
                 demo.width = width
@@ -20,14 +24,18 @@ struct Command {
             }
         }
         do {
-            try await demo.run()
+            if let photos {
+                try await demo.writePhotos(to: photos)
+            } else {
+                try await demo.run()
+            }
         } catch {
             print("\nIt did not work: \(error)")
             exit(1)
         }
     }
     private static func usage() -> Never {
-        print("usage: IDCardFlow [--watch] [--cards DIR] [--width PIXELS]")
+        print("usage: IDCardFlow [--watch | --photos DIR] [--cards DIR] [--width PIXELS]")
         exit(64)
     }
 }

@@ -50,6 +50,25 @@ struct IDCardFlowTests {
         #expect(said.contains("its files are gone"))
     }
 
+    @Test func `--photos writes both photographs and posts nothing`() async throws {
+        let directory = try Directory()
+        let (code, output) = try await runFlow(["--photos", directory.path, "--width", "320"])
+        #expect(code == 0, "\(output)")
+        #expect(output.split(separator: "\n").count == 2 && !output.contains("Backend"), "\(output)")
+        #expect(output.contains("\(directory.path)/front.jpg: "))
+        for side in CardArtist.Side.allCases {
+            let photo = try Data(contentsOf: URL(filePath: "\(directory.path)/\(side.rawValue).jpg"))
+            #expect(photo == Data(try await CardArtist.picture(of: side, width: 320)))
+        }
+    }
+
+    @Test func `a directory for photographs that does not exist is an error`() async throws {
+        let directory = try Directory()
+        let (code, output) = try await runFlow(["--photos", "\(directory.path)/missing", "--width", "320"])
+        #expect(code == 1)
+        #expect(output.contains("It did not work"), "\(output)")
+    }
+
     @Test func `unknown options are told`() async throws {
         let (code, output) = try await runFlow(["--nonsense", "1"])
         #expect(code == 64)
