@@ -266,5 +266,6 @@ struct RuleTests {
         #expect(links("[a](#nowhere)") == ["#nowhere: no such heading"])
         #expect(links("[a](../../outside.md)") == ["../../outside.md: no such file"])
         #expect(links("`[a](C.md)`\n```\n[a](C.md)\n```").isEmpty)
+        #expect(links("See <doc:B> and [b](doc:B), not ``B``.").count == 2)
     }
 }

@@ -1,3 +1,5 @@
+import Foundation
+import TestSupport
 import Testing
 
 /// The rules of the house, held against the checkout itself. That each rule can fail is shown in `RuleTests`.
@@ -68,6 +70,44 @@ struct TidyTests {
         let findings = checkout.files.flatMap { file in
             LinkRule.findings(in: file, checkout: (checkout.paths, { texts[$0] }))
         }
-        expectNone(findings, "mend the link or the file")
+        expectNone(findings, "fix the link or the file")
+    }
+
+    /// The pages link to files, for a forge; what `Scripts/docs` hands to DocC links to pages.
+    @Test func `links between pages resolve in DocC, too`() async throws {
+        let folder = try TemporaryDirectory()
+        let run = try await ChildProcess.run(ProjectRoot.file("Scripts/docs"), ["--pages", folder.path("pages")])
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        let made = Checkout(root: URL(filePath: folder.path("pages")))
+        var findings: [Finding] = []
+        var count = 0
+        for file in made.files where file.isMarkdown {
+            let catalogue = file.path.prefix { $0 != "/" } + "/"
+            let pages = Set(
+                made.paths.filter { $0.hasPrefix(catalogue) }.map { path in
+                    path.split(separator: "/").last!.split(separator: ".")[0]
+                })
+            for link in LinkRule.prose(file.text).flatMap(LinkRule.links) where !link.hasPrefix("https://") {
+                count += 1
+                let page = link.dropFirst("doc:".count).prefix { $0 != "#" }
+                if !link.hasPrefix("doc:") || !pages.contains(page) { findings.append(Finding(file.path, nil, link)) }
+            }
+        }
+        #expect(count > 20)
+        expectNone(findings, "no page of this catalogue")
+        let topics = try #require(made.files.first { $0.path == "Waybill.docc/Waybill.md" })
+        #expect(topics.text.contains("\n- <doc:FirstUpload>\n"))
+        let outside = try #require(made.files.first { $0.path == "Waybill.docc/FirstUpload.md" })
+        #expect(outside.text.contains("Error codes (`Docs/ErrorCodes.md`)"))
+    }
+
+    @Test func `the documentation depends on the newest release`() throws {
+        let log = try #require(checkout.files.first { $0.path == "CHANGELOG.md" })
+        let newest = try #require(log.text.firstMatch(of: /(?m)^## (\d+\.\d+\.\d+) - \d{4}-\d\d-\d\d$/)).1
+        let dependencies = checkout.files.filter { !$0.path.hasPrefix("Tests/") }.flatMap { file in
+            file.text.matches(of: /\.package\(url: "https:\/\/forge\.example\/waybill", ([^)]*?), traits:/).map { $0.1 }
+        }
+        #expect(dependencies.count >= 3)
+        for dependency in dependencies { #expect(dependency == "from: \"\(newest)\"") }
     }
 }

@@ -1,19 +1,25 @@
 /// A link in a Markdown file leads somewhere: to a file of the checkout, and to a heading that is there.
-/// Links to the web are not followed, for tests need no network; DocC checks its own `doc:` links.
+/// Links to the web are not followed, for tests need no network. Links of DocC (`doc:`) are dead where a forge shows the
+/// page; `Scripts/docs` makes them of links to files.
 enum LinkRule {
     static func findings(in file: TextFile, checkout: (paths: Set<String>, text: (String) -> String?)) -> [Finding] {
         guard file.isMarkdown else { return [] }
         return prose(file.text).enumerated().flatMap { index, line in
-            line.matches(of: /\]\(\s*<?([^)\s>]+)>?[^)]*\)/).compactMap { match -> Finding? in
-                complaint(about: String(match.1), from: file, checkout: checkout)
-                    .map { Finding(file.path, index + 1, $0) }
+            links(in: line).compactMap { link in
+                complaint(about: link, from: file, checkout: checkout).map { Finding(file.path, index + 1, $0) }
             }
         }
+    }
+
+    /// The targets of `[text](target)` and `<doc:target>`.
+    static func links(in line: String) -> [String] {
+        line.matches(of: /\]\(\s*<?([^)\s>]+)>?[^)]*\)|<(doc:[^>]*)>/).map { String($0.1 ?? $0.2 ?? "") }
     }
 
     private static func complaint(
         about link: String, from file: TextFile, checkout: (paths: Set<String>, text: (String) -> String?)
     ) -> String? {
+        if link.hasPrefix("doc:") { return "\(link): no forge knows links of DocC: link to the file" }
         if link.contains(/^[a-z][a-z0-9+.-]*:/) { return nil }
         let halves = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let path = halves[0].isEmpty ? file.path : resolve(halves[0], from: file.path)
