@@ -1,9 +1,12 @@
 /// Finds commands in the shell blocks of Markdown and cuts them into words, as a shell would.
 enum CommandLines {
-    /// The commands of a block that begin with the given word; a backslash at the end of a line goes on with the next.
+    /// The commands of a block that begin with the given word, up to a pipe or a redirection; a backslash at the end of a line
+    /// continues it on the next.
     static func commands(_ program: String, in block: String) -> [[String]] {
         let joined = block.split(separator: "\\\n", omittingEmptySubsequences: false).joined()
-        return joined.split(separator: "\n").map { words(String($0)) }.filter { $0.first == program }
+        return joined.split(separator: "\n").map { line in
+            Array(words(String(line)).prefix { !["|", ">", ";", "&&"].contains($0) })
+        }.filter { $0.first == program }
     }
 
     /// The words of a line: blanks separate, quotes hold together, `#` begins a comment.
