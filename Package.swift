@@ -183,14 +183,11 @@ let package = Package(
         .testTarget(
             name: "CLITests", dependencies: ["WaybillCLI", "WaybillOutbox", "TestSupport", argumentParser],
             swiftSettings: swift),
-        .executableTarget(
-            name: "TutorialProgram", dependencies: ["WaybillOutbox", "Waybill"], path: "Tests/TutorialProgram",
-            swiftSettings: swift),
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
                 "Waybill", "WaybillFoundation", "WaybillStores", "WaybillOutbox", "WaybillTesting", "WaybillCLI",
-                "TutorialProgram", "TestSupport", argumentParser, logging,
+                "TestSupport", argumentParser, logging,
             ],
             swiftSettings: swift),
         .testTarget(name: "SetupTests", dependencies: ["TestSupport"], swiftSettings: swift),

@@ -14,15 +14,14 @@ struct GuestPackage {
     /// - Parameters:
     ///   - path: Its folder, which is made.
     ///   - manifest: `Package.swift`.
-    ///   - main: The program. The package manager wants a source even if nothing is built.
     /// - Throws: What the disk has against it.
-    init(at path: String, manifest: String, main: String = "") throws {
+    init(at path: String, manifest: String) throws {
         self.path = path
-        let name = manifest.firstMatch(of: /executableTarget\(\s*name: "(\w+)"/).map { String($0.1) } ?? "guest"
-        let sources = "\(path)/Sources/\(name)"
+        let sources = "\(path)/Sources/guest"
         try FileManager.default.createDirectory(atPath: sources, withIntermediateDirectories: true)
         try Data(manifest.utf8).write(to: URL(filePath: "\(path)/Package.swift"))
-        try Data(main.utf8).write(to: URL(filePath: "\(sources)/main.swift"))
+        // The package manager wants a source even if nothing is built.
+        try Data().write(to: URL(filePath: "\(sources)/main.swift"))
     }
 
     /// A manifest that needs one product.
@@ -42,19 +41,16 @@ struct GuestPackage {
     /// What the package manager fetches for it, by name.
     func resolved() async throws -> [String] {
         try await swift("package", "--package-path", path, "resolve")
+        return try Self.resolved(in: path)
+    }
+
+    /// The names of the packages in the `Package.resolved` of a directory.
+    static func resolved(in path: String) throws -> [String] {
         let lines = try String(contentsOfFile: "\(path)/Package.resolved", encoding: .utf8).split(separator: "\n")
         return lines.compactMap { line -> String? in
             guard line.contains("\"identity\"") else { return nil }
             return line.split(separator: "\"").last { $0 != "," }.map(String.init)
         }.sorted()
-    }
-
-    /// Builds it.
-    ///
-    /// - Returns: The path of the program.
-    func built() async throws -> String {
-        try await swift("build", "--package-path", path)
-        return "\(path)/.build/debug/guest"
     }
 
     private func swift(_ arguments: String...) async throws {

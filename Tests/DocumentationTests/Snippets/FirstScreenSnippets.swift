@@ -1,16 +1,22 @@
+import Glibc
 import Waybill
 
-private func firstScreen(token: String) async throws {
+private func firstScreen() async {
     // snippet: first screen
     let form: MultipartForm = [
-        .text("TOKEN", .secret(token)),
+        .text("TOKEN", .secret("specimen-token")),
         .image("FILE", path: "front.jpg", fileName: "IDFrontImage.jpg", .maxBytes(.kibibytes(100))),
     ]
-    let response = try await UploadSession.shared.upload(form, to: "https://backend.example/upload") { progress in
-        print(progress.phase, progress.acknowledged, "of", progress.total ?? 0)
+    do {
+        let response = try await UploadSession.shared.upload(form, to: "https://backend.example/upload") { progress in
+            print(progress.phase, progress.acknowledged, "of", progress.total ?? 0)
+        }
+        print(response.status, response.text)
+    } catch {
+        print(error)
+        exit(1)
     }
     // end
-    print(response)
 }
 
 private func outcomes(session: UploadSession, form: MultipartForm, url: String) async {

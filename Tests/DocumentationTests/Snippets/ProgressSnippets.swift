@@ -77,15 +77,3 @@ private func joined(_ session: UploadSession, _ form: MultipartForm, _ url: Stri
 
 private func isStored(_ number: String) async throws -> Bool { false }
 private func queueForLater(_ form: MultipartForm) {}
-
-private func firstUpload() async throws {
-    // snippet: first upload
-    let form: MultipartForm = [
-        .text("TOKEN", .secret("specimen-token")),
-        .text("BUSINESSNO", "20260117-0042"),
-        .image("FILE", path: "front.jpg", fileName: "IDFrontImage.jpg", .maxBytes(.kibibytes(100))),
-    ]
-    let response = try await UploadSession.shared.upload(form, to: "http://127.0.0.1:8080/upload")
-    print(response.status, response.text)
-    // end
-}

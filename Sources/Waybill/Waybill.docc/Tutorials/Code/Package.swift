@@ -2,13 +2,13 @@
 import PackageDescription
 
 let package = Package(
-    name: "Kiosk",
+    name: "kiosk",
     dependencies: [
-        .package(url: "<where you got this>/waybill", branch: "main", traits: ["Outbox"])
+        .package(path: "../waybill", traits: ["Outbox"])
     ],
     targets: [
         .executableTarget(
-            name: "Kiosk",
+            name: "kiosk",
             dependencies: [
                 .product(name: "Waybill", package: "waybill"),
                 .product(name: "WaybillOutbox", package: "waybill"),

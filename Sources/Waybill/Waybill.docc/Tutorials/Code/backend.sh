@@ -1,2 +1,3 @@
-swift run --package-path Samples -c release \
-    Receiver --port 8080 --token specimen-token
+$ swift run --package-path waybill/Samples -c release Receiver --port 8080 --token specimen-token
+listening on http://127.0.0.1:8080/upload, files in …
+page: http://127.0.0.1:8080/#watch=…&token=specimen-token

@@ -1,3 +1,5 @@
-mkdir Kiosk && cd Kiosk
-swift package init --type executable --name Kiosk
-cp ~/Pictures/card.jpg front.jpg
+$ mkdir kiosk
+$ cd kiosk
+$ swift package init --type executable --name kiosk
+…
+$ mv Sources/kiosk/kiosk.swift Sources/kiosk/main.swift

@@ -1,7 +1,7 @@
-swift build
-.build/debug/Kiosk http://127.0.0.1:8080/upload front.jpg &
-sleep 2
-kill -9 $!
-
-.build/debug/Kiosk
-# item 1 delivered: {"DATA":{"FIELDS":[{"name":"BUSINESSNO",…
+$ rm -r outbox
+$ swift build
+…
+$ .build/debug/kiosk front.jpg &
+item 1 is on the disk
+$ sleep 8
+$ kill -9 $!

@@ -1,3 +1,4 @@
+import Glibc
 import Waybill
 
 let form: MultipartForm = [
@@ -5,5 +6,10 @@ let form: MultipartForm = [
     .text("BUSINESSNO", "20260117-0042"),
     .image("FILE", path: "front.jpg", fileName: "IDFrontImage.jpg", .maxBytes(.kibibytes(100))),
 ]
-let response = try await UploadSession.shared.upload(form, to: "http://127.0.0.1:8080/upload")
-print(response.text)
+do {
+    let response = try await UploadSession.shared.upload(form, to: "http://127.0.0.1:8080/upload")
+    print(response.status, response.text)
+} catch {
+    print(error)
+    exit(1)
+}

@@ -1,3 +1,4 @@
+import Glibc
 import Waybill
 
 let form: MultipartForm = [
@@ -9,8 +10,9 @@ do {
     let response = try await UploadSession.shared.upload(form, to: "http://127.0.0.1:8080/upload") { progress in
         print(progress.phase, progress.acknowledged, "of", progress.total ?? 0)
     }
-    print(response.text)
+    print(response.status, response.text)
 } catch {
     print(error)
     print("the backend may have it:", error.outcome == .unknown)
+    exit(1)
 }

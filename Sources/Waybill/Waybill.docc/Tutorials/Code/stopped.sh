@@ -1,0 +1,6 @@
+$ swift run kiosk; echo "exit status $?"
+…
+failed 0 of …
+cannotConnect: … [connecting, attempt 4, not sent]
+the backend may have it: false
+exit status 1

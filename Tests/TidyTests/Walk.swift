@@ -1,0 +1,71 @@
+/// A page that a reader follows at a terminal: the files to write and the commands to type, with the output that it shows.
+struct Walk {
+    enum Step: Equatable {
+        /// Replaces the content of a file. The path is relative to the new package.
+        case write(path: String, text: String)
+        /// Types commands into a shell. `output` is `nil` where the page shows none.
+        case type(script: String, output: String?)
+    }
+
+    let steps: [Step]
+
+    /// Reads a page of Markdown: `sh` blocks are typed, a `text` block right after one is its output, and any block after
+    /// "Replace the content of `path`" is that file.
+    init(markdown: String) {
+        var steps: [Step] = []
+        var rest = markdown[...]
+        while let match = rest.firstMatch(of: /(?m)^```(\w+)\n((?s:.*?))^```$/) {
+            let (language, text) = (match.1, String(match.2))
+            let prose = rest[..<match.range.lowerBound]
+            rest = rest[match.range.upperBound...]
+            if let path = prose.firstMatch(of: /Replace the content of `([^`]+)`/)?.1 {
+                steps.append(.write(path: String(path), text: text))
+            } else if language == "sh" {
+                steps.append(.type(script: text, output: nil))
+            } else if language == "text", case .type(let script, nil) = steps.last {
+                steps[steps.count - 1] = .type(script: script, output: text)
+            }
+        }
+        self.steps = steps
+    }
+
+    /// Reads a tutorial of DocC: a window called `Terminal` is typed, each other one is the file of its name.
+    ///
+    /// - Parameters:
+    ///   - tutorial: The directives.
+    ///   - code: The text of a file in the directory `Code`.
+    init(tutorial: String, code: (String) throws -> String) rethrows {
+        steps = try tutorial.matches(of: /@Code\(name: "([^"]+)", file: "([^"]+)"\)/).map { match in
+            let text = try code(String(match.2))
+            return match.1.hasPrefix("Terminal") ? Self.session(text) : .write(path: String(match.1), text: text)
+        }
+    }
+
+    /// A session as a terminal shows it: commands behind `$`, everything else is output.
+    private static func session(_ text: String) -> Step {
+        let lines = text.split(separator: "\n")
+        let commands = lines.filter { $0.hasPrefix("$ ") }.map { "\($0.dropFirst(2))\n" }
+        let output = lines.filter { !$0.hasPrefix("$ ") }.map { "\($0)\n" }
+        return .type(script: commands.joined(), output: output.joined())
+    }
+
+    /// Whether a program printed what a page shows. `…` stands for any text in a line, and alone in a line for any lines.
+    /// Figures that depend on the photo, the machine and the port are not compared.
+    static func matches(_ printed: String, shown: String) throws -> Bool {
+        let pattern = plain(shown).split(separator: "\n").map { line in
+            if line == "…" { return "(?:.*\\n)*?" }
+            let parts = line.split(separator: "…", omittingEmptySubsequences: false)
+            return parts.map { quoted(String($0)) }.joined(separator: ".*") + "\\n"
+        }
+        return try plain(printed).wholeMatch(of: Regex(pattern.joined())) != nil
+    }
+
+    private static func plain(_ text: String) -> String {
+        text.replacing(/"(bytes|height|width)":\d+/) { "\"\($0.1)\":0" }
+            .replacing(/port \d+ after \d+ ms/, with: "port 0 after 0 ms")
+    }
+
+    private static func quoted(_ text: String) -> String {
+        text.replacing(/[\\^$.|?*+(){}\[\]]/) { "\\\($0.0)" }
+    }
+}
