@@ -1,5 +1,5 @@
 $ rm -r outbox
-$ swift build
+$ swift build --product kiosk
 …
 $ .build/debug/kiosk front.jpg &
 item 1 is on the disk
