@@ -40,6 +40,13 @@ public struct JPEGOptions: Sendable, Hashable {
     public var maxPixels: Int?
     /// The most pixels of the longer side. Pictures are never enlarged. `nil`: as many as there are.
     public var maxSide: Int?
+    /// The fewest pixels of the longer side that a picture is scaled down to for ``maxBytes``. A limit that can't be reached
+    /// at that size is ``JPEGError/Code/cannotReachLimit``. Pictures are never enlarged. `nil`: 32.
+    ///
+    /// ```swift
+    /// let card = JPEGOptions(maxBytes: .kibibytes(100), minSide: 1_000)      // small print stays legible, or it fails
+    /// ```
+    public var minSide: Int?
     /// How much work goes into it. `best` unless set.
     public var mode: Mode
     /// Whether fine text matters more than smooth areas: light is added as a lens would when the picture shrinks, and
@@ -51,12 +58,13 @@ public struct JPEGOptions: Sendable, Hashable {
     /// Makes options; whatever is left out is not bounded.
     public init(
         maxBytes: ByteCount? = nil, quality: Int? = nil, maxPixels: Int? = nil, maxSide: Int? = nil,
-        mode: Mode = .best, isDocument: Bool = false, onFailure: FailurePolicy = .fail
+        minSide: Int? = nil, mode: Mode = .best, isDocument: Bool = false, onFailure: FailurePolicy = .fail
     ) {
         self.maxBytes = maxBytes
         self.quality = quality
         self.maxPixels = maxPixels
         self.maxSide = maxSide
+        self.minSide = minSide
         self.mode = mode
         self.isDocument = isDocument
         self.onFailure = onFailure
@@ -86,6 +94,14 @@ public struct JPEGOptions: Sendable, Hashable {
         }
         if let maxSide, maxSide < 1 {
             throw JPEGError(.invalidOptions, "A side of at most \(maxSide) pixels holds no picture.")
+        }
+        if let minSide, minSide < 1 {
+            throw JPEGError(.invalidOptions, "The longer side must have at least 1 pixel; got \(minSide).")
+        }
+        if let minSide, let maxSide, minSide > maxSide {
+            throw JPEGError(
+                .invalidOptions,
+                "The longer side can't have at least \(minSide) and at most \(maxSide) pixels. Change one of them.")
         }
     }
 }

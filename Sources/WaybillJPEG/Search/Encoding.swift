@@ -14,6 +14,12 @@ struct Encoding {
     func make() throws(JPEGError) -> Outcome {
         let full = source.upright
         let largest = options.largest(of: full)
+        if let maxPixels = options.maxPixels, largest.longSide < min(options.minSide ?? 0, full.longSide) {
+            throw JPEGError(
+                .invalidOptions,
+                "With at most \(maxPixels) pixels this picture is \(largest.width) x \(largest.height), and its longer side "
+                    + "must have at least \(options.minSide ?? 0). Allow more pixels in all, or a shorter side.")
+        }
         if options.quality == nil, largest == full, let kept = try keep(limit: options.limit) {
             return Outcome(bytes: kept, size: full)
         }
@@ -113,7 +119,7 @@ struct Encoding {
     }
 
     private func search(_ largest: PictureSize, within limit: Int) throws(JPEGError) -> Outcome {
-        let rules = SearchRules(limit: limit, options: options)
+        let rules = SearchRules(limit: limit, options: options, largest: largest)
         let eighths = decodingEighths(rules)
         var kept =
             largest.pixels > 1.2 * rules.intermediatePixels
@@ -130,7 +136,9 @@ struct Encoding {
     private func decodingEighths(_ rules: SearchRules) -> Int {
         guard case .file = source.content else { return 8 }
         let pixels = source.stored.pixels
-        if options.mode == .draft { return pixels >= 7.5e6 && pixels / 4 >= 1.5 * rules.trialPixels ? 4 : 8 }
+        if options.mode == .draft {
+            return pixels >= 7.5e6 && pixels / 4 >= max(rules.floorPixels, 1.5 * rules.trialPixels) ? 4 : 8
+        }
         return pixels > 16.5e6 && pixels / 4 >= rules.intermediatePixels ? 4 : 8
     }
 

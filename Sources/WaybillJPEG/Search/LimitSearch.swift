@@ -9,9 +9,6 @@ struct LimitSearch {
     private let flag: StopFlag
     private let loadPicture: () throws(JPEGError) -> Picture
 
-    /// A picture is not shrunk below this to fit: nobody could tell what it shows.
-    private static let leastSide = 32
-
     /// Makes a search for sizes up to `largest`, upright. `loadPicture` decodes at that size or an intermediate one.
     init(
         rules: SearchRules, largest: PictureSize, isLinear: Bool, flag: StopFlag,
@@ -28,7 +25,7 @@ struct LimitSearch {
         var prepared = try choose()
         while true {
             let size = PictureSize(width: prepared.image.width, height: prepared.image.height)
-            let isSmallest = size.longSide <= min(Self.leastSide, largest.longSide)
+            let isSmallest = size.longSide <= min(rules.leastSide, largest.longSide)
             // A size that misses the limit by far even at the coarsest is not worth writing.
             let isHopeless = prepared.predictedBytes > 1.3 * Double(rules.limit)
             var smallest = Int(prepared.predictedBytes)
@@ -41,13 +38,17 @@ struct LimitSearch {
                 throw JPEGError(
                     .cannotReachLimit,
                     "The picture can't be made to fit \(rules.limit) bytes: \(size.width) x \(size.height) pixels at the "
-                        + "coarsest still take \(smallest). \(Remedy.raiseImageLimit)", smallestBytes: smallest)
+                        + "coarsest still take \(smallest). \(remedy)", smallestBytes: smallest)
             }
             let share = max(0.2, min(0.8, 0.9 * Double(rules.limit) / Double(smallest)))
-            let least = Double(Self.leastSide) / Double(size.longSide)
+            let least = Double(rules.leastSide) / Double(size.longSide)
             let next = size.shrunk(toPixels: size.pixels * max(share, least * least))
             prepared = try prepare(loadPicture(), next, factor: 4, ratio: rules.startRatio)
         }
+    }
+
+    private var remedy: String {
+        rules.hasFloor ? "Allow more bytes, or fewer pixels along the longer side." : "Allow more bytes."
     }
 
     /// Tries sizes and gives the most faithful one, ready to be written. The picture is gone when it returns.

@@ -6,6 +6,12 @@ struct PictureSize: Equatable {
     var pixels: Double { Double(width) * Double(height) }
     var longSide: Int { max(width, height) }
 
+    /// The pixels of this shape with a longer side of so many, or all of them where it has fewer.
+    func pixels(atLongSide side: Int) -> Double {
+        let scale = min(1, Double(side) / Double(longSide))
+        return pixels * scale * scale
+    }
+
     /// The size of the same shape with about so many pixels; never larger than this one.
     func shrunk(toPixels target: Double) -> PictureSize {
         let scale = (target / pixels).squareRoot()

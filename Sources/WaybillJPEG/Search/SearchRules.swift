@@ -13,6 +13,8 @@ struct SearchRules {
     let trialPixels: Double
     let floorPixels: Double
     let capPixels: Double
+    /// The longer side of the smallest size that is tried.
+    let leastSide: Int
     /// Pictures up to so many pixels are also tried, or snapped to, their own size: resampling hurts fine text.
     let nativePixels: Double
     /// Pixels of the picture that is kept while sizes are tried.
@@ -32,8 +34,11 @@ struct SearchRules {
     let aimedFill: Double
     let mostWrites: Int
 
-    init(limit: Int, options: JPEGOptions) {
+    /// Makes rules for sizes up to `largest`, upright.
+    init(limit: Int, options: JPEGOptions, largest: PictureSize? = nil) {
         self.limit = limit
+        leastSide = max(Self.usualLeastSide, options.minSide ?? 0)
+        let leastPixels = options.minSide.flatMap { largest?.pixels(atLongSide: $0) } ?? 0
         let isBest = options.mode == .best
         let isDraft = options.mode == .draft
         let ratio = Double(limit) / 102_400
@@ -42,10 +47,10 @@ struct SearchRules {
         let balance = (isBest ? 0.5 : 0.45) * pow(ratio, -0.4) * (options.isDocument ? 1.8 : 1)
         idealFactor = max(finestFactor, max(0.2, min(options.isDocument ? 1.4 : 0.8, balance)))
         trialPixels = (isBest ? 1.0e6 : 1.2e6) * scale
-        floorPixels = (options.isDocument ? 1.5e6 : 0.25e6) * scale
+        floorPixels = max(leastPixels, (options.isDocument ? 1.5e6 : 0.25e6) * scale)
         capPixels = (options.isDocument ? 3.2e6 : 2.4e6) * scale
         nativePixels = 3.2e6 * scale
-        intermediatePixels = max(4e6, 4e6 * scale)
+        intermediatePixels = max(leastPixels, 4e6, 4e6 * scale)
         trialTolerance = isBest ? 0.15 : 0.20
         sizeBias = options.isDocument ? 0.2 : 0.1
         comparesFinely = isBest
@@ -57,6 +62,11 @@ struct SearchRules {
         mostWrites = isBest ? 7 : isDraft ? 4 : 5
     }
 
+    /// A picture is not shrunk below this to fit: its content would not be recognizable.
+    private static let usualLeastSide = 32
+
+    /// Whether the caller set the smallest size.
+    var hasFloor: Bool { leastSide > Self.usualLeastSide }
     /// The quantiser in its usual balance.
     var quantiser: Quantiser { Quantiser(usesTrellis: usesTrellis) }
     /// Bytes of the file over the estimate before the trellis, until a write has told better.

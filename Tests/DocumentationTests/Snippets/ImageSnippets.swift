@@ -8,6 +8,22 @@ private func oneCard() async throws {
     // end
 }
 
+private func smallestSize() {
+    // snippet: smallest size of an image
+    let legible = JPEGOptions(maxBytes: .kibibytes(100), minSide: 1_000)
+    // end
+    print(legible)
+}
+
+private func reported(form: inout MultipartForm) {
+    // snippet: report of an image in a form
+    form.append(
+        .image("FILE", path: "front.jpg", .maxBytes(.kibibytes(100))) { report in
+            print("front.jpg: \(report.originalBytes) → \(report.bytes) bytes, \(report.width) × \(report.height)")
+        })
+    // end
+}
+
 private func otherWays(frame: [UInt8]) async throws {
     // snippet: image options
     let page = JPEGOptions(maxBytes: .kibibytes(200), maxSide: 3_000, isDocument: true, onFailure: .sendOriginal)

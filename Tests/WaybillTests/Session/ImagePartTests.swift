@@ -40,6 +40,22 @@ import WaybillTesting
         #expect(world.transport.transfers.isEmpty)
     }
 
+    @Test func `the report of an image arrives once, however often its form is sent`() async throws {
+        let world = SessionWorld([.breaking(after: 30), .answering(.ok)])
+        let grey = TinyJPEG.Component(identifier: 1) { x, y in (x * y) % 256 }
+        let photo = TinyJPEG(width: 16, height: 8, components: [grey]).encoded()
+        let reports = Locked<[JPEGReport]>([])
+        let form: MultipartForm = [
+            .image("FILE", data: photo, .maxBytes(.kibibytes(100))) { report in reports.withLock { $0.append(report) } }
+        ]
+        let task = world.session.start(form, to: SessionWorld.url)
+        await world.clock.sleepers(atLeast: 1)
+        world.clock.advance(by: .seconds(1))
+        #expect(try await task.response.attempts.count == 2)
+        #expect(reports.withLock { $0.map(\.originalBytes) } == [photo.count])
+        #expect(reports.withLock { $0.map(\.width) } == [16])
+    }
+
     @Test func `a URL that names no file is refused, without its secrets`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let url = try #require(URL(string: "https://host.example/card.jpg?sign=s3cr3t"))
