@@ -84,10 +84,10 @@ enum OutboxShow {
         if !last.body.isEmpty {
             text += line(
                 "body", last.body.count > shownAtMost ? "the first \(shownAtMost) of \(last.body.count) bytes" : "")
-            let body = String(decoding: last.body.prefix(shownAtMost), as: UTF8.self)
+            let body = ForeignText.escaped(last.body.prefix(shownAtMost))
             text +=
-                body.split(separator: "\n", omittingEmptySubsequences: false)
-                .map { "  " + Redaction.escaped(String($0)) }.joined(separator: "\n") + "\n"
+                body.split(separator: "\n", omittingEmptySubsequences: false).map { "  \($0)" }.joined(separator: "\n")
+                + "\n"
         }
         return text
     }

@@ -40,13 +40,13 @@ enum JSONValue: Sendable, Hashable {
             case "\r": result += "\\r"
             case "\t": result += "\\t"
             default:
-                switch scalar.properties.generalCategory {
-                case .control, .format, .lineSeparator, .paragraphSeparator:
+                if Redaction.controlsOutput(scalar) {
                     for unit in String(scalar).utf16 { result += escape(unit) }
-                case .privateUse where SystemPath.byte(of: scalar) != nil:
+                } else if SystemPath.byte(of: scalar) != nil {
                     // JSON has no bytes: the name is shown as in messages.
                     result += "\\" + Redaction.escaped(String(scalar))
-                default: result.unicodeScalars.append(scalar)
+                } else {
+                    result.unicodeScalars.append(scalar)
                 }
             }
         }

@@ -41,17 +41,20 @@ struct AnswerTarget {
         }
     }
 
-    /// Delivers a response, after its head if that is wanted.
+    private static let remedy = "Save it with -o FILE, or send it through a pipe."
+
+    /// Delivers a response, after its head if that is wanted: byte for byte, but escaped where a terminal shows it.
     func write(_ bytes: [UInt8], after head: ResponseHead? = nil) throws(CommandFailure) {
         switch kind {
         case .nowhere: break
         case .standardOutput:
-            if let head { try StandardOutput.write(head.bytes(forTerminal: isatty(1) == 1)) }
-            try StandardOutput.write(bytes)
+            if let head { try StandardOutput.write(head.bytes(forTerminal: isatty(STDOUT_FILENO) == 1)) }
+            try StandardOutput.write(ForeignText.bytes(bytes, for: STDOUT_FILENO, remedy: Self.remedy))
         case .newFile(let file): try file.commit((head?.bytes(forTerminal: false) ?? []) + bytes)
         case .device(let descriptor, let name):
             let code = Output.write(
-                (head?.bytes(forTerminal: isatty(descriptor) == 1) ?? []) + bytes, to: descriptor)
+                (head?.bytes(forTerminal: isatty(descriptor) == 1) ?? [])
+                    + ForeignText.bytes(bytes, for: descriptor, remedy: Self.remedy), to: descriptor)
             close(descriptor)
             guard code == 0 else {
                 throw CommandFailure(

@@ -97,7 +97,10 @@ struct PutRun {
                 if exit == .done { exit = error.exit }
             }
         } else if json == nil, let text = report.output {
-            exit = console.deliver(exit) { () throws(CommandFailure) in try StandardOutput.write(text) }
+            exit = console.deliver(exit) { () throws(CommandFailure) in
+                let remedy = "Send standard output to a file or through a pipe."
+                try StandardOutput.write(ForeignText.bytes(text, for: 1, remedy: remedy))
+            }
         }
         switch report.result {
         case .success: if !output.silent, json == nil { console.line(report.line) }
