@@ -70,7 +70,25 @@ enum ShrinkPlan {
     static func place(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "\(target(of: "."))/\(path)" }
         let folder = slash == path.startIndex ? "/" : String(path[..<slash])
-        return "\(target(of: folder))/\(path[path.utf8.index(after: slash)...])"
+        return "\(directory(folder))/\(path[path.utf8.index(after: slash)...])"
+    }
+
+    /// One name for a directory, whose last components may be missing yet.
+    private static func directory(_ path: String) -> String {
+        let missing = path.split(separator: "/", omittingEmptySubsequences: true)
+        for count in (0...missing.count).reversed() {
+            let start = missing[..<count].joined(separator: "/")
+            let existing = path.hasPrefix("/") ? "/\(start)" : start.isEmpty ? "." : start
+            guard let found = unsafe realpath(existing, nil) else { continue }
+            defer { unsafe free(found) }
+            var components = unsafe String(cString: found).split(separator: "/")
+            // There are no links in what is yet to be made.
+            for component in missing[count...] where component != "." {
+                if component == ".." { _ = components.popLast() } else { components.append(component) }
+            }
+            return "/" + components.joined(separator: "/")
+        }
+        return path
     }
 
     /// Where a path leads in the end, if there is something.

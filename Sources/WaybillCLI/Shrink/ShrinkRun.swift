@@ -8,6 +8,15 @@ struct ShrinkRun: Sendable {
     let replaces: Bool
     /// The file of the page.
     let page: String?
+    private let directories = MadeDirectories()
+    private let budget: ReportBudget
+    private let links: ReportLinks?
+
+    init(jobs: [ShrinkJob], options: JPEGOptions, replaces: Bool, page: String?) {
+        (self.jobs, self.options, self.replaces, self.page) = (jobs, options, replaces, page)
+        budget = ReportBudget(count: jobs.count)
+        links = page.map { ReportLinks(page: $0) }
+    }
 
     /// What became of a picture.
     typealias Outcome = Result<ShrinkReport, CommandFailure>
@@ -18,8 +27,17 @@ struct ShrinkRun: Sendable {
     /// - Returns: What became of each.
     /// - Throws: ``CommandFailure`` about the page. About pictures nothing is thrown.
     func run(each: (ShrinkJob, Outcome) throws(CommandFailure) -> Void) async throws(CommandFailure) -> [Outcome] {
+        // After all files were closed: one that has a name before its time keeps its directory.
+        defer { directories.removeEmpty() }
+        return try await makeAll(each)
+    }
+
+    private func makeAll(
+        _ each: (ShrinkJob, Outcome) throws(CommandFailure) -> Void
+    ) async throws(CommandFailure) -> [Outcome] {
         // Made before the work, which may take long, so that a wrong name is known at once.
-        let file: NewFile? = if let page { try NewFile(page, replaces: replaces) } else { nil }
+        let file: NewFile? =
+            if let page { try openFile(page) } else { nil }
         let piped =
             jobs.contains { $0.input == "-" }
             ? try InputFile.read("-", limit: Self.largestPicture, for: "the picture") : nil
@@ -35,11 +53,12 @@ struct ShrinkRun: Sendable {
             pictures.append(made.picture)
             try each(jobs[outcomes.count - 1], made.outcome)
         }
-        if let file, Interrupt.signal == nil {
+        let isAnyMade = outcomes.contains { if case .success = $0 { true } else { false } }
+        if let file, isAnyMade, Interrupt.signal == nil {
             let report = ReportPage(options: options, pictures: pictures)
             try file.append(Array(report.head.utf8))
             try await order.run(Array(pictures.enumerated())) { number, picture in
-                await cancelling.run { await ReportSection.html(picture, number: number + 1, options) }
+                await cancelling.run { await ReportSection(picture, number: number + 1, options, budget).html() }
             } take: { html throws(CommandFailure) in
                 try file.append(Array(html.utf8))
             }
@@ -77,13 +96,16 @@ struct ShrinkRun: Sendable {
         var input: JPEGInput = job.input == "-" ? .bytes(piped ?? []) : .file(job.input)
         do throws(CommandFailure) {
             if job.input != "-", let path = try await Self.copyOfPipe(job.input) { input = .file(path) }
-            let result = try await Self.write(job, input, options, replaces)
+            let result = try await write(job, input)
             let report = ShrinkReport(input: job.input, output: job.output, picture: result.report)
             // For a page, results are read again from their files: a thousand of them would be too much to keep.
             let after: JPEGInput = job.output == "-" ? .bytes(result.bytes) : .file(job.output)
             return Made(
                 outcome: .success(report),
-                picture: ReportPicture(name: job.input, before: input, after: after, outcome: .success(report)))
+                picture: ReportPicture(
+                    name: job.input, before: input, after: after, outcome: .success(report),
+                    thumbnail: await thumbnail(of: result), originalLink: links?.link(to: job.input),
+                    resultLink: links?.link(to: job.output)))
         } catch {
             return Made(
                 outcome: .failure(error),
@@ -91,11 +113,21 @@ struct ShrinkRun: Sendable {
         }
     }
 
-    private static func write(
-        _ job: ShrinkJob, _ input: JPEGInput, _ options: JPEGOptions, _ replaces: Bool
-    ) async throws(CommandFailure) -> JPEGResult {
-        let file =
-            job.output == "-" ? nil : try NewFile(job.output, replaces: replaces, mode: mode(like: job.input))
+    /// A small image for the table of the page.
+    private func thumbnail(of result: JPEGResult) async -> [UInt8]? {
+        guard page != nil, budget.hasThumbnails else { return nil }
+        let limit = ByteCount.bytes(Int64(ReportBudget.thumbnailBytes))
+        let options = JPEGOptions(maxBytes: limit, quality: 80, maxSide: 160, mode: .draft)
+        return try? await JPEGRecompressor(options).recompress(result.bytes).bytes
+    }
+
+    private func openFile(_ path: String, mode: mode_t = 0o600) throws(CommandFailure) -> NewFile {
+        try directories.make(above: path)
+        return try NewFile(path, replaces: replaces, mode: mode)
+    }
+
+    private func write(_ job: ShrinkJob, _ input: JPEGInput) async throws(CommandFailure) -> JPEGResult {
+        let file = job.output == "-" ? nil : try openFile(job.output, mode: Self.mode(like: job.input))
         let result: JPEGResult
         do throws(JPEGError) {
             result = try await JPEGRecompressor(options).recompress(input)

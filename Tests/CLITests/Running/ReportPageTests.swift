@@ -37,7 +37,7 @@ struct ReportPageTests {
             let count = Double(Self.hostileNames.count)
             #expect(try await browser.number("return document.scripts.length") == 1)
             #expect(try await browser.number("return document.querySelectorAll('style').length") == 1)
-            #expect(try await browser.number("return document.images.length") == 2 * count)
+            #expect(try await browser.number("return document.images.length") == 3 * count)
             let handlers = """
                 return [...document.querySelectorAll('*')].flatMap(e => e.getAttributeNames())
                     .filter(n => n.startsWith('on')).length

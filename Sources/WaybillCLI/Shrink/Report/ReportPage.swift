@@ -7,6 +7,11 @@ struct ReportPicture: Sendable {
     var before: JPEGInput
     var after: JPEGInput
     var outcome: ShrinkRun.Outcome
+    /// A small JPEG of the result, for the table.
+    var thumbnail: [UInt8]?
+    /// The files, relative to the page.
+    var originalLink: String?
+    var resultLink: String?
 
     /// The name as HTML.
     var title: String { "<bdi>\(ReportText.escaped(name == "-" ? "standard input" : name))</bdi>" }
@@ -49,7 +54,8 @@ struct ReportPage: Sendable {
         </main>
         <footer>
         <p>Made by waybill \(WaybillCommand.version). “Before” is the original reduced to at most \(Self.side) pixels a side, \
-        so that this page stays small; “after” is the very file that was made. Neither has metadata.</p>
+        so that this page stays small; “after” is the very file that was made, unless its section says otherwise. Neither has \
+        metadata.</p>
         <p>Likeness is the deviation of gradient similarity between a result and its original, seen at 512, 1024 and 2048 \
         pixels: 0 is the same, 0.1 plainly worse. Only figures of one picture can be compared.</p>
         </footer>
@@ -85,6 +91,7 @@ struct ReportPage: Sendable {
         if let quality = options.quality { parts.append("quality \(quality)") }
         if let pixels = options.maxPixels { parts.append("at most \(pixels) pixels") }
         if let side = options.maxSide { parts.append("at most \(side) pixels along a side") }
+        if let side = options.minSide { parts.append("at least \(side) pixels along the longer side") }
         parts.append("mode \(options.mode)")
         if options.isDocument { parts.append("for fine text") }
         return "Asked for: \(parts.joined(separator: ", "))."
@@ -94,7 +101,9 @@ struct ReportPage: Sendable {
     private var overview: String {
         guard pictures.count > 1 else { return "" }
         let rows = pictures.enumerated().map { index, picture in
-            let link = "<th scope=\"row\"><a href=\"#picture-\(index + 1)\">\(picture.title)</a></th>"
+            let image =
+                picture.thumbnail.map { "<img class=\"thumb\" alt=\"\" src=\"\(ReportSection.data($0))\">" } ?? ""
+            let link = "<th scope=\"row\"><a href=\"#picture-\(index + 1)\">\(image)\(picture.title)</a></th>"
             switch picture.outcome {
             case .failure: return "<tr>\(link)<td colspan=\"4\" class=\"bad\">could not be made</td></tr>"
             case .success(let report):
@@ -107,6 +116,7 @@ struct ReportPage: Sendable {
             }
         }
         return """
+            <div class="scroll">
             <table class="overview">
             <thead><tr><th scope="col">Picture</th><th scope="col">Before</th><th scope="col">After</th>\
             <th scope="col">Share</th><th scope="col">Pixels</th></tr></thead>
@@ -114,6 +124,7 @@ struct ReportPage: Sendable {
             \(rows.joined(separator: "\n"))
             </tbody>
             </table>
+            </div>
             """
     }
 }

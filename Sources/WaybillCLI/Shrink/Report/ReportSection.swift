@@ -2,18 +2,27 @@ import Foundation
 import Waybill
 
 /// The part of the page that shows one picture.
-enum ReportSection {
+struct ReportSection {
+    private let picture: ReportPicture
+    private let number: Int
+    private let options: JPEGOptions
+    private let budget: ReportBudget
+
+    init(_ picture: ReportPicture, number: Int, _ options: JPEGOptions, _ budget: ReportBudget) {
+        (self.picture, self.number, self.options, self.budget) = (picture, number, options, budget)
+    }
+
     /// The HTML. Pictures that can't be read any more are told of in their place.
-    static func html(_ picture: ReportPicture, number: Int, _ options: JPEGOptions) async -> String {
+    func html() async -> String {
         let body: String
         switch picture.outcome {
         case .failure(let failure): body = "<p class=\"bad\">\(ReportText.escaped(failure.message))</p>"
         case .success(let report):
             do throws(JPEGError) {
-                body = try await shown(picture, report.picture, number: number, options)
+                body = try await shown(report.picture)
             } catch {
                 let reason = ReportText.escaped("\(error)")
-                body = "\(figures(report.picture))<p class=\"bad\">It can’t be shown: \(reason)</p>"
+                body = "\(Self.figures(report.picture))<p class=\"bad\">It can’t be shown: \(reason)</p>"
             }
         }
         return """
@@ -25,36 +34,67 @@ enum ReportSection {
             """
     }
 
-    private static func shown(
-        _ picture: ReportPicture, _ report: JPEGReport, number: Int, _ options: JPEGOptions
-    ) async throws(JPEGError) -> String {
-        let preview = JPEGRecompressor(JPEGOptions(quality: 92, maxSide: ReportPage.side, mode: .fast))
-        let before = try await preview.recompress(picture.before)
-        let after = try await bytes(of: picture.after)
-        let points = try await curve(of: picture.before, report, options)
+    private func shown(_ report: JPEGReport) async throws(JPEGError) -> String {
+        let images = try await images(report)
+        let points = try await Self.curve(of: picture.before, report, options)
+        return """
+            \(images)
+            <div class="facts">
+            \(Self.figures(report))
+            \(ReportCurve(points: points, result: report, number: number).html)
+            </div>
+            """
+    }
+
+    /// Original and result on each other under a slider, as far as the page has room for them.
+    private func images(_ report: JPEGReport) async throws(JPEGError) -> String {
+        switch budget.images(resultBytes: report.bytes) {
+        case .result(let originalBytes):
+            let limit = ByteCount.bytes(Int64(originalBytes))
+            let fine = JPEGOptions(maxBytes: limit, quality: 92, maxSide: ReportPage.side, mode: .fast)
+            let before = try await JPEGRecompressor(fine).recompress(picture.before)
+            let tools = """
+                <button type="button" class="enlarge" aria-pressed="false">Every pixel</button> \
+                <span class="hint">Drag across the picture, or use the arrow keys.</span>
+                """
+            return stage(before, try Self.bytes(of: picture.after), tools)
+        case .reduced(let bytes):
+            let small = JPEGOptions(maxBytes: .bytes(Int64(bytes)), quality: 85, maxSide: 640, mode: .draft)
+            let before = try await JPEGRecompressor(small).recompress(picture.before)
+            let after = try await JPEGRecompressor(small).recompress(picture.after)
+            let hint = "Both are reduced to 640 pixels, so that this page stays small."
+            return stage(before, after.bytes, "<span class=\"hint\">\(hint)\(fileLinks)</span>")
+        case .none:
+            return "<p class=\"hint\">Not shown, so that this page stays small.\(fileLinks)</p>"
+        }
+    }
+
+    private func stage(_ before: JPEGResult, _ after: [UInt8], _ tools: String) -> String {
+        let size = "width=\"\(before.report.width)\" height=\"\(before.report.height)\""
         return """
             <div class="view">
             <div class="stage">
-            <img class="before" alt="Before" width="\(before.report.width)" height="\(before.report.height)" \
-            src="\(data(before.bytes))">
-            <img class="after" alt="After" width="\(before.report.width)" height="\(before.report.height)" \
-            src="\(data(after))">
+            <img class="before" alt="Before" \(size) src="\(Self.data(before.bytes))">
+            <img class="after" alt="After" \(size) src="\(Self.data(after))">
             <span class="tag left" aria-hidden="true">Before</span><span class="tag right" aria-hidden="true">After</span>
             <span class="line" aria-hidden="true"></span>
             <input type="range" class="split" min="0" max="100" value="50" aria-label="How much of the original is shown" \
             aria-describedby="name-\(number)">
             </div>
             </div>
-            <p class="tools"><button type="button" class="enlarge" aria-pressed="false">Every pixel</button> \
-            <span class="hint">Drag across the picture, or use the arrow keys.</span></p>
-            <div class="facts">
-            \(figures(report))
-            \(ReportCurve(points: points, result: report, number: number).html)
-            </div>
+            <p class="tools">\(tools)</p>
             """
     }
 
-    private static func bytes(of after: JPEGInput) async throws(JPEGError) -> [UInt8] {
+    /// Links to the files; their paths are percent-encoded, so no character of them is markup.
+    private var fileLinks: String {
+        let links = [("original", picture.originalLink), ("result", picture.resultLink)].compactMap { name, link in
+            link.map { "<a href=\"\($0)\">\(name)</a>" }
+        }
+        return links.isEmpty ? "" : " Files: \(links.joined(separator: ", "))."
+    }
+
+    private static func bytes(of after: JPEGInput) throws(JPEGError) -> [UInt8] {
         guard case .file(let path) = after else {
             if case .bytes(let bytes) = after { return bytes }
             return []
@@ -79,12 +119,15 @@ enum ReportSection {
     }
 
     private static func figures(_ report: JPEGReport) -> String {
-        var rows = [
+        // Figures stay on one line, texts may wrap.
+        let figures = [
             ("Before", "\(report.originalWidth) × \(report.originalHeight), \(ReportText.size(report.originalBytes))"),
             ("After", "\(report.width) × \(report.height), \(ReportText.size(report.bytes))"),
             ("Share", ReportText.share(report.bytes, of: report.originalBytes)),
             ("Scale", ReportText.fixed(report.scale * 100, 0) + " %"),
+            ("CPU time", ReportText.fixed(SummaryText.value(report.cpuTime), 2) + " s"),
         ]
+        var rows: [(String, String)] = []
         if report.isPassedThrough {
             rows.append(("Quality", "as it was: only metadata went"))
         } else if let quality = report.quality {
@@ -94,12 +137,14 @@ enum ReportSection {
         if let profile = report.convertedProfile { rows.append(("Colours", "sRGB, from \(profile)")) }
         if let profile = report.droppedProfile { rows.append(("Colours", "profile \(profile) dropped")) }
         if !report.stripped.isEmpty { rows.append(("Removed", report.stripped.joined(separator: ", "))) }
-        rows.append(("CPU time", ReportText.fixed(SummaryText.value(report.cpuTime), 2) + " s"))
-        let items = rows.map { "<div><dt>\($0.0)</dt><dd>\(ReportText.escaped($0.1))</dd></div>" }
+        let items =
+            figures.map { "<div><dt>\($0.0)</dt><dd class=\"figure\">\($0.1)</dd></div>" }
+            + rows.map { "<div><dt>\($0.0)</dt><dd>\(ReportText.escaped($0.1))</dd></div>" }
         return "<dl class=\"figures\">\(items.joined())</dl>"
     }
 
-    private static func data(_ bytes: [UInt8]) -> String {
+    /// A JPEG as the address of an image.
+    static func data(_ bytes: [UInt8]) -> String {
         "data:image/jpeg;base64,\(Data(bytes).base64EncodedString())"
     }
 }

@@ -1,7 +1,7 @@
 /// The page's own style, for light and dark screens, for paper, and for small windows.
 enum ReportStyle {
     /// What the page's policy lets style it: the SHA-256 of ``text``. A test compares the two.
-    static let hash = "sha256-VuqxWczYNBvczYpl2GnGPC6heKiEC3N6syBamz2H9Qs="
+    static let hash = "sha256-ylJmYhhvt50sambZSOCJ2qSErWE3qgR66a7H4K8uqu8="
 
     static let text = """
 
@@ -59,6 +59,7 @@ enum ReportStyle {
         .figures div:last-child { border-bottom: 0 }
         dt { color: var(--faint) }
         dd { margin: 0; overflow-wrap: anywhere; font-variant-numeric: tabular-nums }
+        dd.figure { white-space: nowrap }
         .curve { margin: 0; font-size: 14px }
         svg { width: 100%; height: auto; display: block }
         .grid { stroke: var(--edge) }
@@ -70,8 +71,14 @@ enum ReportStyle {
         table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: 14px }
         th, td { text-align: right; padding: 6px 8px; border-bottom: 1px solid var(--edge); font-weight: 400 }
         thead th { color: var(--faint) }
-        th:first-child, td:first-child { text-align: left; overflow-wrap: anywhere }
-        .overview { margin: 0 0 28px }
+        td { white-space: nowrap }
+        th:first-child { text-align: left; overflow-wrap: anywhere }
+        td:first-child { text-align: left }
+        td.bad { white-space: normal }
+        .scroll { overflow-x: auto; margin: 0 0 28px }
+        .overview th:first-child { min-width: 12em }
+        .overview a { display: flex; gap: 12px; align-items: center }
+        .thumb { width: 72px; height: 54px; object-fit: contain; flex: none }
         @media (max-width: 720px) { .facts { grid-template-columns: 1fr } body { padding: 16px 12px 32px } .picture { padding: 14px } }
         @media print { .tools, .line, .tag { display: none } .picture { break-inside: avoid } }
 

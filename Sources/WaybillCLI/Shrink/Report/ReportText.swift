@@ -25,8 +25,10 @@ enum ReportText {
         return "\(tenths / 10).\(tenths % 10) %"
     }
 
-    /// `99.9 KiB`.
-    static func size(_ bytes: Int) -> String { ByteCount(bytes: Int64(bytes)).description }
+    /// `99.9 KiB`, with a no-break space.
+    static func size(_ bytes: Int) -> String {
+        ByteCount(bytes: Int64(bytes)).description.replacing(" ", with: "\u{A0}")
+    }
 
     /// A number that is not negative, with so many digits behind the point.
     static func fixed(_ value: Double, _ digits: Int) -> String {
