@@ -15,6 +15,7 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
     case raiseTotalLimit
     case raiseResponseBodyLimit
     case raiseImageLimit
+    case raiseImageLimitOrLowerSide
 
     // TLS.
     case trustAuthority
@@ -55,6 +56,7 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
         case .raiseTotalLimit: "Raise limits.total, or leave it out."
         case .raiseResponseBodyLimit: "Raise limits.responseBody if that is expected."
         case .raiseImageLimit: "Allow more bytes."
+        case .raiseImageLimitOrLowerSide: "Allow more bytes, or a smaller minSide."
         case .trustAuthority: "Set tls.certificateAuthorities for a private authority."
         case .comparePins: "Compare its key with tls.pinnedKeys."
         case .giveAuthoritiesAsPEM: "Give tls.certificateAuthorities a PEM file."

@@ -23,10 +23,23 @@ struct PartSetting<Value: Sendable & Hashable>: Sendable, Hashable {
 struct PictureSettings: Sendable {
     private let maxBytes: [PartSetting<ByteCount>]
     private let quality: [PartSetting<Int>]
+    private let minSide: [PartSetting<Int>]
+    /// Collects the results.
+    let log: ImageLog?
 
-    init(maxBytes: [String], quality: [String]) throws(CommandFailure) {
+    init(_ options: FormOptions, log: ImageLog?) throws(CommandFailure) {
+        try self.init(
+            maxBytes: options.maxBytes, quality: options.quality, minSide: options.minSide, log: log)
+    }
+
+    init(
+        maxBytes: [String], quality: [String], minSide: [String] = [], log: ImageLog? = nil
+    ) throws(CommandFailure) {
+        guard minSide.isEmpty || !maxBytes.isEmpty else { throw SizeArgument.needsMaxBytes }
+        self.log = log
         self.maxBytes = try Self.parse(maxBytes, "--max-bytes", SizeArgument.size)
         self.quality = try Self.parse(quality, "--quality", SizeArgument.quality)
+        self.minSide = try Self.parse(minSide, "--min-side", SizeArgument.side)
     }
 
     /// What a file part has to become, or `nil` when it is sent as it is. The setting that names it goes before the one
@@ -35,7 +48,7 @@ struct PictureSettings: Sendable {
         let size = Self.value(of: maxBytes, name, isJPEG)
         let quality = Self.value(of: quality, name, isJPEG)
         guard size != nil || quality != nil else { return nil }
-        return JPEGOptions(maxBytes: size, quality: quality)
+        return JPEGOptions(maxBytes: size, quality: quality, minSide: Self.value(of: minSide, name, isJPEG))
     }
 
     /// Says which setting belongs to no part: a name that is mistyped must not send the original.
@@ -44,6 +57,7 @@ struct PictureSettings: Sendable {
         guard isComplete || !files.isEmpty else { return }
         try Self.check(maxBytes, "--max-bytes", files, isComplete)
         try Self.check(quality, "--quality", files, isComplete)
+        try Self.check(minSide, "--min-side", files, isComplete)
     }
 
     private static func parse<Value>(

@@ -37,6 +37,10 @@ enum SizeArgument {
         return side
     }
 
+    /// `--min-side` without `--max-bytes`.
+    static let needsMaxBytes = CommandFailure.usage(
+        "--min-side needs --max-bytes: without a limit in bytes, no image is scaled down to fit.")
+
     /// A time in seconds, with a fraction if wanted; `nil` for 0, which means "no limit" to curl.
     static func seconds(_ text: String, for option: String) throws(CommandFailure) -> Duration? {
         guard let seconds = decimal(text[...]), seconds < 1e9 else {

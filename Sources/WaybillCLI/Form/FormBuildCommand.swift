@@ -51,7 +51,7 @@ struct FormBuildCommand: AsyncParsableCommand, TakesManyArguments {
 
     func run() async throws {
         try StandardInput.check(form, [])
-        let assembly = try FormAssembly(form, arguments: CommandWords.all)
+        let assembly = try FormAssembly(form, arguments: CommandWords.all, images: ImageLog())
         Console.standard.hide(assembly.secrets)
         guard isPreview || output != "-" || isatty(STDOUT_FILENO) == 0 else {
             throw CommandFailure.usage(

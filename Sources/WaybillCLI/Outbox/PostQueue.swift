@@ -7,6 +7,8 @@ struct PostQueue: Sendable {
     let entries: [QueueRun<DurableForm>.Entry]
     /// Texts that must not be printed.
     let secrets: [String]
+    /// The images of the forms.
+    let images: ImageLog
 
     /// Checks and reads all that is the same for every file. `words` are those of the command line.
     init(_ command: PostCommand, arguments words: [String]) throws(CommandFailure) {
@@ -31,12 +33,13 @@ struct PostQueue: Sendable {
                         await target.upload { () throws(CommandFailure) in try plan.form(for: file) }
                     })
             }
-            (self.entries, secrets) = (entries, plan.post.secrets)
+            (self.entries, secrets, images) = (entries, plan.post.secrets, plan.images)
         } else {
             try command.each.checkUnused()
             let texts = try FormAssembly.arguments(command.form, inOrderOf: words)
             try EachPattern.refuse(in: texts)
-            let form = try FormAssembly(command.form, arguments: words, isQueued: true)
+            images = ImageLog(command.output)
+            let form = try FormAssembly(command.form, arguments: words, isQueued: true, images: images)
             let parts = form.parts
             entries = [
                 QueueRun.Entry(
@@ -110,11 +113,12 @@ extension PostCommand {
         let plan = try PostQueue(self, arguments: CommandWords.all)
         console.hide(plan.secrets)
         if output.isDryRun {
-            let rehearsal = QueueRehearsal(outbox: try queue.place.place().path, entries: plan.entries)
+            let rehearsal = QueueRehearsal(
+                outbox: try queue.place.place().path, entries: plan.entries, images: plan.images)
             return try await rehearsal.run(console, json, isSilent: output.silent)
         }
         let outbox = try await queue.place.place().open()
-        var report = QueueReport(console: console, json: json, isSilent: output.silent)
+        var report = QueueReport(console: console, json: json, isSilent: output.silent, images: plan.images)
         let exit = try await QueueRun(outbox: outbox, entries: plan.entries).run(&report)
         await outbox.close()
         return exit

@@ -6,6 +6,8 @@ struct QueueReport {
     private let console: Console
     private let json: JSONOutput?
     private let isSilent: Bool
+    /// The images of the forms.
+    private let images: ImageLog
     private let start = ContinuousClock.now
     private(set) var exit = Exit.done
     private var queued = 0
@@ -13,8 +15,8 @@ struct QueueReport {
     private var failed = 0
     private var index = 0
 
-    init(console: Console, json: JSONOutput?, isSilent: Bool) {
-        (self.console, self.json, self.isSilent) = (console, json, isSilent)
+    init(console: Console, json: JSONOutput?, isSilent: Bool, images: ImageLog = ImageLog()) {
+        (self.console, self.json, self.isSilent, self.images) = (console, json, isSilent, images)
     }
 
     /// One that is in the outbox.
@@ -26,7 +28,7 @@ struct QueueReport {
                 head(file) + [
                     JSONMember("id", .int(receipt.id.rawValue)), JSONMember("isNew", .bool(receipt.isNew)),
                     JSONMember("size", .int(orNull: size)),
-                ])
+                ] + images.members(of: file))
         } else {
             try StandardOutput.write(Array("\(receipt.id)\n".utf8))
         }

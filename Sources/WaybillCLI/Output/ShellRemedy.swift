@@ -10,6 +10,7 @@ extension Remedy {
         case .raiseTotalLimit: "Raise -m, or leave it out."
         case .raiseResponseBodyLimit: "Raise --max-filesize if that is expected."
         case .raiseImageLimit: "Raise --max-bytes."
+        case .raiseImageLimitOrLowerSide: "Raise --max-bytes, or lower --min-side."
         case .trustAuthority: "Name a private authority with --cacert."
         case .comparePins: "Compare its key with --pinnedpubkey."
         case .giveAuthoritiesAsPEM: "Give --cacert a PEM file."

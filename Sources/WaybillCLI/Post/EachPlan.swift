@@ -23,6 +23,8 @@ struct EachPlan: Sendable {
     let heads: OutputPattern?
     /// Whether a head goes before its body.
     let includesHead: Bool
+    /// The images of the forms.
+    let images: ImageLog
     private let pieces: [Piece]
     private let pictures: PictureSettings
 
@@ -30,11 +32,12 @@ struct EachPlan: Sendable {
     init(_ command: PostCommand, arguments words: [String]) throws(CommandFailure) {
         try command.each.check()
         (options, files) = (command.each, try command.each.all())
+        images = ImageLog(command.output)
         let arguments = try FormAssembly.arguments(command.form, inOrderOf: words)
         guard arguments.contains(where: \.sendsEach) else {
             throw .usage("--each: no -F sends the files. Write {} where their paths belong, as in -F 'FILE=@{}'.")
         }
-        let pictures = try PictureSettings(maxBytes: command.form.maxBytes, quality: command.form.quality)
+        let pictures = try PictureSettings(command.form, log: images)
         var shared = FormAssembly(isQueued: command.queue.isWanted)
         var pieces: [Piece] = []
         for argument in arguments { pieces.append(try Self.piece(argument, pictures, &shared)) }
@@ -46,7 +49,7 @@ struct EachPlan: Sendable {
         // Its secrets are those of the shared texts: the pieces that differ are files.
         var first = try Self.form(of: pieces, files.first ?? "", pictures, findsPipes: false)
         first.join(secretsOf: shared)
-        post = try PostPlan(command, form: first)
+        post = try PostPlan(command, form: first, images: images)
         let (output, head) = (command.output.output, command.output.head)
         try head.check(output: output, isJSON: command.output.json, isEach: true)
         answers = try Self.pattern(output, "-o", files)
@@ -87,7 +90,8 @@ struct EachPlan: Sendable {
                 "-F \"\(Redaction.escaped(argument.name))\": a text is read once and sent with every file, so no {} can "
                     + "stand behind \"<\". Send the file itself with @.")
         }
-        if case .files = argument.source, argument.patterns.contains(where: \.isOpen) { return .files(argument) }
+        // Also one that is the same for all: each form reports on its own images.
+        if case .files = argument.source { return .files(argument) }
         let count = shared.parts.count
         try shared.add(argument, pictures: pictures, environment: Environment.value)
         let parts = Array(shared.parts[count...])
@@ -98,7 +102,7 @@ struct EachPlan: Sendable {
     private static func form(
         of pieces: [Piece], _ file: String, _ pictures: PictureSettings, findsPipes: Bool = true
     ) throws(CommandFailure) -> FormAssembly {
-        var form = FormAssembly(findsPipes: findsPipes)
+        var form = FormAssembly(file: file, findsPipes: findsPipes)
         for piece in pieces {
             switch piece {
             case .parts(let parts): form.append(parts)

@@ -122,7 +122,9 @@ struct EachRun {
             let head = [JSONMember("index", .int(Int64(index))), JSONMember("file", .string(file))]
             let number = isCancelled && report.signal == nil ? nil : exit
             do throws(CommandFailure) {
-                try json.write("file", head + report.members(exit: number), answer: report.answerMembers)
+                try json.write(
+                    "file", head + report.members(exit: number) + plan.images.members(of: file),
+                    answer: report.answerMembers)
             } catch {
                 listener = nil
                 console.failure(error.message)

@@ -12,20 +12,24 @@ struct FormAssembly {
 
     /// Whether it is for an outbox, in which no secret is written down.
     private var isQueued = false
+    /// The file of `--each` that the form is for.
+    private var file: String?
 
     /// Whether paths are looked at, to find those that lead to pipes.
     private var findsPipes = true
 
     /// Nothing yet.
-    init(isQueued: Bool = false, findsPipes: Bool = true) {
-        (self.isQueued, self.findsPipes) = (isQueued, findsPipes)
+    init(isQueued: Bool = false, file: String? = nil, findsPipes: Bool = true) {
+        (self.isQueued, self.file, self.findsPipes) = (isQueued, file, findsPipes)
     }
 
     /// Understands the options of a form and reads what has to be read. `words` are those of the command line, for the
     /// order of `-F` and `--form-string`.
-    init(_ options: FormOptions, arguments words: [String], isQueued: Bool = false) throws(CommandFailure) {
+    init(
+        _ options: FormOptions, arguments words: [String], isQueued: Bool = false, images: ImageLog? = nil
+    ) throws(CommandFailure) {
         let all = try Self.arguments(options, inOrderOf: words)
-        let pictures = try PictureSettings(maxBytes: options.maxBytes, quality: options.quality)
+        let pictures = try PictureSettings(options, log: images)
         try self.init(all, pictures: pictures, environment: Environment.value, isQueued: isQueued)
     }
 
@@ -122,11 +126,17 @@ struct FormAssembly {
                 "-F: \"\(Redaction.escaped(name))\" is made a JPEG to fit its limit, and can't have the type "
                     + "\(Redaction.escaped(type)). Leave out ;type=.")
         }
+        let onPrepared = options.map { options in
+            let part = ImageLog.Part(form: self.file, index: parts.count, name: name, path: file.path)
+            return { @Sendable [log = pictures.log] (report: JPEGReport) in log?.add(part, report, options) }
+        }
         if file.isStandardInput || findsPipes && PipedInput.isPipe(file.path) {
             parts.append(
-                PipedPart.part(name, file.path, fileName: file.fileName, contentType: file.contentType, options))
+                PipedPart.part(
+                    name, file.path, fileName: file.fileName, contentType: file.contentType, options,
+                    onPrepared: onPrepared))
         } else if let options {
-            parts.append(.image(name, path: file.path, fileName: file.fileName, options))
+            parts.append(.image(name, path: file.path, fileName: file.fileName, options, onPrepared: onPrepared))
         } else {
             parts.append(Self.part(file, named: name))
         }

@@ -46,7 +46,8 @@ enum FormOrder {
 
     private static let shortWithValue: Set<Character> = ["F", "H", "X", "u", "x", "m", "o", "U", "E"]
     private static let longWithValue: Set<String> = [
-        "--form", "--form-string", "--max-bytes", "--quality", "--header", "--request", "--user", "--cacert", "--proxy",
+        "--form", "--form-string", "--max-bytes", "--quality", "--min-side", "--header", "--request", "--user",
+        "--cacert", "--proxy",
         "--resolve", "--limit-rate", "--retry", "--connect-timeout", "--max-time", "--response-timeout",
         "--stall-timeout", "--output", "--boundary", "--parallel", "--outbox", "--idempotency", "--idempotency-window",
         "--on-unknown", "--if-changed", "--priority", "--batch", "--tag", "--dedupe", "--duplicates", "--deadline",

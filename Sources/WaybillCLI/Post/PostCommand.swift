@@ -162,6 +162,13 @@ struct FormOptions: ParsableArguments {
             "Recompress the picture of a part, 1 to 100; with --max-bytes the finest that is used.",
             valueName: "[name=]quality"))
     var quality: [String] = []
+
+    @Option(
+        name: .customLong("min-side"),
+        help: ArgumentHelp(
+            "With --max-bytes, the fewest pixels of the longer side of a picture; one that can't fit then fails.",
+            valueName: "[name=]pixels"))
+    var minSide: [String] = []
 }
 
 /// Where and how it is sent.

@@ -11,16 +11,21 @@ struct PostPlan {
     /// Texts that must not be printed.
     let secrets: [String]
     let partCount: Int
+    /// The images of the form.
+    let images: ImageLog
 
     /// Checks and reads. `arguments` are the words of the command line, for the order of `-F` and `--form-string`.
     init(_ command: PostCommand, arguments: [String]) throws(CommandFailure) {
         let texts = try FormAssembly.arguments(command.form, inOrderOf: arguments)
         try EachPattern.refuse(in: texts)
-        try self.init(command, form: try FormAssembly(command.form, arguments: arguments))
+        let images = ImageLog(command.output)
+        try self.init(
+            command, form: try FormAssembly(command.form, arguments: arguments, images: images), images: images)
     }
 
     /// Checks and reads all but the form, which was read before.
-    init(_ command: PostCommand, form: FormAssembly) throws(CommandFailure) {
+    init(_ command: PostCommand, form: FormAssembly, images: ImageLog) throws(CommandFailure) {
+        self.images = images
         var fields = PostFields()
         for text in command.request.header { try fields.add(text) }
         var options = try Self.options(command)

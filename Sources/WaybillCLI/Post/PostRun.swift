@@ -84,7 +84,8 @@ struct PostRun {
         }
         if let json {
             exit = console.deliver(exit) { () throws(CommandFailure) in
-                try json.write("summary", report.members(exit: exit), answer: report.answerMembers)
+                try json.write(
+                    "summary", report.members(exit: exit) + plan.images.members(), answer: report.answerMembers)
             }
         }
         switch report.result {

@@ -7,7 +7,8 @@ extension PostPlan {
     {
         var rehearsal = Rehearsal(console: console, json: json, isSilent: output.silent)
         let made = try await RehearsedForm(request, form, configuration(output: output, console: console))
-        try rehearsal.tell("request", made.request.members + made.members, made.request.lines + made.lines)
+        try rehearsal.tell(
+            "request", made.request.members + made.members + images.members(), made.request.lines + made.lines)
         rehearsal.count(made.length)
         return try rehearsal.finish("send", "form")
     }
@@ -32,7 +33,8 @@ extension EachPlan {
                     isFirst = false
                 }
                 let head = [JSONMember("index", .int(Int64(index))), JSONMember("file", .string(file))]
-                try rehearsal.tell("file", head + made.members, [file] + made.lines.map { "  \($0)" })
+                let members = head + made.members + images.members(of: file)
+                try rehearsal.tell("file", members, [file] + made.lines.map { "  \($0)" })
                 rehearsal.count(made.length)
             } catch {
                 guard error.code != .writeFailed else { throw error }

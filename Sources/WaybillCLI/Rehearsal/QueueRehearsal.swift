@@ -8,6 +8,7 @@ struct QueueRehearsal<Upload: DurableUpload> {
     let entries: [QueueRun<Upload>.Entry]
     /// Where each file of a store goes; forms need none.
     var places: [String] = []
+    var images = ImageLog()
 
     func run(_ console: Console, _ json: JSONOutput?, isSilent: Bool) async throws(CommandFailure) -> Exit {
         var rehearsal = Rehearsal(console: console, json: json, isSilent: isSilent)
@@ -30,7 +31,7 @@ struct QueueRehearsal<Upload: DurableUpload> {
                     head + [
                         JSONMember("to", .string(place)), JSONMember("size", entry.unread.isEmpty ? .int(size) : .null),
                         JSONMember("parts", .array(parts.map(\.value))),
-                    ] + facts.map(\.member),
+                    ] + facts.map(\.member) + images.members(of: entry.file),
                     [
                         "\(entry.file ?? "\(upload)") -> \(place) (\(entry.unread.isEmpty ? ByteCount(bytes: size).description : "length not known before it is read"))",
                         "  " + facts.compactMap(\.text).joined(separator: ", "),

@@ -30,6 +30,7 @@ struct RehearsedPart: Sendable {
                 .object([
                     JSONMember("maxBytes", .int(orNull: options.maxBytes?.bytes)),
                     JSONMember("quality", .int(orNull: options.quality.map(Int64.init))),
+                    JSONMember("minSide", .int(orNull: options.minSide.map(Int64.init))),
                 ])
             } ?? .null
         return .object([

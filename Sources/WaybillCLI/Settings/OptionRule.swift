@@ -105,6 +105,9 @@ extension OptionRule {
         OptionRule(commands: ["post", "form build"], names: ["max-bytes", "quality"]) { call, setting in
             call.hasPicture(for: setting.value)
         },
+        OptionRule(commands: ["post", "form build"], names: ["min-side"]) { call, setting in
+            call.has("max-bytes") && call.hasPicture(for: setting.value)
+        },
     ]
 
     private static let ofStores: [OptionRule] = [
@@ -128,6 +131,9 @@ extension OptionRule {
         // For the part of a form.
         OptionRule(commands: ["shrink"], names: ["max-bytes", "quality"]) { _, setting in
             !(setting.isForAll && setting.value.contains("="))
+        },
+        OptionRule(commands: ["shrink"], names: ["min-side"]) { call, setting in
+            call.has("max-bytes") && !call.has("max-side") && !(setting.isForAll && setting.value.contains("="))
         },
     ]
 

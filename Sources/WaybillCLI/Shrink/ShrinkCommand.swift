@@ -9,14 +9,18 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
         abstract: "Makes JPEGs fit under a limit in bytes, or gives them a quality.",
         discussion: """
             Each result is upright, never larger than its original in bytes or pixels, and has no metadata: no place, no \
-            camera, no thumbnail. It appears whole or not at all, and replaces nothing unless --force says so.
+            camera, no thumbnail. It appears whole or not at all, and replaces nothing unless --force says so. A limit in \
+            bytes may scale a picture down; --min-side sets how far, and below 600 pixels a warning says so.
 
             With several inputs each is tried, whatever becomes of the others, as many at once as there are processors \
             (at most four); the exit status is that of the first that failed. In -o, {name} stands for the input's name \
-            without folder and ending, {folder} for its folder. Nothing is done at all if two would have one name.
+            without folder and ending, {folder} for its folder. Directories that are missing are made. Nothing is done at \
+            all if two would have one name.
 
             A report shows before and after under a slider, with figures and a curve of likeness over size. It loads \
-            nothing from anywhere; its pictures of the originals are reduced to 2048 pixels and have no metadata.
+            nothing from anywhere; its pictures of the originals are reduced to 2048 pixels and have no metadata. It stays \
+            below 20 MB: where many pictures would exceed that, it shows reduced ones with links to the files. A run that \
+            makes no picture leaves no report.
 
             EXAMPLES:
               waybill shrink card.jpg --max-bytes 100KiB          makes card-waybill.jpg
@@ -60,6 +64,13 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
         name: .customLong("max-side"),
         help: ArgumentHelp("The most pixels of the longer side, as in 1600.", valueName: "pixels"))
     var maxSide: String?
+
+    @Option(
+        name: .customLong("min-side"),
+        help: ArgumentHelp(
+            "With --max-bytes, the fewest pixels of the longer side; a picture that can't fit then fails.",
+            valueName: "pixels"))
+    var minSide: String?
 
     @Option(name: .customLong("mode"), help: "How much work goes into the last bit of quality: draft, fast or best.")
     var mode: ShrinkMode = .best
@@ -111,8 +122,12 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
         return try await run.run { job, outcome throws(CommandFailure) in
             switch outcome {
             case .success(let picture):
-                guard let json else { return Console.standard.line(picture.line) }
-                try json.write(isSingle ? "summary" : "picture", picture.members)
+                if let json {
+                    try json.write(isSingle ? "summary" : "picture", picture.members)
+                } else {
+                    Console.standard.line(picture.line)
+                }
+                if let warning = picture.warning(options) { Console.standard.line(warning) }
             case .failure(let failure) where !isSingle:
                 // A signal is told once, not for every picture that it kept from being made.
                 if failure.isInterruption { return }
@@ -134,6 +149,10 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
         if let quality { options.quality = try SizeArgument.quality(quality, for: "--quality") }
         if let maxPixels { options.maxPixels = try SizeArgument.pixels(maxPixels, for: "--max-pixels") }
         if let maxSide { options.maxSide = try SizeArgument.side(maxSide, for: "--max-side") }
+        if let minSide {
+            guard maxBytes != nil else { throw SizeArgument.needsMaxBytes }
+            options.minSide = try SizeArgument.side(minSide, for: "--min-side")
+        }
         return options
     }
 }

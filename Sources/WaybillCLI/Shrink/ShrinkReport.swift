@@ -6,16 +6,11 @@ struct ShrinkReport: Sendable {
     var output: String
     var picture: JPEGReport
 
-    /// `card.jpg: 4000 x 3000, 3.4 MiB -> card-waybill.jpg: 1632 x 1224, 99.9 KiB (2.9 %), quality 71; removed Exif, XMP`.
+    /// `card.jpg → card-waybill.jpg: 3.4 MiB → 99.9 KiB, 1632 × 1224, quality 71; was 4000 × 3000; removed Exif, XMP`.
     var line: String {
-        let before = "\(picture.originalWidth) x \(picture.originalHeight), \(size(picture.originalBytes))"
-        let after = "\(picture.width) x \(picture.height), \(size(picture.bytes)) (\(share))"
-        var line = "\(Self.shown(input, "standard input")): \(before)"
-        line += " -> \(Self.shown(output, "standard output")): \(after)"
-        if picture.isPassedThrough {
-            line += ", nothing lost"
-        } else if let quality = picture.quality {
-            line += ", quality \(quality)"
+        var line = "\(name) → \(Self.shown(output, "standard output")): \(ImageText.change(picture))"
+        if picture.width != picture.originalWidth || picture.height != picture.originalHeight {
+            line += "; was \(picture.originalWidth) × \(picture.originalHeight)"
         }
         if picture.orientation != 1 { line += ", turned upright" }
         if let profile = picture.convertedProfile { line += ", colours converted from \(profile)" }
@@ -24,31 +19,25 @@ struct ShrinkReport: Sendable {
         return line
     }
 
+    /// A warning about a result in which text may be unreadable.
+    func warning(_ options: JPEGOptions) -> String? { ImageText.warning(name, picture, options) }
+
     var members: [JSONMember] {
         [
             JSONMember("result", .string("succeeded")),
             JSONMember("exit", .int(0)),
             JSONMember("input", .string(input)),
             JSONMember("output", .string(output)),
-            JSONMember("originalBytes", .int(Int64(picture.originalBytes))),
-            JSONMember("bytes", .int(Int64(picture.bytes))),
-            JSONMember("originalWidth", .int(Int64(picture.originalWidth))),
-            JSONMember("originalHeight", .int(Int64(picture.originalHeight))),
-            JSONMember("width", .int(Int64(picture.width))),
-            JSONMember("height", .int(Int64(picture.height))),
+        ] + ImageText.members(picture) + [
             JSONMember("orientation", .int(Int64(picture.orientation))),
-            JSONMember("quality", .int(orNull: picture.quality.map(Int64.init))),
             JSONMember("convertedProfile", .string(orNull: picture.convertedProfile)),
             JSONMember("droppedProfile", .string(orNull: picture.droppedProfile)),
-            JSONMember("passedThrough", .bool(picture.isPassedThrough)),
             JSONMember("removed", .array(picture.stripped.map { .string($0) })),
             JSONMember("cpuSeconds", .double(SummaryText.value(picture.cpuTime))),
         ]
     }
 
-    private var share: String { ReportText.share(picture.bytes, of: picture.originalBytes) }
-
-    private func size(_ bytes: Int) -> String { ByteCount(bytes: Int64(bytes)).description }
+    private var name: String { Self.shown(input, "standard input") }
 
     private static func shown(_ path: String, _ stream: String) -> String { path == "-" ? stream : path }
 }

@@ -163,13 +163,16 @@ struct PipedPart: PartPreparing {
     let fileName: String
     /// What an image has to become.
     let image: JPEGOptions?
+    /// Receives the report of an image.
+    let onPrepared: (@Sendable (JPEGReport) -> Void)?
 
     /// What the decoder takes at most.
     static let largestImage: Int64 = 40_000_000
 
     /// A part with a file name.
     static func part(
-        _ name: String, _ path: String, fileName: String?, contentType: String?, _ image: JPEGOptions?
+        _ name: String, _ path: String, fileName: String?, contentType: String?, _ image: JPEGOptions?,
+        onPrepared: (@Sendable (JPEGReport) -> Void)? = nil
     ) -> MultipartPart {
         let input = PipedInput(path, limit: image == nil ? .max : largestImage)
         // curl sends the last component, and for standard input a dash.
@@ -177,7 +180,7 @@ struct PipedPart: PartPreparing {
         let fileName = fileName ?? last
         return .preparing(
             name, fileName: fileName, contentType: contentType,
-            with: PipedPart(input: input, fileName: fileName, image: image))
+            with: PipedPart(input: input, fileName: fileName, image: image, onPrepared: onPrepared))
     }
 
     func prepare() async throws -> PreparedPart {
@@ -188,7 +191,7 @@ struct PipedPart: PartPreparing {
             throw UploadError(UploadError.Code(failure.code.description), failure.message, phase: .preparing)
         }
         guard let image else { return PreparedPart(content: .file(path: copy.path)) }
-        let part = MultipartPart.image("", path: copy.path, fileName: fileName, image)
+        let part = MultipartPart.image("", path: copy.path, fileName: fileName, image, onPrepared: onPrepared)
         guard case .preparing(let preparation) = part.content else { return PreparedPart(content: .bytes([])) }
         return try await preparation.prepare()
     }

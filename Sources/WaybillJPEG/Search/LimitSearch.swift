@@ -48,7 +48,7 @@ struct LimitSearch {
     }
 
     private var remedy: String {
-        rules.hasFloor ? "Allow more bytes, or fewer pixels along the longer side." : "Allow more bytes."
+        "\(rules.hasFloor ? Remedy.raiseImageLimitOrLowerSide : .raiseImageLimit)"
     }
 
     /// Tries sizes and gives the most faithful one, ready to be written. The picture is gone when it returns.

@@ -88,7 +88,7 @@ import Testing
             "sign-version": "v1", "part-size": "200KiB", "parts-at-once": "3", "content-type": "image/jpeg",
             "meta": "branch=42",
             "acl": "private", "storage-class": "IA", "per-lane": "2", "drain": "30s", "max-pixels": "2.4MP",
-            "max-side": "1600",
+            "max-side": "1600", "min-side": "600",
             "mode": "fast", "boundary": "golden", "max-parts": "50", "max-field": "2MiB", "max-total": "2GiB",
         ]
     }

@@ -17,7 +17,7 @@ import Testing
         #expect(small.starts(with: [0xFF, 0xD8]) && small.suffix(2) == [0xFF, 0xD9])
         #expect(try folder.read("card.jpeg") == photo)
         #expect(try folder.names() == ["card-waybill.jpg", "card.jpeg"])
-        for fact in ["480 x 640", "turned upright", "Exif", "comment", "card-waybill.jpg"] {
+        for fact in ["was 480 × 640", "turned upright", "Exif", "comment", "card-waybill.jpg"] {
             #expect(run.errorText.contains(fact), "\(run.errorText)")
         }
     }
@@ -72,7 +72,7 @@ import Testing
         let arguments = ["shrink", path, "--max-side", "160", "--mode", "draft", "--force"]
         let told = try await Tool.run(arguments)
         #expect(told.exit == .status(0), "\(told.errorText)")
-        #expect(told.errorText.contains("120 x 160"), "\(told.errorText)")
+        #expect(told.errorText.contains("120 × 160"), "\(told.errorText)")
         #expect(told.errorText.contains("colours of profile unnamed kept as they are"), "\(told.errorText)")
         let summary = try #require(try await Tool.run(arguments + ["--json"]).jsonLines().last)
         #expect(summary["height"] as? Int == 160)
@@ -105,10 +105,11 @@ import Testing
         #expect(try folder.names() == before)
     }
 
-    @Test func `a folder that can't be written to is 7`() async throws {
+    @Test func `a directory that can't be made is 7`() async throws {
         let folder = try TemporaryDirectory()
         let path = try folder.write("card.jpg", photo)
-        let run = try await Tool.run(["shrink", path, "-o", "/nonexistent/x.jpg", "--quality", "50"])
+        let run = try await Tool.run(["shrink", path, "-o", "\(path)/sub/x.jpg", "--quality", "50"])
         #expect(run.exit == .status(7), "\(run.errorText)")
+        #expect(run.errorText.contains("can't be made: Not a directory."), "\(run.errorText)")
     }
 }
