@@ -1,3 +1,5 @@
+import WaybillCore
+
 /// Which part is meant, for people: `part 2 ("FILE")`.
 package struct PartPlace: Sendable, Hashable, CustomStringConvertible {
     package let index: Int
@@ -16,10 +18,9 @@ package struct PartPlace: Sendable, Hashable, CustomStringConvertible {
 package func quoted(_ text: String, limit: Int = 80) -> String {
     var result = "\""
     for scalar in text.unicodeScalars.prefix(limit) {
-        switch scalar.value {
-        case 0..<0x20, 0x7F..<0xA0, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF:
-            result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
-        default:
+        if scalar.controlsOutput {
+            result += scalar.outputEscape
+        } else {
             result.unicodeScalars.append(scalar)
         }
     }

@@ -35,8 +35,8 @@ package enum Redaction {
         guard text.utf8.contains(where: { $0 < 0x20 || $0 >= 0x7F }) else { return text }
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
-            if controlsOutput(scalar) {
-                result.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
+            if scalar.controlsOutput {
+                result.append(contentsOf: scalar.outputEscape.unicodeScalars)
             } else if let byte = SystemPath.byte(of: scalar) {
                 result.append(contentsOf: "\\x\(String(byte, radix: 16, uppercase: true))".unicodeScalars)
             } else {
@@ -44,14 +44,6 @@ package enum Redaction {
             }
         }
         return String(result)
-    }
-
-    /// Whether a character can change how a terminal shows others: control characters, direction marks, and invisible ones.
-    package static func controlsOutput(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
-        default: false
-        }
     }
 
     /// What must not appear in a text about this request: user, password, query, and the values of its headers.

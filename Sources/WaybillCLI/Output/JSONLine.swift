@@ -40,7 +40,7 @@ enum JSONValue: Sendable, Hashable {
             case "\r": result += "\\r"
             case "\t": result += "\\t"
             default:
-                if Redaction.controlsOutput(scalar) {
+                if scalar.controlsOutput {
                     for unit in String(scalar).utf16 { result += escape(unit) }
                 } else if SystemPath.byte(of: scalar) != nil {
                     // JSON has no bytes: the name is shown as in messages.

@@ -22,10 +22,10 @@ struct ShrinkSummary: Sendable {
             code: first.code, exit: first.exit, message: "\(failures.count) of \(count) pictures \(reason).")
     }
 
-    /// `12 pictures: 41.2 MiB -> 1.2 MiB (2.9 %); 1 not made`.
+    /// `12 pictures: 41.2 MiB → 1.2 MiB (2.9 %); 1 not made`.
     var line: String {
         let noun = made.count == 1 ? "picture" : "pictures"
-        var line = "\(made.count) \(noun): \(size(before)) -> \(size(after)) (\(ReportText.share(after, of: before)))"
+        var line = "\(made.count) \(noun): \(size(before)) → \(size(after)) (\(ReportText.share(after, of: before)))"
         if !failures.isEmpty { line += "; \(failures.count) not made" }
         return line
     }

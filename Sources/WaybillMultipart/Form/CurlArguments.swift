@@ -127,7 +127,7 @@ package enum ShellWord {
     /// A text as one word. In single quotes; where control characters or marks of direction are in it, as `$'…'`, which
     /// bash, ksh, zsh and POSIX since 2024 read, so that what is printed is one line and does nothing to a terminal.
     package static func quoted(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isHidden) else {
+        guard text.unicodeScalars.contains(where: \.controlsOutput) else {
             return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
         }
         var word = "$'"
@@ -136,7 +136,7 @@ package enum ShellWord {
             case "'", "\\": word += "\\\(scalar)"
             case "\n": word += "\\n"
             case "\r": word += "\\r"
-            case _ where isHidden(scalar):
+            case _ where scalar.controlsOutput:
                 // Byte by byte, three digits each: what follows can't be taken for a fourth.
                 for byte in String(scalar).utf8 {
                     let digits = String(byte, radix: 8)
@@ -146,13 +146,6 @@ package enum ShellWord {
             }
         }
         return word + "'"
-    }
-
-    private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator: true
-        default: false
-        }
     }
 }
 

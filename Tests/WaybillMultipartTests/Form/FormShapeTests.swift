@@ -194,7 +194,7 @@ import WaybillCore
 
                 <a stream of unknown length>
                 --golden
-                Content-Disposition: form-data; name="a\\u{1B}"; filename="x\\u{202E}gpj"
+                Content-Disposition: form-data; name="a\\u{1b}"; filename="x\\u{202e}gpj"
                 Content-Type: application/octet-stream
 
                 <0 bytes>
