@@ -126,9 +126,10 @@ struct FormAssembly {
                 "-F: \"\(Redaction.escaped(name))\" is made a JPEG to fit its limit, and can't have the type "
                     + "\(Redaction.escaped(type)). Leave out ;type=.")
         }
-        let onPrepared = options.map { options in
+        var onPrepared: (@Sendable (JPEGReport) -> Void)?
+        if let options, let log = pictures.log {
             let part = ImageLog.Part(form: self.file, index: parts.count, name: name, path: file.path)
-            return { @Sendable [log = pictures.log] (report: JPEGReport) in log?.add(part, report, options) }
+            onPrepared = { report in log.add(part, report, options) }
         }
         if file.isStandardInput || findsPipes && PipedInput.isPipe(file.path) {
             parts.append(
