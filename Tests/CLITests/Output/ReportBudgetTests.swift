@@ -47,6 +47,7 @@ import Waybill
 
     /// A page about two photos, made as if there were so many.
     private func page(of count: Int, in folder: TemporaryDirectory) async throws -> (text: String, sections: [String]) {
+        try FileManager.default.createDirectory(atPath: folder.path("small"), withIntermediateDirectories: false)
         var pictures: [ReportPicture] = []
         let options = JPEGOptions(maxBytes: .bytes(60_000), mode: .draft)
         for number in 1...2 {
