@@ -34,7 +34,7 @@ import WaybillCore
         #expect(error?.code == .cannotReachLimit)
         #expect(error?.smallestBytes ?? 0 > 500)
         #expect(error?.message.contains("240 x 180") == true)
-        #expect(error?.message.hasSuffix("Allow more bytes, or fewer pixels along the longer side.") == true)
+        #expect(error?.message.hasSuffix("Allow more bytes, or a smaller minSide.") == true)
     }
 
     @Test func `an image below the floor keeps its size`() throws {

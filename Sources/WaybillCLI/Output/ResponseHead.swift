@@ -17,7 +17,7 @@ struct ResponseHead: Sendable {
     /// The head as it was received, the empty line at its end included. On a terminal, control characters are made visible.
     func bytes(forTerminal isTerminal: Bool) -> [UInt8] {
         let lines = [statusLine] + fields.map { "\($0.name.rawName): \($0.value)" } + [""]
-        return lines.flatMap { Array(((isTerminal ? Redaction.escaped($0) : $0) + "\r\n").utf8) }
+        return lines.flatMap { Array((isTerminal ? Redaction.escaped($0) + "\n" : $0 + "\r\n").utf8) }
     }
 
     /// The fields in their order, without what gives access: JSON lines are kept in logs.

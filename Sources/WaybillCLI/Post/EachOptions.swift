@@ -14,7 +14,7 @@ struct EachOptions: ParsableArguments {
         name: .customLong("each-from"),
         help: ArgumentHelp(
             "Send the form once for each file that this list names, one a line, after those of --each; - is standard input.",
-            valueName: "list"))
+            valueName: "list"), completion: .file())
     var list: String?
 
     @Flag(

@@ -90,8 +90,12 @@ struct EachPlan: Sendable {
                 "-F \"\(Redaction.escaped(argument.name))\": a text is read once and sent with every file, so no {} can "
                     + "stand behind \"<\". Send the file itself with @.")
         }
-        // Also one that is the same for all: each form reports on its own images.
-        if case .files = argument.source { return .files(argument) }
+        // A pipe can be read once, so all forms share its copy. Any other file is added to each form, also one that is the same
+        // for all: each form reports on its own images.
+        if case .files(let files) = argument.source {
+            let isPiped = files.contains { $0.isStandardInput || PipedInput.isPipe($0.path) }
+            if !isPiped || argument.patterns.contains(where: \.isOpen) { return .files(argument) }
+        }
         let count = shared.parts.count
         try shared.add(argument, pictures: pictures, environment: Environment.value)
         let parts = Array(shared.parts[count...])

@@ -12,7 +12,7 @@ struct HeadOptions: ParsableArguments {
         name: [.customShort("D", allowingJoined: true), .customLong("dump-header")],
         help: ArgumentHelp(
             "Write status line and header fields of the response to this file; - is standard output. With --each a pattern "
-                + "with {name}.", valueName: "file"))
+                + "with {name}.", valueName: "file"), completion: .file())
     var dump: String?
 
     /// Refuses what would mix the head with something else on standard output. `output` is the argument of `-o`.

@@ -37,7 +37,7 @@ struct CallReaderTests {
 
     /// What decides about the time: ArgumentParser takes the square of the number of its words.
     @Test(arguments: [
-        ("post", ["u", "-F", "a=@{}", "--each"], [String](), 6), ("shrink", ["--max-bytes", "1K"], [], 3),
+        ("post", ["u", "-F", "a=@{}", "--each"], [String](), 5), ("shrink", ["--max-bytes", "1K"], [], 3),
         ("put", ["-r"], ["oss://b/p/"], 2), ("outbox retry", ["--doubtful"], [], 2), ("outbox cancel", [], [], 1),
         ("outbox show", [], [], 1), ("outbox ls", ["--json"], [], 2), ("outbox pause", [], [], 1),
         ("outbox resume", [], [], 1), ("outbox verify", [], [], 1),

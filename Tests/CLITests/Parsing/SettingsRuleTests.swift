@@ -80,7 +80,7 @@ import Testing
             "proxy-user": "me:secret", "noproxy": "a.example", "cert-type": "P12", "pass": "secret",
             "pinnedpubkey": "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", "unix-socket": "/run/backend",
             "limit-rate": "200K", "connect-timeout": "5", "stall-timeout": "5", "response-timeout": "5",
-            "max-time": "60", "max-filesize": "5M", "redirect": "get",
+            "max-time": "60", "max-filesize": "5M", "redirect": "get", "progress-interval": "10s",
             "retry": "3", "idempotency": "honoured", "idempotency-window": "12h", "on-unknown": "retry",
             "if-changed": "restart", "priority": "3", "batch": "today", "tag": "till-4", "duplicates": "replace",
             "deadline": "2d", "attempts": "5", "credential": "X-Token=backend", "include": "*.jpg", "exclude": "*.tmp",

@@ -149,13 +149,13 @@ import WaybillCore
         (["-F", "a=b", "--each", "x"], "Write {}"), (["-F", "f=@x;filename={}", "--each", "x"], "Write {}"),
         (["-F", "f=@{}"], "--each"), (["-F", "f=@x;filename={name}.jpg"], "--each"), (["-F", "f=<{}"], "--each"),
         (["-F", "f=@{}", "-F", "t=<{}", "--each", "x"], "read once"),
-        (["-F", "f=@{}", "--each", "-"], "standard input"),
+        (["-F", "f=@{}", "--each", "-"], "--each-from -"),
         (["-F", "a=b", "--parallel", "2"], "--each"), (["-F", "a=b", "--fail-early"], "--each"),
         (["-F", "f=@{}", "--parallel", "0", "--each", "x"], "1 to 256"), (["-F", "f=@{}", "--each"], "--each"),
         (["-F", "f=@{}", "-o", "answer", "--each", "x", "y"], "{name}"),
         (["-F", "f=@{}", "-o", "/tmp/{name}.json", "--each", "a/x", "b/x"], "would both become"),
         (["-F", "f=@{}", "-o", "{folder}/{name}.txt", "--each", "a.txt"], "would take its place"),
-        (["-F", "f=@{}", "-o", "{folder}/{name}.txt", "--each", "a.jpg", "a.txt"], "would both become"),
+        (["-F", "f=@{}", "-o", "{folder}/{name}.txt", "--each", "a.jpg", "a.txt"], "would take its place"),
         (["-F", "f=@{}", "--max-bytes", "10K", "--each", "x.png"], "no -F sends a JPEG"),
     ]) func `a wrong call sends nothing`(_ arguments: [String], _ hint: String) async throws {
         let server = try LoopbackServer()

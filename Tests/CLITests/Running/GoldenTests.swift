@@ -195,7 +195,8 @@ import WaybillCore
             #"{\#(head),"event":"progress","phase":"sending","attempt":N,"sent":N,"acknowledged":N,"total":N,"#
             + #""accuracy":"exact","bytesPerSecond":N,\#(parts)}"#
         let summary =
-            #"{\#(head),"event":"summary","result":"succeeded","exit":N,"outcome":"accepted","status":N,"sent":N,"#
+            #"{\#(head),"event":"summary","result":"succeeded","exit":N,"outcome":"accepted","status":N,"#
+            + #""headers":[{"name":"Content-Length","value":"6"}],"sent":N,"#
             + #""acknowledged":N,"total":N,"seconds":N,"signal":null,"attempts":[{"number":N,"code":null,"#
             + #""reason":"200 OK","outcome":null,"status":N,"acknowledged":N,"seconds":N}],"body":"answer"}"#
         #expect(lines.first == start)

@@ -125,7 +125,7 @@ import Testing
         for run in [shrunk, sent] {
             #expect(run.exit == .status(3), "\(run.errorText)")
             #expect(run.errorText.contains("cannotReachLimit"), "\(run.errorText)")
-            #expect(run.errorText.contains("Allow more bytes, or fewer pixels along the longer side."))
+            #expect(run.errorText.contains("Raise --max-bytes, or lower --min-side."))
         }
         #expect(sent.errorText.contains("--min-side"))
         #expect(server.requests.isEmpty)

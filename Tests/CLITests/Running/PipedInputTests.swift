@@ -134,7 +134,7 @@ import Testing
         let run = try await shell(
             "head -c 40000001 /dev/zero | $W post http://127.0.0.1:1/ -F 'f=@-;filename=a.jpg' --max-bytes 20K")
         #expect(run.exit == .status(3))
-        #expect(run.errorText.contains("tooManyBytes: standard input has more than "), "\(run.errorText)")
+        #expect(run.errorText.contains("tooManyBytes in part \"f\": standard input has more than "), "\(run.errorText)")
     }
 
     @Test func `the outbox keeps a copy, though files are referred to`() async throws {

@@ -25,7 +25,6 @@ import WaybillCore
         let cases: [(arguments: [String], code: String)] = [
             (["-F", "front=@\(folder.path)/missing"], "fileNotFound"),
             (["-F", "front=@\(folder.path)"], "notARegularFile"),
-            (["-F", "front=@\(folder.path)/fifo"], "notARegularFile"),
             (["-F", "front=@\(broken)", "--max-bytes", "front=10K"], "truncated"),
             (["-F", "front=@\(photo)", "--max-bytes", "front=20"], "cannotReachLimit"),
             (["-F", "front=<\(folder.path)/missing"], "fileNotFound"),

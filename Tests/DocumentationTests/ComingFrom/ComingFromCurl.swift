@@ -6,7 +6,6 @@ import Waybill
 
 private func log(_ text: String) {}
 
-// none: -L
 // none: -d, --json DATA
 // none: -O, -C -
 // none: -n, ~/.netrc

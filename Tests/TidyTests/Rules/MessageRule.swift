@@ -73,8 +73,9 @@ enum MessageRule {
                 continue
             }
             if depth == 0, bytes[index] == backslash {
-                // A letter behind it is no part of a word.
-                kept.append(UInt8(ascii: " "))
+                // A letter after a backslash is part of the escape and not of a word; an escaped quote is a quote.
+                let isQuote = bytes[index...].starts(with: [backslash, quote])
+                kept.append(isQuote ? quote : UInt8(ascii: " "))
                 index += 1
             } else if depth == 0 {
                 kept.append(bytes[index])

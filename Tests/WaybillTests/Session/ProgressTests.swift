@@ -168,6 +168,7 @@ import WaybillTesting
         let world = SessionWorld([.answering(.serviceUnavailable), .answering(.ok)])
         let task = world.start()
         await task.reaches(.retrying)
+        await world.clock.sleepers(atLeast: 1)
         let retry = try #require(task.latestProgress.retry)
         #expect(retry.reason.contains("503 Service Unavailable"), "\(retry.reason)")
         #expect(retry.number == 1 && retry.limit == 3 && retry.delay == .seconds(1))
