@@ -21,9 +21,9 @@ let kernels: [SwiftSetting] =
 // C is optimised in debug builds, too: unoptimised, a photo takes eight times the CPU. Swift 6.2 refuses such flags in a
 // package that is fetched by version.
 #if compiler(>=6.3)
-let optimized: [CSetting] = [.unsafeFlags(["-O2"], .when(configuration: .debug))]
+    let optimized: [CSetting] = [.unsafeFlags(["-O2"], .when(configuration: .debug))]
 #else
-let optimized: [CSetting] = []
+    let optimized: [CSetting] = []
 #endif
 
 let c: [CSetting] = optimized + (isStrict ? [.treatAllWarnings(as: .error)] : [])

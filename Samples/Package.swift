@@ -38,7 +38,8 @@ let package = Package(
                 "Also the samples of object stores and of the outbox: swift-crypto, GRDB, swift-service-lifecycle.")
     ],
     dependencies: [
-        .package(name: "waybill", path: "..", traits: [.trait(name: "Command", condition: .when(traits: ["All"]))]),
+        // All default traits or none: SwiftPM then passes the same flags as in the root package, and reuses what was built there.
+        .package(name: "waybill", path: "..", traits: [.trait(name: "default", condition: .when(traits: ["All"]))]),
         .package(url: "https://github.com/swhitty/FlyingFox", exact: "0.27.1"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),

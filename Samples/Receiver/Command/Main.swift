@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import ReceiverKit
 
 /// Runs the backend until it is told to stop (`SIGINT`, `SIGTERM`).
@@ -27,7 +27,7 @@ struct Command {
             await receiver.stop()
         } catch {
             // To the standard error: a program that reads the addresses must not mistake this line for them.
-            fputs("Receiver: \(error)\n", stderr)
+            FileHandle.standardError.write(Data("Receiver: \(error)\n".utf8))
             exit(1)
         }
     }
