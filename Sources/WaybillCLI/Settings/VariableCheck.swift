@@ -8,8 +8,8 @@ struct VariableCheck {
     /// Variables that the build, the tests and the scripts of this project read.
     static let ofProject: Set<String> = [
         "WAYBILL_ALONE", "WAYBILL_CACHE", "WAYBILL_CI", "WAYBILL_FAULT", "WAYBILL_FAULT_REPORT", "WAYBILL_FRESH_INSIDE",
-        "WAYBILL_PLAIN_SWIFT", "WAYBILL_PRODUCTS", "WAYBILL_PROGRAM", "WAYBILL_SEED", "WAYBILL_SLOWNESS", "WAYBILL_SOAK",
-        "WAYBILL_TEST_COUNTS", "WAYBILL_TORTURE",
+        "WAYBILL_PLAIN_SWIFT", "WAYBILL_PRODUCTS", "WAYBILL_PROGRAM", "WAYBILL_SEED", "WAYBILL_SLOWNESS",
+        "WAYBILL_SOAK", "WAYBILL_TEST_COUNTS", "WAYBILL_TORTURE",
     ]
 
     /// A line that names the variables which have no effect, or `nil` if there are none.
