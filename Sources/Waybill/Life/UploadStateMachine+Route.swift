@@ -21,7 +21,7 @@ extension UploadStateMachine {
         }
     }
 
-    /// What follows from a redirect; `nil` when the answer is none, or none is followed.
+    /// Returns the action for a redirect, or `nil` if the response is not a redirect or redirects are not followed.
     mutating func redirect(
         _ record: AttemptRecord, _ ending: TransferEnd, _ verdict: inout AttemptVerdict
     ) -> [Action]? {

@@ -3,7 +3,7 @@ import Glibc
 
 /// The sizes of files, before they are opened.
 package enum FileSize {
-    /// The size of a regular file; `nil` where there is none. Waits on the reader pool where the kernel would have to wait.
+    /// Returns the size of a regular file, or `nil` if the path is not one. Waits on the reader pool where the kernel would have to wait.
     package static func of(_ path: String) async -> Int64? {
         guard !path.utf8.contains(0) else { return nil }
         var status = stat()
