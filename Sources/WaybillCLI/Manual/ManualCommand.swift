@@ -14,7 +14,7 @@ struct ManualCommand: AsyncParsableCommand {
             """)
 
     func run() async throws {
-        let page = ManualPage(try CommandTree.of(WaybillCommand.self), version: WaybillCommand.version)
+        let page = ManualPage(CommandTree(of: WaybillCommand.self), version: WaybillCommand.version)
         print(page.text, terminator: "")
     }
 }

@@ -33,10 +33,10 @@ struct ManualPage {
     }
 
     private func section(_ path: String, _ command: CommandTree) -> [String] {
-        var lines = [".SS \(Roff.quoted(path))", Roff.text(command.abstract ?? "")]
+        var lines = [".SS \(Roff.quoted(path))", Roff.text(command.abstract)]
         lines += Roff.paragraphs(Self.parted(command.discussion).rest)
         var title: String?
-        for argument in (command.arguments ?? []).filter(\.shouldDisplay) {
+        for argument in command.arguments.filter(\.shouldDisplay) {
             if argument.longNames.first == "help" || argument.longNames.first == "version" { continue }
             if argument.sectionTitle != title {
                 title = argument.sectionTitle
@@ -48,7 +48,7 @@ struct ManualPage {
     }
 
     private func synopsis(_ command: CommandTree) -> String {
-        let bare = (command.arguments ?? []).filter { $0.kind == .positional && $0.shouldDisplay }
+        let bare = command.arguments.filter { $0.kind == .positional && $0.shouldDisplay }
         let words = bare.map { argument -> String in
             let word = (argument.valueName ?? "value").uppercased() + (argument.isRepeating ? " ..." : "")
             return argument.isOptional ? "[\(word)]" : word
@@ -78,15 +78,14 @@ struct ManualPage {
     }
 
     /// A text without its table of exit statuses, which a page has once.
-    private static func parted(_ discussion: String?) -> (rest: String, exits: String) {
-        let parts = (discussion ?? "").split(
-            separator: "EXIT STATUS:\n", maxSplits: 1, omittingEmptySubsequences: false)
+    private static func parted(_ discussion: String) -> (rest: String, exits: String) {
+        let parts = discussion.split(separator: "EXIT STATUS:\n", maxSplits: 1, omittingEmptySubsequences: false)
         return (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
     }
 
     /// An abstract as it stands behind a dash.
-    private static func clause(_ abstract: String?) -> String {
-        let text = (abstract ?? "").hasSuffix(".") ? String(abstract!.dropLast()) : abstract ?? ""
+    private static func clause(_ abstract: String) -> String {
+        let text = abstract.hasSuffix(".") ? String(abstract.dropLast()) : abstract
         return text.prefix(1).lowercased() + text.dropFirst()
     }
 

@@ -27,7 +27,7 @@ struct CallReader: Sendable {
     init(_ command: CommandTree) {
         var arguments: [String: CommandTree.Argument] = [:]
         var letters: [Unicode.Scalar: CommandTree.Argument] = [:]
-        for argument in command.arguments ?? [] where argument.kind != .positional && !argument.longNames.isEmpty {
+        for argument in command.arguments where argument.kind != .positional && !argument.longNames.isEmpty {
             for name in argument.longNames { arguments[name] = argument }
             for letter in argument.letters { letters[letter.unicodeScalars.first!] = argument }
         }

@@ -11,14 +11,14 @@ struct ParsedCall {
 
     /// Adds the settings to the words and parses them.
     init(_ words: [String], of root: any AsyncParsableCommand.Type) async throws {
-        let tree = try CommandTree.of(root)
+        let tree = CommandTree(of: root)
         try Self.checkCommand(words, tree)
         let settings = Settings(
             tree: tree, environment: Environment.value, file: try SettingsFile.find(Environment.value))
         let merged = try settings.merged(words)
         CommandWords.set(merged)
         let (leaf, depth) = tree.find(merged)
-        guard depth > 0, leaf.subcommands?.isEmpty ?? true else {
+        guard depth > 0, leaf.subcommands.isEmpty else {
             command = try await root.asyncParseAsRoot(merged)
             warning = nil
             return
@@ -51,10 +51,11 @@ struct ParsedCall {
     /// Refuses a command that does not exist, with the one that was probably meant.
     static func checkCommand(_ words: [String], _ tree: CommandTree) throws(CommandFailure) {
         let (command, depth) = tree.find(words)
-        guard let subcommands = command.subcommands, !subcommands.isEmpty, words.indices.contains(depth),
-            words[depth].utf8.first != UInt8(ascii: "-")
+        // ArgumentParser adds the command `help` to the root.
+        guard !command.subcommands.isEmpty, words.indices.contains(depth), words[depth].utf8.first != UInt8(ascii: "-"),
+            depth > 0 || words[depth] != "help"
         else { return }
-        let names = subcommands.filter { $0.shouldDisplay ?? true }.map(\.commandName)
+        let names = command.subcommands.filter(\.shouldDisplay).map(\.commandName)
         let path = (["waybill"] + words.prefix(depth)).joined(separator: " ")
         throw .usage(
             "\(path) has no command \"\(Redaction.escaped(words[depth]))\"."

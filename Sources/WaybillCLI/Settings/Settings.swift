@@ -14,7 +14,7 @@ struct Settings {
     func merged(_ words: [String]) throws(CommandFailure) -> [String] {
         let (command, depth) = tree.find(words)
         try checkFile()
-        guard depth > 0, command.subcommands?.isEmpty ?? true else { return words }
+        guard depth > 0, command.subcommands.isEmpty else { return words }
         let path = words.prefix(depth).joined(separator: " ")
         let rest = words[depth...]
         var call = SettingsCall(path, rest, of: command)
@@ -75,7 +75,7 @@ struct Settings {
             let (command, depth) = tree.find(line.section.split(separator: " ").map(String.init))
             guard line.section.isEmpty || depth == line.section.split(separator: " ").count else {
                 let near = line.section.split(separator: " ").dropFirst(depth).first.map { word in
-                    Suggestion.sentence(for: String(word), among: (command.subcommands ?? []).map(\.commandName))
+                    Suggestion.sentence(for: String(word), among: command.subcommands.map(\.commandName))
                 }
                 throw file!.problem(line.number, "there is no command \"\(line.section)\".\(near ?? "")")
             }

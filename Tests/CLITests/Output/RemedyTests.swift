@@ -17,7 +17,7 @@ import WaybillCore
     }
 
     @Test(arguments: Remedy.allCases) func `every flag that is advised is there`(_ remedy: Remedy) throws {
-        let leaves = try CommandTree.of(WaybillCommand.self).leaves(under: "")
+        let leaves = CommandTree(of: WaybillCommand.self).leaves(under: "")
         let known = leaves.flatMap { $0.tree.settings }.flatMap { option in
             option.longNames.map { "--\($0)" } + option.letters.map { "-\($0)" }
         }

@@ -7,7 +7,7 @@ import Testing
 /// Calls as they are taken apart, and what ArgumentParser gets of them.
 struct CallReaderTests {
     private func pieces(_ words: [String], of path: String = "post") throws -> [CallReader.Piece] {
-        let tree = try CommandTree.of(WaybillCommand.self)
+        let tree = CommandTree(of: WaybillCommand.self)
         return CallReader(tree.find(path.split(separator: " ").map(String.init)).command).pieces(words)
     }
 

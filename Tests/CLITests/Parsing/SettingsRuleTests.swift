@@ -14,7 +14,7 @@ import Testing
 
         init() throws {
             folder = try TemporaryDirectory()
-            tree = try CommandTree.of(WaybillCommand.self)
+            tree = CommandTree(of: WaybillCommand.self)
             for name in ["card.jpg", "plain.bin", "b.bin"] { try folder.write(name, "bytes") }
         }
 

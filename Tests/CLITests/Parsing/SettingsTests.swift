@@ -10,7 +10,7 @@ struct SettingsTests {
         _ words: String..., file: String? = nil, environment: [String: String] = [:]
     ) throws -> [String] {
         let settings = Settings(
-            tree: try CommandTree.of(WaybillCommand.self), environment: { environment[$0] },
+            tree: CommandTree(of: WaybillCommand.self), environment: { environment[$0] },
             file: try file.map { try SettingsFile($0, path: "config") })
         return try settings.merged(words)
     }
@@ -33,7 +33,7 @@ struct SettingsTests {
         for own in [["--retry", "4"], ["--retry=4"]] {
             let words = ["post"] + own + ["u"]
             let settings = Settings(
-                tree: try CommandTree.of(WaybillCommand.self), environment: { $0 == "WAYBILL_RETRY" ? "3" : nil },
+                tree: CommandTree(of: WaybillCommand.self), environment: { $0 == "WAYBILL_RETRY" ? "3" : nil },
                 file: try SettingsFile(file, path: "c"))
             let merged = try settings.merged(words)
             #expect(merged == words)
@@ -44,7 +44,7 @@ struct SettingsTests {
         for letter in [["-X", "PUT"], ["-XPUT"]] {
             let words = ["post"] + letter + ["u"]
             let settings = Settings(
-                tree: try CommandTree.of(WaybillCommand.self), environment: { _ in nil },
+                tree: CommandTree(of: WaybillCommand.self), environment: { _ in nil },
                 file: try SettingsFile("request = PATCH", path: "c"))
             #expect(try settings.merged(words) == words)
         }

@@ -52,7 +52,7 @@ struct SuggestionTests {
 /// Variables of the environment that nothing reads.
 struct VariableCheckTests {
     private func warning(_ names: String...) throws -> String? {
-        VariableCheck(tree: try CommandTree.of(WaybillCommand.self)).warning(about: names)
+        VariableCheck(tree: CommandTree(of: WaybillCommand.self)).warning(about: names)
     }
 
     @Test func `an unknown variable is named with the nearest known one`() throws {
