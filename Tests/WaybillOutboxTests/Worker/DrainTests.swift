@@ -37,6 +37,28 @@ import WaybillCore
         await outbox.close()
     }
 
+    /// The loop looks at its clock twice a minute; nobody may have to wait for that.
+    @Test func `a run returns when the last delivery has ended`() async throws {
+        let gate = Gate()
+        let (_, outbox, run) = try await Self.world(Behaviour([.read(), .wait(gate), .send(Answer(200))]))
+        outbox.drain()
+        gate.open()
+        let hasReturned = try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await run.value
+                return true
+            }
+            group.addTask {
+                try await Task.sleep(for: .seconds(15 * Slowness.factor))
+                return false
+            }
+            defer { group.cancelAll() }
+            return try await group.next()!
+        }
+        #expect(hasReturned)
+        await outbox.close()
+    }
+
     @Test func `what has no answer when the time is up is stopped and found out about later`() async throws {
         let (world, outbox, run) = try await Self.world(.neverAnswer)
         outbox.drain(atMost: .zero)
