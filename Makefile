@@ -6,7 +6,7 @@
 #   make test-vendors  hold stores and signatures to the vendors' own packages from PyPI (make test ends with it)
 #   make check      make test, then the image kernels in plain Swift, thread and address sanitizer and a short fuzz
 #   make torture    kill and cut the power of the outbox a thousand times each (as root; about half an hour)
-#   make fresh      make demo and make test in a minimal bookworm and trixie made for it (as root, with debootstrap)
+#   make fresh      make demo, make test and make test-dist in a minimal bookworm and trixie (as root, with debootstrap)
 #   make lint       layout and documentation rules, without changing a file
 #   make format     put the layout right
 #   make bench      measure beside every peer that is installed, into Docs/Benchmarks.md; make bench-setup installs peers
@@ -108,6 +108,7 @@ endif
 
 fresh: ## the README's two commands where nothing is installed yet
 	@Scripts/fresh
+	@for suite in $${FRESH_SUITES:-bookworm trixie}; do Scripts/test-dist "$$suite"; done
 
 torture: build ## the long forms of what is done to the outbox
 	$(call say,Torture: kills and power cuts of the outbox and disks that fail)

@@ -53,9 +53,10 @@ struct KillRun {
             let enough = seen + Int.random(in: 1...max(1, uploads * 6 / 5 / kills), using: &random)
             async let end = child.finish()
             let arrived = Task { try await server.server.waitUntil { $0.requests.count >= enough } }
+            // Nothing may be left to send: then nothing arrives, and it can be killed all the same.
+            let patience = Duration.milliseconds(seen < uploads ? 2_000 : 200 * Slowness.factor)
             let watch = Task {
-                // Nothing may be left to send: then nothing arrives, and it can be killed all the same.
-                try await Task.sleep(for: .seconds(2))
+                try await Task.sleep(for: patience)
                 arrived.cancel()
             }
             _ = await arrived.result
