@@ -1,6 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
-import WaybillCore
+import Waybill
 
 /// What ArgumentParser knows of a command: its subcommands and its options. Settings and the manual page are made of it,
 /// so neither can name what is not there.
