@@ -20,7 +20,7 @@ import Testing
                 let record = min(left, SealedCount.record)
                 (left, body, wire) = (left - record, body + record, wire + record + overhead)
                 let missed = Int.random(in: 0...2_000, using: &random)
-                let told = count.left(writtenAtLeast: UInt64(wire - missed))
+                let told = count.left(writtenAtLeast: UInt64(max(0, wire - missed)))
                 #expect(told <= Int64(body) && told >= before, "seed \(random.seed)")
                 // What was acknowledged while it was looked, and the most that records may add.
                 let least = body - 1_000 - missed - ((body - start) / SealedCount.record + 2) * 256
