@@ -49,6 +49,8 @@ extension TransferError.Code {
     public static let hostNotFound = Self("hostNotFound")
     /// Nobody listens, or the way there is closed.
     public static let cannotConnect = Self("cannotConnect")
+    /// No file descriptor or no thread is free.
+    public static let resourcesExhausted = Self("resourcesExhausted")
     /// The connection was not ready in time.
     public static let connectTimeout = Self("connectTimeout")
     /// The peer stopped taking bytes.

@@ -22,6 +22,8 @@ final class CurlEngine: @unchecked Sendable {
     /// When the first of those bodies may go on that are held back.
     private var nextRelease: ContinuousClock.Instant?
     private var patience = Patience()
+    /// Counts the calls of `curl_multi_perform`.
+    private(set) var round = 0
     private var isClosing = false
     private let maximumIdleConnections: Int
     private var connectionLimit = 0
@@ -29,18 +31,26 @@ final class CurlEngine: @unchecked Sendable {
     /// Whether no transfer is at work.
     var isIdle: Bool { active.isEmpty }
 
-    init(maximumIdleConnections: Int) {
+    /// `nil` if no file descriptor or no memory is free.
+    init?(maximumIdleConnections: Int) {
+        guard let multi = MultiHandle() else { return nil }
         self.maximumIdleConnections = max(0, min(maximumIdleConnections, 1 << 24))
-        inbox = EngineInbox(multi: MultiHandle())
+        inbox = EngineInbox(multi: multi)
     }
 
     /// Starts the thread. It keeps the engine alive until ``EngineCommand/close`` and the last transfer's end.
-    func run() {
-        let context = unsafe Unmanaged.passRetained(self).toOpaque()
+    ///
+    /// - Returns: Whether the thread runs. If it does not, the engine is closed.
+    func run() -> Bool {
+        let context = unsafe Unmanaged.passRetained(self)
         var thread = pthread_t()
-        let code = unsafe pthread_create(&thread, nil, runEngine, context)
-        precondition(code == 0, "the engine's thread could not be started (pthread_create: \(code))")
+        guard unsafe pthread_create(&thread, nil, runEngine, context.toOpaque()) == 0 else {
+            unsafe context.release()
+            inbox.close()
+            return false
+        }
         pthread_detach(thread)
+        return true
     }
 
     fileprivate func loop() {
@@ -65,6 +75,7 @@ final class CurlEngine: @unchecked Sendable {
         inbox.take(into: &commands)
         for command in commands { perform(command) }
         limitConnections()
+        round &+= 1
         inbox.multi.perform()
         letSegmentsGo()
         let hasEnded = endFinished()

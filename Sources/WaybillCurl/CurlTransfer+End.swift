@@ -77,6 +77,9 @@ extension CurlTransfer {
                     .proxyFailed, "The proxy answered \(tunnel) and opened no way to the server.", evidence: evidence,
                     curl: code)
             }
+            if connection == nil, OutcomeTable.isOutOfDescriptors(code) {
+                return failure(.resourcesExhausted, OutcomeTable.outOfDescriptors, evidence: evidence, curl: code)
+            }
             let meaning = OutcomeTable.meaning(
                 of: code ?? CURLE_OK, isConnected: connection != nil, sawResponseHead: evidence.sawResponseHead)
             return failure(meaning.code, meaning.message, evidence: evidence, curl: code)

@@ -53,6 +53,10 @@ final class CurlTransfer: @unchecked Sendable {
     private(set) var untilAnswer = Duration.zero
     private var reported: TransferProgress?
     private var lastSeen: TransferProgress?
+    /// The round of the engine in which libcurl last read from a tunnel, and when it began to.
+    var tunnelLoop: (round: Int, began: ContinuousClock.Instant)?
+    /// Whether the peer had not acknowledged all that was written, at the last look.
+    private var hasPendingBytes = false
     private(set) var hasReportedAcknowledged = false
     /// The most that was ever handed to the kernel. libcurl sets its own count to zero before it asks to send again.
     private(set) var mostSent: Int64 = 0
@@ -142,6 +146,7 @@ final class CurlTransfer: @unchecked Sendable {
             // libcurl writes the request after it has asked here.
             easy!.set(CURLOPT_HTTPHEADER, headers)
         }
+        assembler.requestBegins()
         let isReused = easy!.long(CURLINFO_NUM_CONNECTS) == 0
         let connection = TransferConnection(
             isReused: isReused, peerAddress: request.options.unixSocket ?? ends.peerAddress,
@@ -180,9 +185,6 @@ final class CurlTransfer: @unchecked Sendable {
         probe!.holdSegments(true)
         engine.held.append(self)
     }
-
-    /// Nothing more follows at once.
-    func letSegmentsGo() { probe?.holdSegments(false) }
 
     /// Whether the server can't have acted on what was sent so far: it asked for the request again without a question
     /// (417) or with credentials (401), or no byte of the body was handed over of a request that has one.
@@ -309,7 +311,7 @@ final class CurlTransfer: @unchecked Sendable {
         report(progress, isAcknowledged: isAcknowledged)
         let sight = TransferWatch.Sight(
             isConnected: connection != nil, isPaused: isPaused, handedOver: feed?.handedOver ?? 0, sent: progress.sent,
-            acknowledged: progress.acknowledged,
+            acknowledged: progress.acknowledged, hasPendingBytes: hasPendingBytes,
             hasEarlyAnswer: request.options.httpVersion == .http2 && assembler.head != nil,
             isRequestAcknowledged: isAcknowledged || isAskingForChallenge)
         return watch.check(sight, now: now)
@@ -355,11 +357,13 @@ final class CurlTransfer: @unchecked Sendable {
         var sent = min(uploaded - framing, feed?.handedOver ?? 0)
         // When all has arrived there is nothing more to see, and looking takes two system calls.
         if hasReportedAcknowledged, let last = lastSeen, last.sent == sent { return (last, true) }
+        hasPendingBytes = false
         guard let sample = probe?.sample() else {
             return (TransferProgress(sent: sent, acknowledged: sent, accuracy: .estimated), isHandedOver(sent))
         }
         sent = max(sent, min(sealed.left(writtenAtLeast: sample.written), feed?.handedOver ?? 0))
         let pending = Int64(sample.pending)
+        hasPendingBytes = pending > 0
         let acknowledged = max(reported?.acknowledged ?? 0, max(0, sent - pending))
         let progress = TransferProgress(sent: sent, acknowledged: min(sent, acknowledged), accuracy: accuracy)
         lastSeen = progress

@@ -27,7 +27,9 @@ public final class CurlTransport: UploadTransport {
         public init() {}
     }
 
-    private let engine: CurlEngine
+    private let configuration: Configuration
+    /// Made with the transport, or where that failed, with the first attempt that finds a descriptor and a thread.
+    private let engine = Locked<CurlEngine?>(nil)
     private let logger: Logger?
 
     /// Starts the engine's thread.
@@ -38,13 +40,24 @@ public final class CurlTransport: UploadTransport {
     public init(configuration: Configuration = Configuration(), logger: Logger? = nil) {
         let code = wb_global_init()
         precondition(code == CURLE_OK, "libcurl could not be initialised: \(OutcomeTable.quote(code))")
-        engine = CurlEngine(maximumIdleConnections: configuration.maximumIdleConnections)
+        self.configuration = configuration
         self.logger = logger
-        engine.run()
+        _ = runningEngine()
     }
 
     deinit {
-        engine.inbox.post(.close)
+        engine.withLock { $0 }?.inbox.post(.close)
+    }
+
+    private func runningEngine() -> CurlEngine? {
+        engine.withLock { engine in
+            if engine == nil, let made = CurlEngine(maximumIdleConnections: configuration.maximumIdleConnections),
+                made.run()
+            {
+                engine = made
+            }
+            return engine
+        }
     }
 
     /// Starts an attempt at once. See ``UploadTransport/start(_:sink:)``.
@@ -54,9 +67,21 @@ public final class CurlTransport: UploadTransport {
         }
         logger?.debug("attempt started", metadata: ["upload": "\(request.id)", "method": "\(request.method)"])
         let transfer = CurlTransfer(request, sink: sink)
+        guard let engine = runningEngine() else {
+            transfer.tell(OutcomeTable.withoutEngine(request))
+            return NoTransferControl()
+        }
         engine.inbox.post(.start(transfer))
         return CurlTransferControl(transfer: transfer, inbox: engine.inbox)
     }
+}
+
+/// Controls an attempt that has ended before it began.
+private struct NoTransferControl: TransferControl {
+    func cancel() {}
+    func pause() {}
+    func resume() {}
+    func limit(to rate: ByteCount?) {}
 }
 
 /// Turns calls into commands. The inbox keeps their order, so a cancel never overtakes its start.

@@ -4,9 +4,14 @@ import CWaybillCurl
 @safe struct MultiHandle: @unchecked Sendable {
     private let raw: UnsafeMutableRawPointer
 
-    init() {
-        // curl_multi_init fails only when memory is out.
-        unsafe raw = curl_multi_init()!
+    init?() {
+        guard let raw = unsafe curl_multi_init() else { return nil }
+        // Without a free descriptor libcurl makes a handle that nothing can wake.
+        guard unsafe curl_multi_wakeup(raw) == CURLM_OK else {
+            unsafe curl_multi_cleanup(raw)
+            return nil
+        }
+        unsafe self.raw = raw
     }
 
     /// Has libcurl close the connection that lay idle longest whenever a transfer ends with more of them open than that,

@@ -1,4 +1,5 @@
 import CWaybillCurl
+import Glibc
 import WaybillCore
 
 /// Where libcurl's codes become ours, and where what was seen becomes what may be believed.
@@ -82,6 +83,30 @@ enum OutcomeTable {
         default:
             (.other, "The transfer failed.")
         }
+    }
+
+    /// Whether the failure of a new connection is due to this process, which has no file descriptor left.
+    static func isOutOfDescriptors(_ code: CURLcode?) -> Bool {
+        guard let code, [CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY].contains(code)
+        else { return false }
+        // libcurl keeps no errno of socket(2).
+        let descriptor = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+        guard descriptor < 0 else {
+            close(descriptor)
+            return false
+        }
+        return errno == EMFILE || errno == ENFILE
+    }
+
+    static let outOfDescriptors =
+        "This process has no free file descriptor. Raise its limit (ulimit -n), or run fewer uploads at once."
+
+    /// The end of an attempt for which no engine could be made.
+    static func withoutEngine(_ request: TransferRequest) -> TransferEnd {
+        let message = "No file descriptor or no thread is free for the transport. Raise the limits (ulimit -n, ulimit -u)."
+        return TransferEnd(
+            result: .failure(TransferError(.resourcesExhausted, message, outcome: .notSent)),
+            evidence: TransferEvidence(announced: request.body?.length))
     }
 
     /// The words for a limit that ran out, or another end of the engine's own making.

@@ -19,6 +19,9 @@ struct ResponseAssembler {
     private var headLines = 0
     /// Whether a status line was read whose empty line has not come. What looks like another one then is a field.
     private var isHeadOpen = false
+    /// Whether a request has been sent whose final head has not come. Without one, a line that looks like a status line is a
+    /// trailer.
+    private var awaitsHead = true
 
     /// Whether the server said `100 Continue`.
     private(set) var sawContinue = false
@@ -31,6 +34,9 @@ struct ResponseAssembler {
         self.limits = limits
     }
 
+    /// A request begins: the first one, or one that libcurl sends again after a challenge.
+    mutating func requestBegins() { awaitsHead = true }
+
     /// Forgets all, for the answer to the same request sent anew.
     mutating func startOver() {
         self = ResponseAssembler(limits: limits)
@@ -41,18 +47,18 @@ struct ResponseAssembler {
     /// - Returns: Whether it completed the head of a final response.
     mutating func takeLine(_ line: Span<UInt8>) throws(Failure) -> Bool {
         let text = line.extracting(..<line.countWithoutLineEnd)
-        if !isHeadOpen, text.starts(with: "HTTP/") {
+        if !isHeadOpen, awaitsHead, text.starts(with: "HTTP/") {
             try beginHead(text)
             headBytes = line.count
             return false
         }
-        guard head == nil else { return false }  // trailers of a chunked body
+        // The limits are for the head and the trailers of a chunked body together.
         headBytes += line.count
         headLines += 1
         if headBytes > limits.responseHead.bytes { throw .headTooLarge }
-        if text.count == 0 { return endHead() }
+        if text.count == 0, head == nil { return endHead() }
         if headLines > limits.responseHeadLines { throw .tooManyHeaderLines }
-        addField(text)
+        if head == nil { addField(text) }
         return false
     }
 
@@ -88,6 +94,7 @@ struct ResponseAssembler {
             return false
         }
         head = pending
+        awaitsHead = false
         return true
     }
 

@@ -22,6 +22,8 @@ final class SocketRegistry {
     private var last: (ends: ConnectionEnds, socket: Int32)?
 
     func open(_ socket: Int32) {
+        // Else a child of this process would keep the connection of a cancelled upload open, and the kernel would go on sending.
+        _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
         fresh.insert(socket)
     }
 

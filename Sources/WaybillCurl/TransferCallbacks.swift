@@ -16,6 +16,9 @@ extension EasyHandle {
         note(CURLOPT_PREREQFUNCTION, unsafe wb_setopt_prereq(raw, beforeRequest, context))
         note(CURLOPT_SOCKOPTFUNCTION, unsafe wb_setopt_open_socket(raw, openSocket, owner))
         note(CURLOPT_CLOSESOCKETFUNCTION, unsafe wb_setopt_close_socket(raw, closeSocket, owner))
+        guard transfer.request.options.proxy != nil else { return }
+        note(CURLOPT_XFERINFOFUNCTION, unsafe wb_setopt_progress(raw, duringTunnel, context))
+        set(CURLOPT_NOPROGRESS, 0)
     }
 }
 
@@ -62,6 +65,14 @@ private func beforeRequest(
     let ends = unsafe ConnectionEnds(
         localAddress: text(localAddress), localPort: localPort, peerAddress: text(peerAddress), peerPort: peerPort)
     return unsafe transfer(context).connectionIsReady(ends) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+}
+
+private func duringTunnel(
+    _ context: UnsafeMutableRawPointer?, _ downloadTotal: curl_off_t, _ downloaded: curl_off_t,
+    _ uploadTotal: curl_off_t, _ uploaded: curl_off_t
+) -> Int32 {
+    // Anything but 0 ends the transfer with CURLE_ABORTED_BY_CALLBACK.
+    unsafe transfer(context).mayGoOnReadingTunnel() ? 0 : 1
 }
 
 private func openSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ purpose: curlsocktype) -> Int32

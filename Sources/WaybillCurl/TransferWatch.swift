@@ -13,6 +13,8 @@ struct TransferWatch {
         var handedOver: Int64 = 0
         var sent: Int64 = 0
         var acknowledged: Int64 = 0
+        /// Whether bytes of the request, its head included, wait in the socket for their acknowledgement.
+        var hasPendingBytes = false
         /// Whether the final answer came over HTTP/2 before the body was taken. libcurl 7.88 then spins at full speed for as
         /// long as the server takes nothing, so it is not given the usual patience.
         var hasEarlyAnswer = false
@@ -54,7 +56,7 @@ struct TransferWatch {
         }
         // What was acknowledged before may have been a request that only asks for a challenge.
         acknowledgedAt = nil
-        let isOutstanding = sight.acknowledged < sight.sent || sight.sent < sight.handedOver
+        let isOutstanding = sight.hasPendingBytes || sight.acknowledged < sight.sent || sight.sent < sight.handedOver
         let moved = sight.acknowledged != last.acknowledged || sight.sent != last.sent || !last.isConnected
         if moved || !isOutstanding {
             lastMove = now

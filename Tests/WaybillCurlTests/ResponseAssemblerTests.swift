@@ -45,6 +45,28 @@ import WaybillCore
         #expect(assembler.head?.headerFields[.contentType] == nil)
     }
 
+    @Test func `a trailer that looks like a status line begins no other response`() throws {
+        var assembler = try assemble(["HTTP/1.1 422 No", "X-A: 1", ""])
+        for line in ["HTTP/1.1 200 OK", "X-B: 2", ""] {
+            let bytes = Array((line + "\r\n").utf8)
+            #expect(try assembler.takeLine(bytes.span) == false)
+        }
+        let head = try #require(assembler.head)
+        #expect(head.status.code == 422 && head.headerFields.count == 1)
+    }
+
+    @Test func `trailers count toward the limits of the head`() throws {
+        var limits = TransferLimits()
+        limits.responseHeadLines = 10
+        let head = ["HTTP/1.1 200 OK", ""]
+        let trailers = (0..<20).map { "X-\($0): 1" }
+        _ = try assemble(head + trailers.prefix(8), limits: limits)
+        #expect(throws: ResponseAssembler.Failure.tooManyHeaderLines) { try assemble(head + trailers, limits: limits) }
+        limits.responseHeadLines = 1_000
+        limits.responseHead = .bytes(100)
+        #expect(throws: ResponseAssembler.Failure.headTooLarge) { try assemble(head + trailers, limits: limits) }
+    }
+
     @Test(arguments: ["no colon here", "bad name: x", ": empty", "X-Control: a\u{1}b"])
     func `a line that is no field is dropped`(line: String) throws {
         let head = try #require(try assemble(["HTTP/1.1 200 OK", line, "X-Good: 1", ""]).head)
@@ -82,9 +104,10 @@ import WaybillCore
         }
     }
 
-    @Test func `a second final head replaces the first and its body`() throws {
+    @Test func `the head of a request that is sent again replaces the first and its body`() throws {
         var assembler = try assemble(["HTTP/1.1 417 Expectation Failed", ""])
         try unsafe [UInt8(1)].withUnsafeBytes { try unsafe assembler.takeBody($0) }
+        assembler.requestBegins()
         for line in ["HTTP/1.1 200 OK\r\n", "\r\n"] {
             let bytes = Array(line.utf8)
             _ = try assembler.takeLine(bytes.span)

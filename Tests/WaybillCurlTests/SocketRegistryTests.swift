@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 import WaybillCore
@@ -7,6 +8,14 @@ import WaybillCore
 @Suite struct SocketRegistryTests {
     private func transfer() -> CurlTransfer {
         CurlTransfer(.post("http://h/", PatternBody(1)), sink: Recorder(wantsProgress: false))
+    }
+
+    @Test func `a socket is closed in child processes`() throws {
+        let server = try LoopbackServer()
+        let line = try Line(to: server.port)
+        _ = fcntl(line.socket, F_SETFD, 0)
+        SocketRegistry().open(line.socket)
+        #expect(fcntl(line.socket, F_GETFD) & FD_CLOEXEC != 0)
     }
 
     /// A challenge's question may go out on one connection and its answer on another, and the first is then somebody else's.

@@ -32,6 +32,14 @@ import WaybillCore
         #expect(watch.check(sending(0), now: at(4)) == .stalled)
     }
 
+    @Test func `a head that is not acknowledged has stalled, also without a body`() {
+        var watch = TransferWatch(limits: limits, now: start)
+        let head = TransferWatch.Sight(isConnected: true, hasPendingBytes: true)
+        #expect(watch.check(head, now: at(1)) == nil)
+        #expect(watch.check(head, now: at(3.9)) == nil)
+        #expect(watch.check(head, now: at(4)) == .stalled)
+    }
+
     @Test func `each acknowledged byte starts the stall anew`() {
         var watch = TransferWatch(limits: limits, now: start)
         for second in 0..<20 {

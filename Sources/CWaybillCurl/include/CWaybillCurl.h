@@ -42,6 +42,8 @@ typedef size_t (*wb_data_callback)(char *buffer, size_t size, size_t count, void
 typedef int (*wb_seek_callback)(void *_Nullable context, curl_off_t offset, int origin);
 typedef int (*wb_prereq_callback)(void *_Nullable context, char *_Nullable peer_address,
                                   char *_Nullable local_address, int peer_port, int local_port);
+typedef int (*wb_progress_callback)(void *_Nullable context, curl_off_t download_total, curl_off_t downloaded,
+                                    curl_off_t upload_total, curl_off_t uploaded);
 typedef int (*wb_open_callback)(void *_Nullable context, curl_socket_t socket, curlsocktype purpose);
 typedef int (*wb_close_callback)(void *_Nullable context, curl_socket_t socket);
 
@@ -50,6 +52,7 @@ CURLcode wb_setopt_write(CURL *handle, wb_data_callback callback, void *context)
 CURLcode wb_setopt_header(CURL *handle, wb_data_callback callback, void *context);
 CURLcode wb_setopt_seek(CURL *handle, wb_seek_callback callback, void *context);
 CURLcode wb_setopt_prereq(CURL *handle, wb_prereq_callback callback, void *context);
+CURLcode wb_setopt_progress(CURL *handle, wb_progress_callback callback, void *context);
 CURLcode wb_setopt_open_socket(CURL *handle, wb_open_callback callback, void *context);
 CURLcode wb_setopt_close_socket(CURL *handle, wb_close_callback callback, void *context);
 

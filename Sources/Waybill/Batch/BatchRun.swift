@@ -39,7 +39,7 @@ final class BatchRun<Item: Sendable>: Sendable {
         clock = core.configuration.clock
         stopwatch = Stopwatch(core.configuration.clock)
         // What the session's queue holds at most between its two calls, and what runs.
-        let busy = 2 * max(1, core.configuration.slots) + 2
+        let busy = 2 * min(max(1, core.configuration.slots), AdmissionQueue.mostSlots) + 2
         let ledger = BatchLedger(
             window: options.window ?? busy, buffer: options.unreadResults, count: count, options: options)
         books = Observed(State(ledger: ledger))

@@ -6,7 +6,7 @@ extension AdmissionQueue {
     ///
     /// - Complexity: O(n log n) in all uploads when a limit is new or goes away.
     package mutating func limit(group: String, to slots: Int?) -> Calls {
-        let slots = slots.map { max(1, $0) }
+        let slots = slots.map { min(max(1, $0), Self.mostSlots) }
         let isMoving = (groupSlots[group] == nil) != (slots == nil)
         groupSlots[group] = slots
         guard isMoving else { return call() }

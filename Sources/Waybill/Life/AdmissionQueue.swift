@@ -93,10 +93,13 @@ package struct AdmissionQueue: Sendable {
     /// All uploads that are in a line or hold something.
     package var count: Int { entries.count }
 
+    /// More than any process has descriptors. Sums of it don't overflow.
+    package static let mostSlots = 1 << 24
+
     /// A queue with so many slots; less than one counts as one.
     package init(slots: Int, slotsPerHost: Int, reach: Int = 100) {
-        self.slots = max(1, slots)
-        self.slotsPerHost = max(1, slotsPerHost)
+        self.slots = min(max(1, slots), Self.mostSlots)
+        self.slotsPerHost = min(max(1, slotsPerHost), Self.mostSlots)
         self.reach = Int64(max(0, min(reach, 1 << 40)))
     }
 }

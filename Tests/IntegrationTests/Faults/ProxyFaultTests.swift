@@ -111,6 +111,27 @@ import Waybill
         #expect(try await proxy.requestHead(0).method == "CONNECT")
     }
 
+    /// libcurl reads such a response in one call, which no timer of ours interrupts.
+    @Test(arguments: [
+        ("Transfer-Encoding: chunked", "10\r\n0123456789abcdef\r\n"), ("Content-Length: 99999999999", "0123456789abcdef"),
+    ])
+    func `a proxy whose response to CONNECT never ends does not stop other uploads`(
+        field: String, piece: String
+    ) async throws {
+        let proxy = try LoopbackServer(
+            Behaviour([.send(.raw("HTTP/1.1 407 No\r\n\(field)\r\n\r\n")), .sendForever(piece)]))
+        let server = try LoopbackServer()
+        let session = UploadSession()
+        var options = UploadOptions()
+        options.retry = .none
+        options.transfer.proxy = proxy.url()
+        let caught = session.start(.data(bytes), to: "https://backend.invalid/", options: options)
+        _ = try await proxy.requestHead(0)
+        #expect(try await session.upload(.data(bytes), to: server.url()).status == .ok)
+        let error = await #expect(throws: UploadError.self) { try await caught.response }
+        #expect(error?.code == .proxyFailed && error?.outcome == .notSent, "\(String(describing: error))")
+    }
+
     @Test func `a tunnel that is never answered runs into the limit`() async throws {
         let proxy = try LoopbackServer(.neverAnswer)
         let error = try failure(

@@ -13,6 +13,13 @@ import WaybillCore
         #expect(difference == nil)
     }
 
+    @Test func `numbers of slots as large as Int call uploads`() {
+        var queue = AdmissionQueue(slots: .max, slotsPerHost: .max, reach: .max)
+        _ = queue.limit(group: "g", to: .max)
+        let calls = (0..<3).map { queue.join(UploadID(rawValue: $0), host: "host", group: "g") }
+        #expect(calls.map(\.prepare.count) == [1, 1, 1])
+    }
+
     @Test func `the comparison notices one slot too many, or one place`() {
         var random = SeededGenerator()
         for oracle in [(8, 4, 7), (7, 5, 7), (8, 5, 6)] {
