@@ -12,7 +12,8 @@ struct HeaderParameters {
     /// where it does not, a `\"` before a semicolon is taken for an end. No name can add a parameter by that: whoever escapes
     /// quotes leaves a `\"` after the one that closed too early, which stands where no quote may.
     ///
-    /// - Returns: `nil` for a value that breaks the grammar of RFC 9110 section 5.6.6, with `\"` as the only escape.
+    /// - Returns: `nil` for a value that breaks the grammar of RFC 9110 section 5.6.6, with `\"` as the only escape. Whitespace
+    ///   beside `=` and unquoted values that are no tokens are refused too: other parsers read them in different ways.
     init?(_ bytes: ArraySlice<UInt8>) {
         var rest = bytes
         let value = Self.takeToken(&rest) { FormText.isToken($0) || $0 == UInt8(ascii: "/") }
@@ -45,15 +46,12 @@ struct HeaderParameters {
         _ rest: inout ArraySlice<UInt8>, _ backslashMayEnd: Bool
     ) -> (name: String, value: [UInt8], isQuoted: Bool)? {
         let name = takeToken(&rest, while: FormText.isToken)
-        skipBlanks(&rest)
         guard !name.isEmpty, rest.popFirst() == UInt8(ascii: "=") else { return nil }
-        skipBlanks(&rest)
         if rest.first == UInt8(ascii: "\"") {
             rest.removeFirst()
             return takeQuoted(&rest, backslashMayEnd).map { (lowercased(name), $0, true) }
         }
-        // Not only tokens: boundaries with ( ) / : = ? and names in UTF-8 are sent without quotes, too.
-        let value = takeToken(&rest) { !FormText.isBlank($0) && $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: "\"") }
+        let value = takeToken(&rest, while: FormText.isToken)
         return value.isEmpty ? nil : (lowercased(name), Array(value), false)
     }
 

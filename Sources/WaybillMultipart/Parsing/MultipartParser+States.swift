@@ -108,6 +108,12 @@ extension MultipartParser {
             case (UInt8(ascii: "-"), nil):
                 tail.append(byte)
             case (UInt8(ascii: "-"), UInt8(ascii: "-")):
+                guard preambleCount == 0 || !isFirst else {
+                    // A byte order mark or a line feed before the first boundary would hide the parts of the form.
+                    throw BodyError(
+                        .malformedDelimiter,
+                        "The first boundary at the start of a line closes the form, after \(preambleCount) other bytes.")
+                }
                 try endPart(isFirst: isFirst, to: &handler)
                 state = .closingLine
                 return position + 1

@@ -71,6 +71,18 @@ import WaybillMultipart
         #expect(contents(Self.part("")) == [""])
     }
 
+    @Test(arguments: ["\u{FEFF}", "\n", "junk", "junk\r\n"])
+    func `bytes before the only boundary at the start of a line hide no parts`(junk: String) {
+        let hidden = "\(junk)--B\r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n--B--\r\n"
+        let record = parse(hidden)
+        // After a line end, they are a preamble, and the part is there.
+        if junk.hasSuffix("\r\n") {
+            #expect(record.errorCode == nil && record.parts.count == 1)
+        } else {
+            #expect(record.errorCode == "malformedDelimiter" && record.parts.isEmpty)
+        }
+    }
+
     @Test(arguments: [
         ("\"a%22b\"", "a\"b"), ("\"a%0D%0Ab\"", "a\r\nb"), ("\"%0d%0a\"", "\r\n"), ("\"a\\\"b\"", "a\"b"),
         ("\"a\\\\b\"", "a\\\\b"), ("\"a\\xb\"", "a\\xb"), ("\"C:\\dir\\\"", "C:\\dir\\"), ("\"a\\\" \t", "a\\"),
@@ -108,6 +120,12 @@ import WaybillMultipart
         ("Content-Disposition: form-data; name=\"a\\\"; filename=\"b\"c", "malformedHeader"),
         ("Content-Disposition: form-data; name", "malformedHeader"),
         ("Content-Disposition: form-data; name=\"a\" b", "malformedHeader"),
+        ("Content-Disposition: form-data; name =\"a\"", "malformedHeader"),
+        ("Content-Disposition: form-data; name= \"a\"", "malformedHeader"),
+        ("Content-Disposition: form-data; name=a=b", "malformedHeader"),
+        ("Content-Disposition: form-data; name=a/b", "malformedHeader"),
+        ("Content-Disposition: form-data; name=\u{e9}", "malformedHeader"),
+        ("Content-Disposition: form-data; name=a; filename =\"x\"", "malformedHeader"),
         ("Content-Disposition: form-data; name=a\"b\"", "malformedHeader"), ("Content-Disposition:", "malformedHeader"),
         ("Content-Disposition : form-data; name=a", "malformedHeader"), ("no colon", "malformedHeader"),
         (" folded: x", "malformedHeader"), (": x", "malformedHeader"), ("X: a\nY: b", "malformedHeader"),
@@ -190,7 +208,9 @@ import WaybillMultipart
             ("text/plain", "notMultipart"), ("", "notMultipart"), ("multipart/form-data; boundary=\"B", "notMultipart"),
             ("multipart/form-data; boundary=\"\"", "invalidBoundary"),
             ("multipart/form-data; boundary=\"B \"", "invalidBoundary"),
-            ("multipart/form-data; boundary=B\u{e9}", "invalidBoundary"),
+            ("multipart/form-data; boundary=B\u{e9}", "notMultipart"),
+            ("multipart/form-data; boundary=\"B\u{e9}\"", "invalidBoundary"),
+            ("multipart/form-data; boundary = B", "notMultipart"), ("multipart/form-data; boundary=a:b", "notMultipart"),
             ("multipart/form-data; boundary=\(String(repeating: "B", count: 71))", "invalidBoundary"),
         ] as [(String, String?)])
     func `the boundary is found in the content type`(contentType: String, code: String?) throws {

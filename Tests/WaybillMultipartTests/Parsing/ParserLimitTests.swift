@@ -60,9 +60,10 @@ import WaybillMultipart
 
     @Test func `preamble`() {
         let preamble = String(repeating: "p", count: 100)
-        #expect(code("\(preamble)\r\n--B--") { $0.preambleBytes = 100 } == nil)
+        let form = part("") + "--B--"
+        #expect(code("\(preamble)\r\n\(form)") { $0.preambleBytes = 100 } == nil)
         #expect(code("\(preamble)p\r\n--B--") { $0.preambleBytes = 100 } == "preambleTooLarge")
-        #expect(code(String(repeating: "p", count: 65_536) + "\r\n--B--") { _ in } == nil)
+        #expect(code(String(repeating: "p", count: 65_536) + "\r\n\(form)") { _ in } == nil)
         #expect(code(String(repeating: "p", count: 65_537) + "\r\n--B--") { _ in } == "preambleTooLarge")
     }
 

@@ -17,6 +17,8 @@ struct NaiveParser {
         // As if a line had just ended: a boundary may be the first thing in a body.
         let text = Array("\r\n".utf8) + body
         guard var line = nextLine(text, from: 0, boundary) else { return nil }
+        // With a preamble there are parts, or something before the first boundary hides them.
+        if line.isClosing, line.start > 2 { return nil }
         var parts: [Part] = []
         while !line.isClosing {
             // The blank line that ends the headers: its CRLF may begin the delimiter that follows.
@@ -124,8 +126,8 @@ struct NaiveParser {
         var result: [(String, [UInt8])] = []
         for piece in pieces.dropFirst().map(trimmed) where !piece.isEmpty {
             guard let equals = piece.firstIndex(of: 0x3D) else { return nil }
-            let name = trimmed(Array(piece[..<equals]))
-            let value = trimmed(Array(piece[(equals + 1)...]))
+            let name = Array(piece[..<equals])
+            let value = Array(piece[(equals + 1)...])
             guard !name.isEmpty, name.allSatisfy(isToken), let plain = unquoted(value) else { return nil }
             result.append((String(decoding: name, as: UTF8.self).lowercased(), plain))
         }
@@ -134,7 +136,7 @@ struct NaiveParser {
 
     private static func unquoted(_ value: [UInt8]) -> [UInt8]? {
         guard value.first == 0x22 else {
-            return value.isEmpty || value.contains(where: { $0 == 0x22 || isBlank($0) }) ? nil : value
+            return value.isEmpty || !value.allSatisfy(isToken) ? nil : value
         }
         guard value.count >= 2, value.last == 0x22 else { return nil }
         let inner = Array(value[1..<(value.count - 1)])
