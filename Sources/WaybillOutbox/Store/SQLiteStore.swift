@@ -1,4 +1,5 @@
 import GRDB
+import Glibc
 import WaybillCore
 
 /// Items in a file of SQLite.
@@ -34,6 +35,7 @@ package final class SQLiteStore: OutboxStore {
             configuration.busyMode = .timeout(5)
             configuration.label = "waybill-outbox"
             configuration.targetQueue = executor.queue
+            Self.makePrivate(path)
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             try queue.writeWithoutTransaction { db in
                 // After opening: GRDB itself sets NORMAL when it turns WAL on.
@@ -50,6 +52,15 @@ package final class SQLiteStore: OutboxStore {
         } catch {
             throw OutboxError(storage: error)
         }
+    }
+
+    /// Lets only the owner read and write the file. SQLite gives its log and its index the mode of the file.
+    private static func makePrivate(_ path: String) {
+        // A file that exists is not opened: closing it would release the locks that SQLite holds in this process.
+        for name in [path, path + "-wal", path + "-shm"] { unsafe _ = chmod(name, 0o600) }
+        let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        // SQLite reports what is wrong with the path.
+        if descriptor >= 0 { Glibc.close(descriptor) }
     }
 
     /// What SQLite says about itself: `PRAGMA synchronous` and the journal's mode.

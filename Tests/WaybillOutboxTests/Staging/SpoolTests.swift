@@ -60,12 +60,13 @@ import Waybill
         #expect(spool.fileNames().isEmpty)
     }
 
-    @Test func `staged files are for their owner alone`() async throws {
+    @Test func `queue and staged files are for their owner alone`() async throws {
         let world = try OutboxWorld()
         let outbox = try await world.open()
         try await outbox.enqueue([.data("D", Self.large)], to: world.server.url("/u"))
         let spool = Spool(folder: outbox.folder.spool)
-        for path in [world.path, spool.folder, spool.path(spool.fileNames()[0])] {
+        let queue = outbox.folder.queue
+        for path in [world.path, spool.folder, spool.path(spool.fileNames()[0]), queue, queue + "-wal"] {
             var status = stat()
             #expect(unsafe stat(path, &status) == 0 && status.st_mode & 0o077 == 0, "\(path)")
         }
