@@ -23,7 +23,7 @@ enum Exit: Int32, Sendable, Hashable, CaseIterable {
         case .source: "a file is missing, unreadable, or no picture that can be made to fit"
         case .sourceChanged: "a file changed while it was sent; the server has nothing whole"
         case .transient: "the network failed before all was sent; trying again may help"
-        case .unknown: "all was sent and no answer came: look before you send it again"
+        case .unknown: "all was sent, and the response is missing or 408, 500, 502, 504: check before you send it again"
         case .fatal: "no trust in a certificate, a file that can't be written, an outbox that can't go on"
         case .queued: "still queued: items wait for a person, or another process has the outbox"
         case .interrupted: "stopped by SIGINT"
@@ -50,7 +50,7 @@ extension Exit {
     init(_ error: UploadError, signal: Int32?) {
         if error.isCancelled {
             self = .signal(signal ?? 2)
-        } else if error.code == .rejected || error.outcome == .rejected {
+        } else if error.outcome == .rejected || error.code == .rejected && error.response?.status.kind == .successful {
             self = .rejected
         } else if error.outcome == .unknown {
             self = .unknown

@@ -115,9 +115,9 @@ extension DurableTarget {
     /// Nobody can be asked about a plain request; but a method that does the same however often it comes, or a server that
     /// still knows the key, takes it again without harm (RFC 9110 section 9.2.2).
     func verdict(_ delivery: Delivery) -> DeliveryVerdict {
-        if method == "PUT" || method == "DELETE" { return .absent }
+        if HTTPRequest.Method(rawValue: method)?.isIdempotent == true { return .repeatable }
         guard let keyWindowSeconds, delivery.sinceFirstAttempt < .seconds(keyWindowSeconds) else { return .cannotTell }
-        return .absent
+        return .repeatable
     }
 }
 

@@ -54,8 +54,11 @@ extension DurableUpload {
 public enum DeliveryVerdict: Sendable {
     /// It is there. With the server's answer, where it still gives one.
     case delivered(UploadResponse?)
-    /// It isn't there, or sending it once more makes no second one: it is sent again.
+    /// It isn't there: it is sent again.
     case absent
+    /// The server may have it, and sending it again makes no second one: it is sent again, and stays in doubt until a response
+    /// arrives.
+    case repeatable
     /// Some of it is there; the rest is sent, from this state on.
     case resume([UInt8])
     /// Nobody can say. What happens then was chosen when the upload was handed over.

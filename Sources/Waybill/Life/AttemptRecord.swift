@@ -76,9 +76,7 @@ extension UploadOutcome {
     /// The most that may be believed on this evidence.
     package init(seen evidence: TransferEvidence, status: HTTPResponse.Status?) {
         if evidence.sawResponseHead {
-            // A "yes" that was not read to its end is no success and no refusal either.
-            let isRefusal = status.map { $0.code >= 300 } ?? false
-            self = isRefusal ? .rejected : .unknown
+            self = status.map { UploadOutcome(status: $0, isBodyComplete: evidence.isBodyComplete) } ?? .unknown
         } else if !evidence.requestAcknowledged && evidence.acknowledged == 0 {
             self = .notSent
         } else if !evidence.isBodyComplete {

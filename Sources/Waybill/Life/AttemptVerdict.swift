@@ -27,6 +27,8 @@ struct AttemptVerdict: Sendable {
         switch end.result {
         case .success(let response):
             let status = response.head.status
+            let isBodyComplete = record.isBodyAcknowledged || end.evidence.isBodyComplete
+            let outcome = UploadOutcome(status: status, isBodyComplete: isBodyComplete)
             self.response = response
             let words = Redaction.escaped("\(status.code) \(status.reasonPhrase)")
             reason = words + (end.objection.map { ", but \($0.words)" } ?? "")
@@ -34,16 +36,15 @@ struct AttemptVerdict: Sendable {
             if accepts.accepts(status) {
                 // An answer that overtakes a cancel is still the truth about the server. That a 2xx came after the whole
                 // body is the transport's to see; a 4xx or 5xx that is accepted says itself that it is no yes.
-                let isTaken = record.isBodyAcknowledged || end.evidence.isBodyComplete
                 failure =
-                    status.kind == .redirection && !isTaken
+                    status.kind == .redirection && !isBodyComplete
                     ? Self.notTaken(status) : end.objection.map { Failure($0, status, cancelMessage: cancelMessage) }
                 return
             }
             failure = Failure(
                 code: cancelMessage == nil ? .rejected : .cancelled, transferCode: .rejected,
-                message: cancelMessage ?? "the server answered \(reason)\(Self.hint(for: status))",
-                outcome: Self.outcome(of: status))
+                message: cancelMessage ?? "the server answered \(reason)\(Self.hint(for: status, outcome))",
+                outcome: outcome)
         case .failure(let error):
             let outcome = record.outcome(claimed: error.outcome, status: error.status)
             response = nil
@@ -63,17 +64,13 @@ struct AttemptVerdict: Sendable {
         Failure(
             code: .bodyNotTaken, transferCode: .bodyNotTaken,
             message: "the server answered \(status.code) before it had taken the whole body",
-            outcome: outcome(of: status))
-    }
-
-    /// A caller may refuse even a 2xx. The server has acted on that one all the same, as far as it says.
-    private static func outcome(of status: HTTPResponse.Status) -> UploadOutcome {
-        status.code >= 300 ? .rejected : .unknown
+            outcome: UploadOutcome(status: status, isBodyComplete: false))
     }
 
     /// What to do about a refusal, where the status alone tells.
-    private static func hint(for status: HTTPResponse.Status) -> String {
+    private static func hint(for status: HTTPResponse.Status, _ outcome: UploadOutcome) -> String {
         switch status.code {
+        case 300... where outcome == .unknown: ": it may have acted on the upload, so check before you send it again"
         case 300..<400: ": redirects are not followed, so send to the address in its Location field"
         case 401: ": it wants credentials"
         case 411: ": it wants to know the length beforehand, so give the stream one"

@@ -2,8 +2,8 @@
 package struct LifeRules: Sendable {
     package var retry: RetryPolicy
     package var accepts: StatusPolicy
-    /// Whether the request changes nothing at the server.
-    package var isSafe = false
+    /// Whether a second request has no further effect.
+    package var isIdempotent = false
     /// How long the server knows the request's idempotency key, if it has one and that is honoured.
     package var keyWindow: Duration?
     /// Where it begins and how it goes on from there; `nil` to follow no redirect.

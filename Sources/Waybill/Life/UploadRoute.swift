@@ -14,8 +14,8 @@ package struct UploadRoute: Sendable {
         /// Whether its credentials do.
         package var keepsSecrets = true
 
-        /// Whether the request changes nothing there (RFC 9110 section 9.2.1).
-        package var isSafe: Bool { !sendsBody && [.get, .head, .options].contains(method) }
+        /// Whether a second request has no further effect there.
+        package var isIdempotent: Bool { method.isIdempotent }
     }
 
     enum Decision: Sendable {

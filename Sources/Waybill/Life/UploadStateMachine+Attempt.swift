@@ -69,7 +69,7 @@ extension UploadStateMachine {
             attempt: retries + 1, code: failure.transferCode, outcome: failure.outcome,
             isReplayable: isReplayable || route?.hop.sendsBody == false, response: verdict.response?.head)
         question.mayBeStored = history.mayBeStored
-        question.isSafe = route?.hop.isSafe ?? rules.isSafe
+        question.isIdempotent = isIdempotent
         question.keyWindow = rules.keyWindow
         question.elapsed = elapsed
         question.paused = paused

@@ -133,7 +133,7 @@ extension UploadStateMachine {
         }
         guard maySendAgain, mayRepeat(failure) else { return nil }
         history.add(record, ending, verdict, sequel: .restart)
-        if history.mayBeStored, !isSafe, let window = rules.keyWindow {
+        if history.mayBeStored, !isIdempotent, let window = rules.keyWindow {
             let limit = RetryPolicy.Plan.Limit(end: window, reason: .idempotencyWindowClosed)
             lastRetry = RetryPolicy.Plan(delay: .zero, source: .backoff, limits: [limit])
         }
@@ -151,9 +151,9 @@ extension UploadStateMachine {
     private func mayRepeat(_ failure: AttemptVerdict.Failure) -> Bool {
         switch failure.outcome {
         case .notSent, .incomplete, .rejected: true
-        case .unknown: rules.keyWindow != nil || isSafe
+        case .unknown: rules.keyWindow != nil || isIdempotent && rules.retry.retriesLostResponses
         }
     }
 
-    private var isSafe: Bool { route?.hop.isSafe ?? rules.isSafe }
+    var isIdempotent: Bool { route?.hop.isIdempotent ?? rules.isIdempotent }
 }

@@ -16,8 +16,8 @@ extension RetryPolicy {
         package var response: HTTPResponse?
         /// Whether an earlier attempt may have been acted on.
         package var mayBeStored = false
-        /// Whether the request changes nothing at the server (RFC 9110 section 9.2.1), so that twice is no harm.
-        package var isSafe = false
+        /// Whether a second request has no further effect (RFC 9110 section 9.2.2).
+        package var isIdempotent = false
         /// How long after the first attempt the server still knows the request's idempotency key; `nil` when there is no
         /// key, or nobody says that it is honoured.
         package var keyWindow: Duration?
@@ -71,9 +71,11 @@ extension RetryPolicy {
 
     /// What is to be done after a failure. The same random number in 0...1 gives the same answer.
     package func answer(to question: Question, jitter: Double) -> Answer {
-        let isUncertain = (question.mayBeStored || question.outcome == .unknown) && !question.isSafe
+        let isUncertain = (question.mayBeStored || question.outcome == .unknown) && !question.isIdempotent
         guard isWorthwhile(question, isUncertain: isUncertain) else { return .stop(nil) }
         if isUncertain, question.keyWindow == nil { return .stop(.mayBeStored) }
+        let isLost = question.outcome == .unknown && question.response == nil
+        if isLost, question.keyWindow == nil, !retriesLostResponses { return .stop(.mayBeStored) }
         guard question.isReplayable else { return .stop(.bodyNotReplayable) }
         guard question.attempt <= maxRetries else { return .stop(.attemptsUsedUp) }
         var plan = wait(after: question, jitter: jitter)
@@ -101,8 +103,8 @@ extension RetryPolicy {
             // To somebody who asks again with the same key, 409 says that the first request is still worked on.
             return statuses.contains(status) || status == 409 && isUncertain && question.keyWindow != nil
         case .unknown:
-            // A yes that the caller refuses is answered the same way the next time.
-            return question.response == nil
+            // A 2xx that the caller refuses is answered the same way the next time.
+            return question.response.map { statuses.contains($0.status.code) } ?? true
         }
     }
 

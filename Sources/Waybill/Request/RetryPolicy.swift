@@ -1,10 +1,11 @@
 /// When a failed attempt is followed by another one, and after how long a wait.
 ///
-/// Only what cannot do harm is repeated: an attempt of which the server knows nothing (`notSent`), one whose body never
-/// left whole (`incomplete`), and an answer that itself says "not now" (408, 425, 429, 500, 502, 503, 504). What may have
-/// been stored (`unknown`, in this attempt or an earlier one) is never sent again on a guess, only where
-/// ``UploadOptions/idempotency`` says that the server knows it again. Nothing is retried after a failure of trust in TLS,
-/// an error of the body, or a cancel. A body that can't be read twice is never retried.
+/// An attempt is repeated if the server knows nothing of it (`notSent`), if its body was never sent whole (`incomplete`), and
+/// after a response with one of ``statuses``. If the server may have acted on this attempt or an earlier one (`unknown`: no
+/// response, or 408, 500, 502 or 504 after the whole body), only two kinds of request are repeated: those with an
+/// idempotent method, such as `PUT` and `DELETE` (RFC 9110 section 9.2.2), and those with a key that the server honours
+/// (``UploadOptions/idempotency``). Nothing is retried after a failed certificate verification, an error of the body, or a
+/// cancel. A body that can't be read twice is never retried.
 ///
 /// The wait is *full jitter*: a random time between zero and `baseDelay · 2ⁿ`, at most `maxDelay`, so that a thousand
 /// clients of a server that comes back don't come back together. A `Retry-After` is a floor under it, in seconds or as a
@@ -26,8 +27,11 @@ public struct RetryPolicy: Sendable, Hashable {
     /// Whether an attempt that broke within its body is repeated. A server that acts on half a body breaks
     /// RFC 9112 section 8, but if yours does, say `false`.
     public var retriesIncomplete: Bool
-    /// The status codes that say "not now".
+    /// The status codes after which the request is sent again, where that is harmless.
     public var statuses: Set<Int>
+    /// Whether a request with an idempotent method is sent again if its whole body was sent and no response arrived. Say
+    /// `false` if your server does not treat `PUT` and `DELETE` as idempotent.
+    public var retriesLostResponses: Bool
     /// How long after the start of the first attempt a retry may still begin, or `nil` for as long as it takes. An attempt
     /// that runs is not cut off by it; that is `TransferLimits.total`. Time in which the upload was paused does not count.
     public var deadline: Duration?
@@ -36,7 +40,8 @@ public struct RetryPolicy: Sendable, Hashable {
     public init(
         maxRetries: Int = 3, baseDelay: Duration = .seconds(1), maxDelay: Duration = .seconds(60),
         maxRetryAfter: Duration = .seconds(120), retriesIncomplete: Bool = true,
-        statuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504], deadline: Duration? = nil
+        statuses: Set<Int> = [408, 425, 429, 500, 502, 503, 504], retriesLostResponses: Bool = true,
+        deadline: Duration? = nil
     ) {
         self.maxRetries = maxRetries
         self.baseDelay = baseDelay
@@ -44,6 +49,7 @@ public struct RetryPolicy: Sendable, Hashable {
         self.maxRetryAfter = maxRetryAfter
         self.retriesIncomplete = retriesIncomplete
         self.statuses = statuses
+        self.retriesLostResponses = retriesLostResponses
         self.deadline = deadline
     }
 

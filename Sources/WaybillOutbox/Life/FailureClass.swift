@@ -22,7 +22,7 @@ struct FailureClass {
         } else if Self.changes.contains(error.code) {
             ending = .sourceChanged(reason, delay: wait)
         } else if error.outcome == .unknown, error.envelope == nil {
-            ending = .unknown(reason)
+            self = Self.unknown(error, wait: wait)
         } else if Self.laneCodes.contains(error.code) {
             ending = .lane(reason)
             lane = .block(reason)
@@ -48,8 +48,22 @@ struct FailureClass {
         self.isRetry = isRetry
     }
 
+    /// A lost response is verified immediately; after a response such as 500 the server gets the wait of a retry.
+    private static func unknown(_ error: UploadError, wait: Int64) -> FailureClass {
+        guard let status = error.response?.status.code, status >= 300 else {
+            return FailureClass(.unknown(error.code.description))
+        }
+        let asked = restAsked(by: error)
+        return FailureClass(
+            .unknown("status\(status)", delay: max(wait, asked ?? 0)), lane: asked.map { .rest($0) }, isRetry: true)
+    }
+
+    private static func restAsked(by error: UploadError) -> Int64? {
+        error.retryAfter.map { min($0.milliseconds, 3_600_000) }
+    }
+
     private static func answer(_ status: Int, _ error: UploadError, wait: Int64) -> FailureClass {
-        let asked = error.retryAfter.map { min($0.milliseconds, 3_600_000) }
+        let asked = restAsked(by: error)
         if error.envelope?.asksForRetry == true || passingStatuses.contains(status) {
             let lane: LaneLife.Event? = asked.map { .rest($0) }
             return FailureClass(.passing("status\(status)", delay: max(wait, asked ?? 0)), lane: lane, isRetry: true)
@@ -70,7 +84,7 @@ struct FailureClass {
         .certificateNotTrusted, .tlsSettingsUnusable, .credentialRefreshFailed,
     ]
     private static let offlineCodes: Set<UploadError.Code> = [
-        .hostNotFound, .cannotConnect, .connectTimeout, .proxyFailed,
+        .hostNotFound, .cannotConnect, .connectTimeout, .proxyFailed, .resourcesExhausted,
     ]
     private static let permanentCodes: Set<UploadError.Code> = [
         .invalidURL, .invalidRequest, .redirectRefused, .redirectWouldDropBody, .redirectLoop, .tooManyRedirects,

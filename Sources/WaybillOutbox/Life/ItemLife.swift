@@ -18,7 +18,8 @@ package struct ItemLife: Sendable, Hashable, Codable {
     /// Not before this time.
     package var runAt: Int64 = 0
     package var firstAttemptAt: Int64?
-    /// Whether an attempt may have been acted on, and nobody knows.
+    /// Whether the server may have acted on an attempt. Only what the server shows ends this: a response to a later attempt that
+    /// delivers it, or a verification that finds it or does not.
     package var isDoubtful = false
     /// How often nobody could be asked.
     package var vainQuestions = 0
@@ -73,8 +74,8 @@ package struct ItemLife: Sendable, Hashable, Codable {
         case lane(String)
         /// Nobody was reached; no attempt is spent.
         case offline(String)
-        /// Everything was handed over, and no answer came.
-        case unknown(String)
+        /// The server may have acted on it. Verified after the delay, and then perhaps sent again.
+        case unknown(String, delay: Int64 = 0)
         /// A source file is not what it was.
         case sourceChanged(String, delay: Int64)
         /// We stopped it ourselves, before the server had all of it.
@@ -83,8 +84,10 @@ package struct ItemLife: Sendable, Hashable, Codable {
 
     package enum Verdict: Sendable, Hashable, Codable {
         case delivered
-        /// Sending it again makes no second one.
+        /// The server does not have it.
         case absent
+        /// Sending it again makes no second one. Whether the server has it stays unknown.
+        case repeatable
         case cannotTell(String)
         /// Nobody could be asked.
         case later(String, delay: Int64)
@@ -172,10 +175,10 @@ extension ItemLife {
     private mutating func ended(_ ending: Ending, _ now: Int64) -> [Effect] {
         switch ending {
         case .delivered: return finish(.done, nil)
-        case .unknown(let reason):
+        case .unknown(let reason, let delay):
             state = .verify
             isDoubtful = true
-            runAt = 0
+            runAt = delay > 0 ? now + min(delay, Self.longestWait) : 0
             self.reason = reason
             return []
         case .refused(let reason): return asked == .cancel ? finish(.cancelled, nil) : finish(.failed, reason)
@@ -196,8 +199,8 @@ extension ItemLife {
         isVerifying = false
         switch verdict {
         case .delivered: return finish(.done, nil)
-        case .absent:
-            isDoubtful = false
+        case .absent, .repeatable:
+            if verdict == .absent { isDoubtful = false }
             vainQuestions = 0
             return spent(now) ?? goOn(now)
         case .later(let reason, let delay) where vainQuestions + 1 < maxAttempts && !isPast(now + delay):
@@ -219,7 +222,6 @@ extension ItemLife {
             reason = "outcomeUnknown"
             return []
         case .retry:
-            isDoubtful = false
             reason = detail
             return spent(now) ?? goOn(now)
         }
@@ -289,7 +291,7 @@ extension ItemLife {
 
     private mutating func cancel() -> [Effect] {
         switch state {
-        case .ready, .waiting, .paused: return finish(.cancelled, isDoubtful ? "outcomeUnknown" : nil)
+        case .ready, .waiting, .paused: return finish(.cancelled, nil)
         case .leased:
             asked = .cancel
             return [.abort]
@@ -327,7 +329,7 @@ extension ItemLife {
         asked = .nothing
         isVerifying = false
         if end == .done { isDoubtful = false }
-        self.reason = reason
+        self.reason = reason ?? (isDoubtful && end == .cancelled ? "outcomeUnknown" : nil)
         return [.finished(end)]
     }
 

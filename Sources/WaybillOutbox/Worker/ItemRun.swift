@@ -28,6 +28,9 @@ struct ItemRun: Sendable {
             return ItemChange(item.id, .ended(.refused(error.code.description), lease: lease), answer: answer)
         }
         do throws(UploadError) {
+            guard try await isStillRepeatable(upload, attempt, lease) else {
+                return ItemChange(item.id, .ended(.unknown("idempotencyWindowClosed"), lease: lease))
+            }
             let response = try await upload.deliver(delivery(attempt, lease))
             var answer = KeptAnswer(response)
             answer.sourceChangedAfterwards = await hasChanged(upload.files)
@@ -36,6 +39,16 @@ struct ItemRun: Sendable {
         } catch {
             return await failed(error, upload, attempt, lease)
         }
+    }
+
+    /// Whether an item in doubt may be sent again now. Hours may have passed since it was verified: the lane was blocked, or no
+    /// worker ran.
+    private func isStillRepeatable(
+        _ upload: any DurableUpload, _ attempt: Int, _ lease: Int64
+    ) async throws(UploadError) -> Bool {
+        guard item.life.isDoubtful, item.life.onUnknown != .retry else { return true }
+        if case .repeatable = try await upload.verify(delivery(attempt, lease)) { return true }
+        return false
     }
 
     private func failed(
@@ -66,6 +79,7 @@ struct ItemRun: Sendable {
                     item.id, .verdict(.delivered, lease: lease), lane: .answered,
                     answer: response.map { KeptAnswer($0) })
             case .absent: return ItemChange(item.id, .verdict(.absent, lease: lease))
+            case .repeatable: return ItemChange(item.id, .verdict(.repeatable, lease: lease))
             case .resume(let state): return ItemChange(item.id, .verdict(.absent, lease: lease), resume: state)
             case .cannotTell: return ItemChange(item.id, .verdict(.cannotTell("cannotTell"), lease: lease))
             }

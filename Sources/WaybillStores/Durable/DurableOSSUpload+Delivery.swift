@@ -57,7 +57,7 @@ extension DurableOSSUpload {
             }
         } catch {
             if error.status == 403, error.storeCode == "AccessDenied" {
-                return options.callback == nil && !options.forbidsOverwrite ? .absent : .cannotTell
+                return options.callback == nil && !options.forbidsOverwrite ? .repeatable : .cannotTell
             }
             throw UploadError(error, attempt: delivery.attempt)
         }

@@ -32,7 +32,7 @@ extension DurableQiniuUpload {
     /// keys of the account may ask, and by another service.
     ///
     /// - ``/Waybill/DeliveryVerdict/resume(_:)`` while the store lists the parts: the object was not made, for that ends the list.
-    /// - ``/Waybill/DeliveryVerdict/absent`` where nothing is listed, or it went as a form, and a second one does no harm: under the
+    /// - ``/Waybill/DeliveryVerdict/repeatable`` where nothing is listed, or it went as a form, and a second one does no harm: under the
     ///   same key the same bytes are the same object to Qiniu, whether the token may overwrite or not.
     /// - ``/Waybill/DeliveryVerdict/cannotTell`` where it may do harm: a callback or work on the object would be set going twice, a
     ///   key that the store makes may be another one each time, and an upload that must be the first of its key
@@ -49,7 +49,7 @@ extension DurableQiniuUpload {
                 if let record, let resume = delivery.resume, try await upload.isOpen(record, channel) {
                     return .resume(resume)
                 }
-                return upload.isRepeatable(channel.token) ? .absent : .cannotTell
+                return upload.isRepeatable(channel.token) ? .repeatable : .cannotTell
             }
         } catch {
             throw UploadError(error, attempt: delivery.attempt)

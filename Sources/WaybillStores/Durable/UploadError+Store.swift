@@ -31,7 +31,9 @@ extension UploadError {
             result.phase = .preparing
         case .passing:
             result.phase = .awaitingResponse
-            result.response = nil
+            // The store refuses requests above its rate, so it has not acted on them.
+            if let status = error.status, QiniuRetry.throttled.contains(status) { result.outcome = .rejected }
+            if result.outcome != .unknown { result.response = nil }
         case .unreachable:
             result.code = under?.code ?? result.code
             if under == nil { result.phase = .connecting }

@@ -100,6 +100,11 @@ enum FaultTable {
                     name: "early 413, then nothing", place: place,
                     behaviours: then(place, .send(Answer(413, text: "no")), .hold),
                     endings: [.failure(.rejected, .rejected)]),
+                FaultRow(
+                    name: "early 500", place: place,
+                    behaviours: then(
+                        place, .send(Answer(500, headers: [("Connection", "close")], text: "no")), .close(.finish)),
+                    endings: [.failure(.rejected, .rejected)]),
                 // The RST may overtake the answer (RFC 9112 section 9.6).
                 FaultRow(
                     name: "early 413, then a crash", place: place,
@@ -134,7 +139,7 @@ enum FaultTable {
         let headers = status == 429 || status == 503 ? [("Retry-After", "3600")] : []
         return FaultRow(
             name: "\(status)", place: .after, behaviours: { _ in [.respond(status, headers: headers, body: "no")] },
-            endings: [.failure(.rejected, .rejected)])
+            endings: [.failure(.rejected, [408, 500, 502, 504].contains(status) ? .unknown : .rejected)])
     }
 
     // MARK: Answers that are none

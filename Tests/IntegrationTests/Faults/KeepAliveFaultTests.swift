@@ -58,7 +58,8 @@ import Waybill
                 // When no byte of the body had left yet, the request may go out again within the attempt.
                 for attempt in response.attempts.dropLast() {
                     let kind = attempt.outcome.map(FaultRow.Kind.init)
-                    #expect(kind == .notSent || kind == .incomplete && attempt.sent < size, "\(attempt)")
+                    let isHarmless = kind == .notSent || kind == .incomplete && attempt.sent < size
+                    #expect(isHarmless || kind == .unknown && shape == .rawPUT, "\(attempt)")
                 }
                 if response.attempts.count == 2 { return }
             case .failure(let error):
@@ -84,12 +85,18 @@ import Waybill
         arguments: [Behaviour.Closing.finish, .abandon, .reset].flatMap { closing in
             [1, 1_000, 100_000, 16 << 20].map { (closing, $0) }
         }, Shape.allCases)
-    func `a server that takes the second upload and closes is not sent it again`(
+    func `a server that takes the second upload and closes gets it again only by an idempotent method`(
         fault: (closing: Behaviour.Closing, size: Int), shape: Shape
     ) async throws {
         let server = try LoopbackServer(.respond(200), .closeWithoutAnswer(fault.closing), keepsBodies: false)
         #expect(try await upload(1_000, shape, to: server).get().status == .ok)
         let result = await upload(fault.size, shape, to: server, twice)
+        if shape == .rawPUT {
+            let response = try result.get()
+            #expect(response.attempts.map(\.outcome) == [.unknown, nil])
+            #expect(server.requests.count == 3)
+            return
+        }
         guard case .failure(let error) = result else {
             Issue.record("nobody answered: \(result)")
             return

@@ -21,6 +21,14 @@ import Waybill
         #expect(found.ending == .passing("status\(status)", delay: 1_000) && found.isRetry && found.lane == nil)
     }
 
+    @Test(arguments: [408, 500, 502, 504])
+    func `a status that leaves the outcome open is verified after the wait of a retry`(status: Int) {
+        let found = failure(.rejected, .unknown, status: status)
+        #expect(found.ending == .unknown("status\(status)", delay: 1_000) && found.isRetry && found.lane == nil)
+        let asked = failure(.rejected, .unknown, status: status, headers: [.retryAfter: "120"])
+        #expect(asked.ending == .unknown("status\(status)", delay: 120_000) && asked.lane == .rest(120_000))
+    }
+
     @Test(arguments: [400, 404, 405, 410, 411, 413, 414, 415, 416, 422, 431, 501, 505])
     func `no means no`(status: Int) {
         let found = failure(.rejected, .rejected, status: status)

@@ -41,10 +41,11 @@ struct RandomItem {
         let endings: [ItemLife.Ending] = [
             .delivered, .refused("status400"), .passing("status503", delay: delay), .passing("reset", delay: delay),
             .lane("status401"), .offline("cannotConnect"), .unknown("responseIncomplete"),
+            .unknown("status500", delay: delay),
             .sourceChanged("sourceChanged", delay: delay), .aborted,
         ]
         let verdicts: [ItemLife.Verdict] = [
-            .delivered, .absent, .absent, .cannotTell("cannotTell"), .later("cannotConnect", delay: delay),
+            .delivered, .absent, .repeatable, .cannotTell("cannotTell"), .later("cannotConnect", delay: delay),
         ]
         switch Int.random(in: 0..<20, using: &random) {
         case 0..<6: return .lease
@@ -65,7 +66,10 @@ struct RandomItem {
 /// The promises of an item's life, kept apart from the code that keeps them.
 struct ItemChecker {
     private var ends = 0
+    /// Whether it must not be sent before it was verified.
     private var isInDoubt = false
+    /// Whether the server may have acted on an attempt, whatever was decided about it.
+    private var mayBeStored = false
     private var lease: Int64 = 0
     private var isHeld = false
     private var deliveries = 0
@@ -93,6 +97,7 @@ struct ItemChecker {
         if after.state == .leased, !isHeld { return "leased by nobody" }
         if after.attempts < 0 || after.attempts > after.maxAttempts { return "\(after.attempts) attempts" }
         if isInDoubt, after.state == .ready || after.state == .waiting { return "a doubt was forgotten" }
+        if after.isDoubtful != mayBeStored { return "doubtful: \(after.isDoubtful), may be stored: \(mayBeStored)" }
         if isInDoubt, after.state.isTerminal, after.state != .done, after.reason != "outcomeUnknown" {
             return "a doubt was not told"
         }
@@ -118,19 +123,23 @@ struct ItemChecker {
         switch event {
         case .ended(let ending, let number) where number == lease && before.state == .leased:
             isHeld = false
+            if case .delivered = ending { mayBeStored = false }
             if case .unknown = ending {
                 isInDoubt = true
+                mayBeStored = true
                 doubts += 1
             }
         case .lost:
             if before.state == .leased {
                 isInDoubt = true
+                mayBeStored = true
                 doubts += 1
             }
             isHeld = false
         case .verdict(let verdict, let number) where number == lease && before.state == .verify && isHeld:
             isHeld = false
-            if verdict == .absent || verdict == .delivered { isInDoubt = false }
+            if verdict == .absent || verdict == .delivered { mayBeStored = false }
+            if verdict == .repeatable || !mayBeStored { isInDoubt = false }
             if case .cannotTell = verdict, before.onUnknown == .retry, before.asked != .cancel { isInDoubt = false }
             if case .later = verdict, before.onUnknown == .retry, before.asked != .cancel,
                 before.vainQuestions + 1 >= before.maxAttempts || before.deadline != nil
@@ -140,6 +149,7 @@ struct ItemChecker {
         // A decision of a person.
         case .retry where [.failed, .paused, .verify, .waiting].contains(before.state) && !before.isVerifying:
             isInDoubt = false
+            mayBeStored = false
             deliveries = 0
         default: break
         }

@@ -22,7 +22,7 @@ import WaybillCore
     }
 
     @Test func `all attempts have the same bytes and the same key`() async throws {
-        let world = try OutboxWorld(.respond(503), .respond(500), .respond(429))
+        let world = try OutboxWorld(.respond(503), .respond(503), .respond(429))
         let outbox = try await world.open()
         let large = [UInt8](repeating: 65, count: 400_000)
         try await outbox.enqueue([.text("A", "b"), .data("D", large)], to: world.server.url("/u"))
@@ -51,6 +51,52 @@ import WaybillCore
         try await world.deliver(outbox)
         #expect(try await outbox.states() == [.failed, .done])
         #expect(world.server.requests.count == 3)
+        await outbox.close()
+    }
+
+    @Test(arguments: [408, 500, 502, 504])
+    func `a status that leaves the outcome open is repeated only with a key that is honoured`(status: Int) async throws {
+        let world = try OutboxWorld(.respond(status), .respond(status))
+        let outbox = try await world.open()
+        try await outbox.enqueue(try await world.form("plain"))
+        try await world.deliver(outbox)
+        let failed = try #require(try await outbox.results().first)
+        #expect(failed.item.reason == "outcomeUnknown" && failed.item.isDoubtful && failed.status == status)
+        #expect(world.server.requests.count == 1)
+        try await outbox.enqueue(try await world.form("known", idempotency: .honoured(window: .seconds(3_600))))
+        try await world.deliver(outbox)
+        #expect(try await outbox.states() == [.failed, .done])
+        #expect(world.server.requests.count == 3)
+        await outbox.close()
+    }
+
+    @Test func `an item whose response was lost stays doubtful when a later attempt is refused`() async throws {
+        let world = try OutboxWorld(.closeWithoutAnswer(), .respond(422))
+        let outbox = try await world.open()
+        try await outbox.enqueue(try await world.form(idempotency: .honoured(window: .seconds(3_600))))
+        try await world.deliver(outbox)
+        let failed = try #require(try await outbox.results().first)
+        #expect(failed.item.state == .failed && failed.item.reason == "status422" && failed.item.isDoubtful)
+        #expect(world.server.requests.count == 2)
+        await outbox.close()
+    }
+
+    @Test func `a doubtful item that waited longer than its key is honoured is not sent again`() async throws {
+        let world = try OutboxWorld(.closeWithoutAnswer(), .respond(401))
+        let hours = Locked<Int64>(0)
+        var configuration = OutboxWorld.quick
+        configuration.now = { WallClock.now() + hours.withLock { $0 } * 3_600_000 }
+        let outbox = try await world.open(configuration)
+        try await outbox.enqueue(try await world.form(idempotency: .honoured(window: .seconds(3_600))))
+        try await world.deliver(outbox)
+        // The second attempt met a refused credential: the item waits for a person.
+        let waiting = try #require(try await outbox.item(OutboxID(rawValue: 1)))
+        #expect(waiting.state == .ready && waiting.isDoubtful && world.server.requests.count == 2)
+        hours.withLock { $0 = 30 }
+        try await world.deliver(outbox)
+        let failed = try #require(try await outbox.results().first)
+        #expect(failed.item.state == .failed && failed.item.reason == "outcomeUnknown" && failed.item.isDoubtful)
+        #expect(world.server.requests.count == 2)
         await outbox.close()
     }
 

@@ -118,6 +118,7 @@ extension DeliveryVerdict {
         switch self {
         case .delivered: "delivered"
         case .absent: "absent"
+        case .repeatable: "repeatable"
         case .resume: "resume"
         case .cannotTell: "cannotTell"
         }

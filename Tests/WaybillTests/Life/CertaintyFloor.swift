@@ -10,6 +10,8 @@ struct CertaintyFloor {
     private var wholeBodyLeft = false
     private var wasRefused = false
     private var wasPromisedYes = false
+    /// A response after the whole body does not say whether the server acted.
+    private var isLeftOpen = false
     private var worstClaim = 0
     private(set) var isCurrentWhole = false
 
@@ -42,6 +44,10 @@ struct CertaintyFloor {
             switch end.result {
             case .success(let response):
                 answered(response.head.status)
+                if isCurrentWhole, [408, 500, 502, 504].contains(response.head.status.code) {
+                    isLeftOpen = true
+                    mayBeStored = true
+                }
                 switch end.objection?.kind {
                 case .rejected, .credentialExpired, .retry: wasRefused = true
                 case .unreadable, .cancelled: worstClaim = 3
@@ -75,7 +81,9 @@ struct CertaintyFloor {
             if wasRefused || wasPromisedYes { return "incomplete though an answer came" }
             if wholeBodyLeft { return "incomplete though the whole body left" }
             return acknowledged < mostAcknowledged ? "incomplete(\(acknowledged)) of \(mostAcknowledged)" : nil
-        case .rejected: return wasRefused ? nil : "rejected without an answer"
+        case .rejected:
+            if isLeftOpen { return "rejected though the server may have acted" }
+            return wasRefused ? nil : "rejected without an answer"
         case .unknown: return nil
         }
     }

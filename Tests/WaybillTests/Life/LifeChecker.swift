@@ -108,7 +108,7 @@ struct LifeChecker {
             if !wasStopped || isCancelled || transfer != nil || attempt != started + 1 {
                 fail("a restart out of place")
             }
-            if floor.mayBeStored, !isSafe, rules.keyWindow == nil { fail("a restart of what may be stored") }
+            if floor.mayBeStored, !isIdempotent, rules.keyWindow == nil { fail("a restart of what may be stored") }
             restarts += 1
             isRetryStart = false
         case .join: move(from: [.nowhere], to: .waitingLine, started == 0 && lastPublished == nil, "join")
@@ -160,7 +160,7 @@ struct LifeChecker {
                 fail("a retry out of place")
             }
             if !isGranted { fail("a retry that nobody granted") }
-            if floor.mayBeStored, !isSafe, rules.keyWindow == nil { fail("a retry of what may be stored") }
+            if floor.mayBeStored, !isIdempotent, rules.keyWindow == nil { fail("a retry of what may be stored") }
             isGranted = false
             isRetryStart = true
             retries += 1
@@ -177,7 +177,7 @@ struct LifeChecker {
         }
     }
 
-    private var isSafe: Bool { hops.last?.isSafe ?? rules.isSafe }
+    private var isIdempotent: Bool { hops.last?.isIdempotent ?? rules.isIdempotent }
 
     /// A redirect is followed: not too often, never to where it was, and dropped credentials don't come back.
     private mutating func check(_ hop: UploadRoute.Hop) {
@@ -198,7 +198,7 @@ struct LifeChecker {
         if isRetryStart, let deadline = rules.retry.deadline, elapsed - pauses.total > deadline {
             fail("a start after the deadline")
         }
-        if let window = rules.keyWindow, floor.mayBeStored, !isSafe, elapsed > window {
+        if let window = rules.keyWindow, floor.mayBeStored, !isIdempotent, elapsed > window {
             fail("a start with a key that is forgotten")
         }
     }

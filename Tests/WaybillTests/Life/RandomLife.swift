@@ -25,7 +25,7 @@ struct RandomLife {
         ].randomElement(using: &random)!
         let accepts = [StatusPolicy.successful, .successful, .any, .only([404])].randomElement(using: &random)!
         var rules = LifeRules(retry: retry, accepts: accepts)
-        rules.isSafe = Int.random(in: 0..<8, using: &random) == 0
+        rules.isIdempotent = Int.random(in: 0..<8, using: &random) == 0
         rules.keyWindow = [nil, nil, .seconds(30)].randomElement(using: &random)!
         rules.canRefresh = .random(using: &random)
         if Int.random(in: 0..<4, using: &random) > 0 {
@@ -33,7 +33,7 @@ struct RandomLife {
             rules.route = UploadRoute(
                 .init(method: .post, url: "https://a.example/0", host: "a.example:443", sendsBody: true), policy: policy
             )
-            rules.isSafe = false
+            rules.isIdempotent = false
         }
         machine = UploadStateMachine(rules)
         checker = LifeChecker(rules: rules)

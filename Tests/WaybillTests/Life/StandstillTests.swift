@@ -183,7 +183,7 @@ import WaybillCore
 
     @Test func `the deadline knows pauses, the server's memory doesn't`() {
         var rules = LifeRules(retry: RetryPolicy(deadline: .seconds(10)))
-        rules.isSafe = true
+        rules.isIdempotent = true
         var machine = UploadStateMachine(rules)
         start(&machine)
         _ = machine.handle(.pause(elapsed: .seconds(1)))

@@ -91,13 +91,18 @@ import WaybillCore
                 == .retry(.init(delay: .seconds(2), source: .backoff, limits: [])))
     }
 
-    /// outcome of this attempt, an earlier one may be stored, safe, window, elapsed, status, reason or `nil` for a retry
+    /// outcome of this attempt, an earlier one may be stored, idempotent, window, elapsed, status, reason or `nil` for a retry
     @Test(arguments: [
         Case(.unknown, window: nil, answer: "the server may have acted on it"),
         Case(.unknown, window: 60, answer: nil),
         Case(.unknown, window: 60, elapsed: 60, answer: nil),
         Case(.unknown, window: 60, elapsed: 61, answer: "the server may no longer know the idempotency key"),
-        Case(.unknown, isSafe: true, answer: nil),
+        Case(.unknown, isIdempotent: true, answer: nil),
+        Case(.unknown, status: 500, answer: "the server may have acted on it"),
+        Case(.unknown, status: 408, answer: "the server may have acted on it"),
+        Case(.unknown, window: 60, status: 504, answer: nil),
+        Case(.unknown, isIdempotent: true, status: 502, answer: nil),
+        Case(.rejected, mayBeStored: true, isIdempotent: true, status: 503, answer: nil),
         Case(.notSent, mayBeStored: true, answer: "the server may have acted on it"),
         Case(.notSent, mayBeStored: true, window: 60, answer: nil),
         Case(
@@ -115,7 +120,7 @@ import WaybillCore
             attempt: 1, code: .connectionLost, outcome: row.outcome, isReplayable: true,
             response: row.status.map { HTTPResponse(status: .init(code: $0)) })
         question.mayBeStored = row.mayBeStored
-        question.isSafe = row.isSafe
+        question.isIdempotent = row.isIdempotent
         question.keyWindow = row.window.map { .seconds($0) }
         question.elapsed = .seconds(row.elapsed)
         switch RetryPolicy.standard.answer(to: question, jitter: 0) {
@@ -137,19 +142,19 @@ import WaybillCore
     struct Case: Sendable {
         var outcome: UploadOutcome
         var mayBeStored = false
-        var isSafe = false
+        var isIdempotent = false
         var window: Int?
         var elapsed = 0
         var status: Int?
         var answer: String?
 
         init(
-            _ outcome: UploadOutcome, mayBeStored: Bool = false, isSafe: Bool = false, window: Int? = nil,
+            _ outcome: UploadOutcome, mayBeStored: Bool = false, isIdempotent: Bool = false, window: Int? = nil,
             elapsed: Int = 0, status: Int? = nil, answer: String?
         ) {
             self.outcome = outcome
             self.mayBeStored = mayBeStored
-            self.isSafe = isSafe
+            self.isIdempotent = isIdempotent
             self.window = window
             self.elapsed = elapsed
             self.status = status

@@ -94,7 +94,7 @@ import WaybillTesting
     @Test func `attempts tell what made them wait`() async throws {
         let world = SessionWorld([
             .answering(.tooManyRequests, headers: [.retryAfter: "7"]), .answering(.serviceUnavailable),
-            .answering(.badGateway), .answering(.ok),
+            .answering(.serviceUnavailable), .answering(.ok),
         ])
         let task = world.start()
         for delay in [7, 2, 4] {

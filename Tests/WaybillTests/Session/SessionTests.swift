@@ -83,7 +83,7 @@ import WaybillTesting
     @Test func `after three retries the last reason is thrown with all the others`() async throws {
         let world = SessionWorld([
             .failing(.hostNotFound), .answering(.serviceUnavailable, body: "busy"), .breaking(after: 5),
-            .answering(.badGateway, body: "still busy"),
+            .answering(.serviceUnavailable, body: "still busy"),
         ])
         let task = world.start()
         for _ in 0..<3 {

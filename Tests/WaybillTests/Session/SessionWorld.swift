@@ -32,7 +32,7 @@ struct SessionWorld {
     }
 
     func start(_ bytes: Int = 100, to url: String = SessionWorld.url) -> UploadTask {
-        session.start(.data([UInt8](repeating: 7, count: bytes)), to: url)
+        session.start(.data([UInt8](repeating: 7, count: bytes)), to: url, method: .post)
     }
 }
 

@@ -148,7 +148,7 @@ struct QiniuParts: PartStore {
         try await channel.renewForCompletion()
         let json = try completion(receipts)
         do throws(StoreError) {
-            return try await complete(json, ownHash)
+            return try await complete(json, ownHash, isRepeated: false)
         } catch {
             guard error.outcome == .unknown, error.code != .unexpectedAnswer, !Task.isCancelled else { throw error }
             // Whether the store has acted shows in whether it still knows the parts.
@@ -162,11 +162,13 @@ struct QiniuParts: PartStore {
                     + "Look whether the object is there"
                 throw gone
             }
-            return try await complete(json, ownHash)
+            return try await complete(json, ownHash, isRepeated: true)
         }
     }
 
-    private func complete(_ json: String, _ ownHash: String?) async throws(StoreError) -> QiniuObject {
+    private func complete(
+        _ json: String, _ ownHash: String?, isRepeated: Bool
+    ) async throws(StoreError) -> QiniuObject {
         let bucket = bucket
         var requests = 0
         let response: UploadResponse
@@ -181,7 +183,7 @@ struct QiniuParts: PartStore {
         } catch  where error.code == .uploadGone {
             // Unknown at the first asking, it was never whole. After another, that one may have made the object.
             let attempts = (error.cause as? UploadError)?.attempts.count ?? 1
-            guard requests > 1 || attempts > 1 else { throw error }
+            guard isRepeated || requests > 1 || attempts > 1 else { throw error }
             var gone = error
             gone.outcome = .unknown
             gone.message =
