@@ -103,7 +103,7 @@ enum OutcomeTable {
 
     /// The end of an attempt for which no engine could be made.
     static func withoutEngine(_ request: TransferRequest) -> TransferEnd {
-        let message = "No file descriptor or no thread is free for the transport. Raise the limits (ulimit -n, ulimit -u)."
+        let message = "No file descriptor or no thread is free. Raise the limits (ulimit -n, ulimit -u)."
         return TransferEnd(
             result: .failure(TransferError(.resourcesExhausted, message, outcome: .notSent)),
             evidence: TransferEvidence(announced: request.body?.length))

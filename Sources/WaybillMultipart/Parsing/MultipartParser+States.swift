@@ -112,7 +112,8 @@ extension MultipartParser {
                     // A byte order mark or a line feed before the first boundary would hide the parts of the form.
                     throw BodyError(
                         .malformedDelimiter,
-                        "The first boundary at the start of a line closes the form, after \(preambleCount) other bytes.")
+                        "The first boundary at the start of a line closes the form, after \(preambleCount) other bytes."
+                    )
                 }
                 try endPart(isFirst: isFirst, to: &handler)
                 state = .closingLine

@@ -5,7 +5,7 @@ import Waybill
 
 /// A process that has no file descriptor left.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct DescriptorLimitTests {
-    @Test func `an upload without a free descriptor fails with its code, and succeeds when there is one again`() async throws {
+    @Test func `an upload without a free descriptor fails, and succeeds when there is one again`() async throws {
         // The limit is one of the process, so this runs in one of its own.
         guard Alone.isAlone else { return try await Alone.run("DescriptorLimitTests") }
         var limit = rlimit(rlim_cur: 256, rlim_max: 256)

@@ -113,7 +113,8 @@ import Waybill
 
     /// libcurl reads such a response in one call, which no timer of ours interrupts.
     @Test(arguments: [
-        ("Transfer-Encoding: chunked", "10\r\n0123456789abcdef\r\n"), ("Content-Length: 99999999999", "0123456789abcdef"),
+        ("Transfer-Encoding: chunked", "10\r\n0123456789abcdef\r\n"),
+        ("Content-Length: 99999999999", "0123456789abcdef"),
     ])
     func `a proxy whose response to CONNECT never ends does not stop other uploads`(
         field: String, piece: String

@@ -210,7 +210,8 @@ import WaybillMultipart
             ("multipart/form-data; boundary=\"B \"", "invalidBoundary"),
             ("multipart/form-data; boundary=B\u{e9}", "notMultipart"),
             ("multipart/form-data; boundary=\"B\u{e9}\"", "invalidBoundary"),
-            ("multipart/form-data; boundary = B", "notMultipart"), ("multipart/form-data; boundary=a:b", "notMultipart"),
+            ("multipart/form-data; boundary = B", "notMultipart"),
+            ("multipart/form-data; boundary=a:b", "notMultipart"),
             ("multipart/form-data; boundary=\(String(repeating: "B", count: 71))", "invalidBoundary"),
         ] as [(String, String?)])
     func `the boundary is found in the content type`(contentType: String, code: String?) throws {

@@ -55,7 +55,8 @@ import WaybillCore
     }
 
     @Test(arguments: [408, 500, 502, 504])
-    func `a status that leaves the outcome open is repeated only with a key that is honoured`(status: Int) async throws {
+    func `a status that leaves the outcome open is repeated only with a key that is honoured`(status: Int) async throws
+    {
         let world = try OutboxWorld(.respond(status), .respond(status))
         let outbox = try await world.open()
         try await outbox.enqueue(try await world.form("plain"))

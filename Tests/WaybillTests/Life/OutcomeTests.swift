@@ -32,7 +32,8 @@ import WaybillCore
         (408, true, .unknown), (408, false, .rejected), (425, true, .rejected), (429, true, .rejected),
         (500, true, .unknown), (500, false, .rejected), (501, true, .rejected), (502, true, .unknown),
         (503, true, .rejected), (504, true, .unknown), (504, false, .rejected), (505, true, .rejected),
-        (507, true, .rejected), (511, true, .rejected), (520, true, .unknown), (524, true, .unknown), (599, true, .unknown),
+        (507, true, .rejected), (511, true, .rejected), (520, true, .unknown), (524, true, .unknown),
+        (599, true, .unknown),
     ])
     func `a status says whether the server may have acted on a whole body`(
         status: Int, isBodyComplete: Bool, outcome: UploadOutcome
