@@ -5,7 +5,7 @@ import Testing
 @testable import WaybillCLI
 
 /// The unit files that are there to be copied: systemd understands them, and the command understands what they start.
-@Suite(.timeLimit(.minutes(1))) struct UnitFileTests {
+@Suite(.timeLimit(.minutes(10))) struct UnitFileTests {
     @Test func `every setting is one that systemd has`() throws {
         let units = try Self.units()
         #expect(
