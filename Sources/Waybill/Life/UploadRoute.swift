@@ -131,8 +131,8 @@ package struct UploadRoute: Sendable {
         guard there.isSecure || !here.isSecure else {
             throw UploadError(.redirectRefused, "it leads from https to plain http", phase: .awaitingResponse)
         }
-        let keepsSecrets = hop.keepsSecrets && here == there
-        if keepsSecrets { target.userInformation = base.userInformation }
+        let keepsSecrets = hop.keepsSecrets && (here == there || policy.keepsCredentials)
+        if keepsSecrets, here == there { target.userInformation = base.userInformation }
         return Hop(
             method: method, url: target.description, host: there.hostAndPort, sendsBody: sendsBody,
             keepsSecrets: keepsSecrets)

@@ -68,8 +68,18 @@ public final class CookieJar: Sendable {
         let date = headers[.date].flatMap(HTTPDate.init)
         for line in lines.prefix(Self.limits.perHost) {
             guard let cookie = Self.cookie(line, place, date, time) else { continue }
-            state.withLock { Self.put(cookie, for: place.host, into: &$0, at: time) }
+            state.withLock { state in
+                let known = state.cookies[place.host] ?? []
+                guard place.isSecure || !Self.isShadowing(cookie, known) else { return }
+                Self.put(cookie, for: place.host, into: &state, at: time)
+            }
         }
+    }
+
+    /// Whether a cookie from an unencrypted response would take the place of one that is sent over TLS only (RFC 6265bis section
+    /// 5.7, "leave secure cookies alone").
+    private static func isShadowing(_ cookie: Cookie, _ known: [Cookie]) -> Bool {
+        known.contains { $0.isSecure && $0.name == cookie.name && Place.isPath(cookie.path, under: $0.path) }
     }
 
     private static func put(_ cookie: Cookie, for host: String, into state: inout State, at time: Duration) {
@@ -113,7 +123,9 @@ extension CookieJar {
         }
 
         /// Section 5.1.4.
-        func isUnder(_ other: String) -> Bool {
+        func isUnder(_ other: String) -> Bool { Self.isPath(path, under: other) }
+
+        static func isPath(_ path: String, under other: String) -> Bool {
             path == other
                 || path.hasPrefix(other) && (other.hasSuffix("/") || path.dropFirst(other.count).hasPrefix("/"))
         }

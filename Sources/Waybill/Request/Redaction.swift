@@ -94,7 +94,8 @@ package enum Redaction {
         return start..<(bytes[start...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.endIndex)
     }
 
-    private static let harmless: Set<HTTPField.Name> = [
+    /// Fields that are known to carry no credential.
+    static let harmless: Set<HTTPField.Name> = [
         .accept, .acceptEncoding, .acceptLanguage, .cacheControl, .contentDisposition, .contentEncoding,
         .contentLanguage, .contentType, .date, .userAgent,
     ]

@@ -13,10 +13,12 @@ import WaybillCore
 /// | 301, 302 without a body | the same request to the new location |
 /// | any other 3xx | an answer like another |
 ///
-/// Only to `http` and `https`, never from `https` to `http`, at most ``maxHops`` times, never in a circle. To another
-/// origin (scheme, host and port) `Authorization`, `Cookie`, `Proxy-Authorization`, the fields named in
-/// ``UploadOptions/secretFields``, ``UploadOptions/authentication`` and the URL's user and password don't come along, nor
-/// do they come back. The body does: who is asked to send it on sends what is in it.
+/// Only to `http` and `https`, never from `https` to `http`, at most ``maxHops`` times, never in a circle.
+///
+/// To another origin (scheme, host and port) nothing is sent that may authenticate: no ``UploadOptions/authentication``, no
+/// client certificate, no user and password of the URL, and of the header fields only those of a fixed list, such as
+/// `Content-Type`, `Accept`, `User-Agent`, `Idempotency-Key` and `traceparent`. A redirect back to the first origin does not
+/// restore them. The body is sent. ``keepsCredentials`` sends all of it.
 ///
 /// ```swift
 /// options.redirects = .asGET         // like a browser
@@ -37,13 +39,19 @@ public struct RedirectPolicy: Sendable, Hashable {
     public var follows: Bool
     /// What 301 and 302 mean after a body.
     public var afterBody: AfterBody
+    /// Whether credentials, all header fields and the client certificate are sent to other origins, too. Only for servers that
+    /// redirect to origins of the same owner.
+    public var keepsCredentials: Bool
     /// The most redirects of an upload, over all its attempts.
     public var maxHops: Int
 
     /// The defaults are those of ``standard``.
-    public init(follows: Bool = true, afterBody: AfterBody = .fail, maxHops: Int = 5) {
+    public init(
+        follows: Bool = true, afterBody: AfterBody = .fail, keepsCredentials: Bool = false, maxHops: Int = 5
+    ) {
         self.follows = follows
         self.afterBody = afterBody
+        self.keepsCredentials = keepsCredentials
         self.maxHops = maxHops
     }
 

@@ -91,7 +91,8 @@ final class RequestPlan: Sendable {
             for name in Self.contentFields { fields[name] = nil }
         }
         if !hop.keepsSecrets {
-            for name in options.secretFields.union(Self.credentialFields) { fields[name] = nil }
+            let allowed = Self.fieldsForOthers.subtracting(options.secretFields)
+            fields = HTTPFields(fields.filter { allowed.contains($0.name) })
         }
         return fields
     }
@@ -100,7 +101,12 @@ final class RequestPlan: Sendable {
     private static let contentFields: [HTTPField.Name] = [
         .contentType, .contentEncoding, .contentLanguage, .contentLocation, .contentDisposition, .idempotencyKey,
     ]
-    private static let credentialFields: Set<HTTPField.Name> = [.authorization, .cookie, .proxyAuthorization]
+    /// What goes to another origin. A field that is not known may hold a credential.
+    private static let fieldsForOthers = Redaction.harmless.union([
+        .idempotencyKey, .contentLocation, .contentRange, .range, .ifMatch, .ifNoneMatch, .ifModifiedSince,
+        .ifUnmodifiedSince, HTTPField.Name("Content-MD5")!, HTTPField.Name("Content-Digest")!,
+        HTTPField.Name("Repr-Digest")!, HTTPField.Name("traceparent")!, HTTPField.Name("tracestate")!,
+    ])
 
     /// The header fields of an attempt: the body's content type is added unless the caller set one.
     func headers(for body: (any UploadBody)?) throws(UploadError) -> HTTPFields {

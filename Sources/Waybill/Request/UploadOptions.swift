@@ -23,8 +23,8 @@ public struct UploadOptions: Sendable, Hashable {
     public var redirects: RedirectPolicy
     /// The credentials, unless they stand in a header field or are none.
     public var authentication: Authentication?
-    /// Header fields that hold a credential, besides `Authorization`, `Cookie` and `Proxy-Authorization`: they are not
-    /// taken along to another origin.
+    /// Header fields that hold a credential although others send them without one, such as `Accept`: they are not sent to
+    /// another origin. Fields that are not known to be harmless never are.
     public var secretFields: Set<HTTPField.Name> = []
     /// What of the session's own the upload does without: its header fields, its common fields, its interceptors.
     public var omits: SessionDefaults = []

@@ -22,6 +22,7 @@ extension UploadRun {
         if let sent, sent.length != 0, options.rateLimit.map({ $0.bytes > 0 }) ?? true {
             options.rateLimit = core.beginSending(self)
         }
+        if !hop.keepsSecrets { options.tls.clientCertificate = nil }
         options.digest = hop.keepsSecrets ? plan.options.authentication?.digest ?? options.digest : nil
         let transfer = TransferRequest(
             id: id, method: hop.method, url: hop.url, headers: fields,

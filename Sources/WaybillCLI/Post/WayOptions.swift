@@ -76,8 +76,19 @@ struct WayOptions: ParsableArguments {
                 + "no redirect, not even 303, 307 and 308.", valueName: "resend|get|stop"))
     var redirect: String?
 
+    @Flag(
+        name: .customLong("location-trusted"),
+        help: "Send credentials, all headers and the client certificate to other origins, too, if a redirect leads there.")
+    var isLocationTrusted = false
+
     /// What is done about redirects.
     func redirects() throws(CommandFailure) -> RedirectPolicy {
+        var policy = try redirectPolicy()
+        policy.keepsCredentials = isLocationTrusted
+        return policy
+    }
+
+    private func redirectPolicy() throws(CommandFailure) -> RedirectPolicy {
         switch redirect {
         case nil: return .standard
         case "resend": return .resend

@@ -124,9 +124,9 @@ enum PutTargets {
         var (options, secrets) = try command.uploadOptions()
         if let expectContinue = fields.expectContinue { options.transfer.expectContinue = expectContinue }
         console.hide(secrets + fields.secrets)
-        if command.way.redirect != nil {
+        if command.way.redirect != nil || command.way.isLocationTrusted {
             guard case .presigned = destination else {
-                throw .usage("--redirect is for presigned URLs: requests to a store follow no redirect. Leave it out.")
+                throw .usage("--redirect and --location-trusted are for presigned URLs: requests to a store follow no redirect.")
             }
         }
         do throws(StoreError) {

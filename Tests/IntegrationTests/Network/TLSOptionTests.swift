@@ -97,6 +97,24 @@ import Waybill
         #expect(server.requests.count == shown.count)
     }
 
+    @Test func `a client certificate is not shown to another origin, unless the location is trusted`() async throws {
+        let server = try LoopbackServer()
+        let other = try await TLSFront(to: server, wantsClient: true)
+        let home = try LoopbackServer(otherwise: .respond(307, headers: [("Location", other.url())]))
+        var options = UploadOptions(retry: .none)
+        options.transfer.tls.certificateAuthorities = other.authority
+        let made = other.certificates
+        options.transfer.tls.clientCertificate = ClientCertificate(
+            .file(made.clientCertificate), key: .file(made.clientKey))
+        for isTrusted in [false, true] {
+            options.redirects.keepsCredentials = isTrusted
+            let task = UploadSession().start(.data([1]), to: home.url(), method: .post, options: options)
+            let response = try? await task.response
+            #expect(response?.status.code == (isTrusted ? 200 : nil))
+        }
+        #expect(server.requests.count == 1)
+    }
+
     @Test func `a wrong passphrase and a key of somebody else are told before anything is sent`() async throws {
         let server = try LoopbackServer()
         let front = try await TLSFront(to: server, wantsClient: true)

@@ -41,6 +41,18 @@ import WaybillTesting
         #expect(jar(["sid=1; Secure"], from: "http://h.example/a/b").count == 0)
     }
 
+    /// RFC 6265bis section 5.7.
+    @Test func `a response without TLS neither replaces nor removes a secure cookie`() {
+        for line in ["sid=2; Path=/a/", "sid=2; Path=/a/deeper", "sid=; Max-Age=0; Path=/a/"] {
+            let jar = jar(["sid=1; Secure; Path=/a/"])
+            jar.keep([.setCookie: line], from: "http://h.example/a/b")
+            #expect(jar.field(for: "https://h.example/a/deeper/") == "sid=1", "\(line)")
+        }
+        let other = jar(["sid=1; Secure; Path=/a/"])
+        other.keep([.setCookie: "sid=2; Path=/c/"], from: "http://h.example/c/")
+        #expect(other.field(for: "http://h.example/c/") == "sid=2")
+    }
+
     @Test func `a cookie ends with its age or its date, the age first`() {
         let jar = jar(
             [

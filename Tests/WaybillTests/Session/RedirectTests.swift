@@ -55,20 +55,34 @@ import WaybillTesting
         other.route("/b", .respond(307, headers: [("Location", home.url("/c"))]))
         let secrets: HTTPFields = [
             .authorization: "Bearer t0ken", .cookie: "a=b", .proxyAuthorization: "Basic eA==",
-            HTTPField.Name("X-Api-Key")!: "k3y", HTTPField.Name("X-Kept")!: "yes",
+            HTTPField.Name("X-Api-Key")!: "k3y", HTTPField.Name("X-Unknown")!: "t0ken", .acceptLanguage: "de",
         ]
         let response = try await start(home.url("/a"), headers: secrets).response
         let requests = [try await home.request(0), try await other.request(0), try await home.request(1)]
         #expect(requests[0].value(of: "Authorization") == "Bearer t0ken")
         #expect(requests[0].value(of: "X-Api-Key") == "k3y")
         for request in requests.dropFirst() {
-            for name in ["Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key"] {
+            for name in ["Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key", "X-Unknown"] {
                 #expect(request.value(of: name) == nil, "\(name) went to \(request.target)")
             }
-            #expect(request.value(of: "X-Kept") == "yes")
+            #expect(request.value(of: "Accept-Language") == "de")
             #expect(request.digest == BodyDigest(of: bytes))
         }
         #expect(response.redirects.map(\.droppedCredentials) == [true, true])
+    }
+
+    @Test func `header fields go to a trusted location, but not the URL's password`() async throws {
+        let home = try LoopbackServer()
+        let other = try LoopbackServer()
+        home.route("/a", .respond(307, headers: [("Location", other.url("/b"))]))
+        let headers: HTTPFields = [HTTPField.Name("X-Api-Key")!: "k3y"]
+        let response = try await start(
+            "http://me:pw@127.0.0.1:\(home.port)/a", headers: headers,
+            redirects: RedirectPolicy(keepsCredentials: true)
+        ).response
+        let request = try await other.request(0)
+        #expect(request.value(of: "X-Api-Key") == "k3y" && request.value(of: "Authorization") == nil)
+        #expect(response.redirects.map(\.droppedCredentials) == [false])
     }
 
     @Test func `user and password of the URL stay with their origin`() async throws {
