@@ -78,7 +78,7 @@ struct WayOptions: ParsableArguments {
 
     @Flag(
         name: .customLong("location-trusted"),
-        help: "Send credentials, all headers and the client certificate to other origins, too, if a redirect leads there.")
+        help: "If a redirect leads to another origin, send credentials, all headers and the client certificate there.")
     var isLocationTrusted = false
 
     /// What is done about redirects.

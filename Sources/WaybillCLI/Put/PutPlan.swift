@@ -126,7 +126,8 @@ enum PutTargets {
         console.hide(secrets + fields.secrets)
         if command.way.redirect != nil || command.way.isLocationTrusted {
             guard case .presigned = destination else {
-                throw .usage("--redirect and --location-trusted are for presigned URLs: requests to a store follow no redirect.")
+                throw .usage(
+                    "--redirect and --location-trusted are for presigned URLs. Requests to a store follow no redirect.")
             }
         }
         do throws(StoreError) {

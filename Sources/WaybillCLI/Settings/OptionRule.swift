@@ -50,7 +50,8 @@ extension OptionRule {
     static let ofDelivery = [
         "cacert", "proxy", "resolve", "proxy-user", "noproxy", "cert", "cert-type", "key", "pass", "pinnedpubkey",
         "ipv4",
-        "ipv6", "unix-socket", "http2", "redirect", "location-trusted", "limit-rate", "connect-timeout", "stall-timeout",
+        "ipv6", "unix-socket", "http2", "redirect", "location-trusted", "limit-rate", "connect-timeout",
+        "stall-timeout",
         "response-timeout",
         "max-time", "max-filesize", "retry", "insecure", "fail-early",
     ]
@@ -114,7 +115,9 @@ extension OptionRule {
         put(["region", "endpoint", "sign-version", "acl", "storage-class", "header"]) { call, _ in call.store != .qiniu
         },
         gives(way: "endpoint", ["put"], ["region"]), gives(way: "region", ["put"], ["endpoint"]),
-        put(["insecure", "redirect", "location-trusted", "idempotency", "idempotency-window"]) { call, _ in call.store == .presigned },
+        put(["insecure", "redirect", "location-trusted", "idempotency", "idempotency-window"]) { call, _ in
+            call.store == .presigned
+        },
         put(["recursive"]) { call, _ in call.store != .presigned },
         put(["credential"]) { call, setting in call.store == .presigned || !setting.value.contains("=") },
         put(["part-size"]) { call, setting in
