@@ -67,9 +67,19 @@ import WaybillCore
         let run = try await Tool.run(["put", file, server.url("/old?signature=1"), "--redirect", "resend"])
         #expect(run.exit == .status(0), "\(run.errorText)")
         #expect(server.requests.map(\.method) == ["PUT", "PUT"])
-        let store = try await Tool.run(
-            ["put", file, "oss://cards/a", "--region", "cn-hangzhou", "--redirect", "get"])
-        #expect(store.exit == .status(2) && store.errorText.contains("--redirect is for presigned URLs"))
+        for option in [["--redirect", "get"], ["--location-trusted"]] {
+            let store = try await Tool.run(["put", file, "oss://cards/a", "--region", "cn-hangzhou"] + option)
+            #expect(store.exit == .status(2) && store.errorText.contains("are for presigned URLs"), "\(store)")
+        }
+    }
+
+    @Test(arguments: [[], ["--location-trusted"]])
+    func `a header goes to another origin only with --location-trusted`(_ option: [String]) async throws {
+        let other = try LoopbackServer()
+        let home = try LoopbackServer(otherwise: .respond(307, headers: [("Location", other.url())]))
+        let run = try await Tool.run(["post", home.url(), "-F", "a=b", "-H", "X-Api-Key: k3y"] + option)
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        #expect(try await other.request(0).value(of: "X-Api-Key") == (option.isEmpty ? nil : "k3y"))
     }
 
     @Test func `a queued form is delivered as --redirect of outbox run says`() async throws {
