@@ -35,7 +35,7 @@ struct WorkerLoop {
             if untilIdle, isIdle, wish.slots > 0, answer.ended == 0, answer.nextDue == nil, core.signal.value == seen {
                 return
             }
-            // The end that was written now may be the one that was waited for; nobody rings for it.
+            // The last delivery may have ended in this turn, and no further signal follows it.
             if worker.isEnding, isIdle { continue }
             await wait(seen, due: answer.nextDue, isIdle: isIdle)
         }

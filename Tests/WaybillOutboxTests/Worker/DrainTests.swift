@@ -37,7 +37,7 @@ import WaybillCore
         await outbox.close()
     }
 
-    /// The loop looks at its clock twice a minute; nobody may have to wait for that.
+    /// The loop sleeps for up to 30 seconds; a drain must not wait for the end of that.
     @Test func `a run returns when the last delivery has ended`() async throws {
         let gate = Gate()
         let (_, outbox, run) = try await Self.world(Behaviour([.read(), .wait(gate), .send(Answer(200))]))

@@ -103,7 +103,7 @@ import WaybillTesting
         gate.open()
         for task in outside { #expect(try await task.response.status == .ok) }
         #expect(try await start(world, "g").response.status == .ok)
-        // Two had begun, ten were outside, one came later; nobody else was started only to be cancelled.
+        // Two running, ten outside the group, one started later; no queued upload was started just to be cancelled.
         #expect(world.transport.transfers.count == 13)
     }
 
