@@ -18,7 +18,7 @@ import WaybillCore
 /// To another origin (scheme, host and port) nothing is sent that may authenticate: no ``UploadOptions/authentication``, no
 /// client certificate, no user and password of the URL, and of the header fields only those of a fixed list, such as
 /// `Content-Type`, `Accept`, `User-Agent`, `Idempotency-Key` and `traceparent`. A redirect back to the first origin does not
-/// restore them. The body is sent. ``keepsCredentials`` sends all of it.
+/// restore them. The body is sent. ``keepsCredentials`` sends all but the user and password of the URL.
 ///
 /// ```swift
 /// options.redirects = .asGET         // like a browser

@@ -69,7 +69,7 @@ final class RequestPlan: Sendable {
     /// What the upload's life is lived by.
     var rules: LifeRules {
         var rules = LifeRules(retry: options.retry, accepts: options.accepts)
-        rules.isIdempotent = options.isIdempotent ?? method.isIdempotent
+        rules.isIdempotent = method.isIdempotent
         if case .honoured(let window) = options.idempotency, headers.contains(.idempotencyKey) {
             rules.keyWindow = window
         }

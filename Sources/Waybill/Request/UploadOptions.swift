@@ -28,8 +28,6 @@ public struct UploadOptions: Sendable, Hashable {
     public var secretFields: Set<HTTPField.Name> = []
     /// What of the session's own the upload does without: its header fields, its common fields, its interceptors.
     public var omits: SessionDefaults = []
-    /// Whether a second request has no further effect, where the method alone does not say so.
-    package var isIdempotent: Bool?
 
     // Control: how the upload is found, and what it shares with others.
 

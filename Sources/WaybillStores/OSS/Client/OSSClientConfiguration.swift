@@ -66,9 +66,7 @@ extension AliyunOSSClient {
         var options: UploadOptions {
             var options = UploadOptions(transfer: transfer, retry: retry)
             options.omits = [.headers, .commonFields, .interceptors, .cookies]
-            // A second request for the same object or part replaces the first. After a lost response the store is asked
-            // before anything is sent again.
-            options.isIdempotent = true
+            // After a lost response the store is asked before anything is sent again.
             options.retry.retriesLostResponses = false
             // A form's policy and token would go along to wherever an answer points.
             options.redirects = .returned

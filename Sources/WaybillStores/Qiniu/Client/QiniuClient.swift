@@ -157,8 +157,6 @@ public final class QiniuClient: Sendable {
             retry: RetryPolicy(
                 maxRetries: max(0, configuration.retriesPerHost), baseDelay: configuration.retryInterval,
                 maxDelay: .seconds(30), statuses: QiniuRetry.again, retriesLostResponses: false))
-        // A second request for the same object or part replaces the first.
-        options.isIdempotent = true
         options.omits = [.headers, .commonFields, .interceptors, .cookies]
         // The token of a form goes with its body: whoever is not to be trusted would get it by a redirect.
         options.redirects = .returned
