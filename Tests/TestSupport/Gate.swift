@@ -20,4 +20,7 @@ package final class Gate: Sendable {
 
     /// Opens the gate for everybody, for good.
     package func open() { cts_event_raise(event) }
+
+    /// Keeps this thread until the gate is open. Not for tasks, whose threads are few.
+    package func wait() { _ = cts_wait(-1, 0, event, -1, -1) }
 }

@@ -91,7 +91,7 @@ public struct DurableFile: Sendable, Hashable {
 
     private static func look(at path: String) async throws(UploadError) -> Stamp {
         do {
-            let found = try await ReaderPool.shared.run { () throws(BodyError) in
+            let found = try await ReaderPool.shared.run(reading: path) { () throws(BodyError) in
                 try SourceFile(inspecting: path, at: nil).stamp
             }
             return Stamp(

@@ -57,9 +57,7 @@ public struct DurableFileUpload: DurableUpload {
 
     private static func body(_ path: String, _ contentType: String?) async throws(UploadError) -> FileBody {
         do throws(BodyError) {
-            return try await ReaderPool.shared.run { () throws(BodyError) in
-                try FileBody(path: path, contentType: contentType)
-            }
+            return try await FileBody.looking(at: path, contentType: contentType)
         } catch {
             throw UploadError(preparing: error)
         }

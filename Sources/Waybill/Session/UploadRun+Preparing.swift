@@ -17,7 +17,7 @@ extension UploadRun {
             }
         case .file(let path, let type):
             if isStarting, let body = FileBody(atOnce: path, contentType: type) { return prepareNow(body) }
-            prepareLater { try FileBody(path: path, contentType: type) }
+            prepareLater { try await FileBody.looking(at: path, contentType: type) }
         }
     }
 

@@ -29,6 +29,13 @@ public struct FileBody: UploadBody {
         self.init(try SourceFile(inspecting: path, at: nil), contentType)
     }
 
+    /// Looks at the file on the pool: where tasks run, waiting for a disk would keep others waiting.
+    package static func looking(at path: String, contentType: String? = nil) async throws(BodyError) -> FileBody {
+        try await ReaderPool.shared.run(reading: path) { () throws(BodyError) in
+            try FileBody(path: path, contentType: contentType)
+        }
+    }
+
     /// Looks at the file without waiting; `nil` where ``init(path:contentType:)`` would wait, or has something to complain of.
     package init?(atOnce path: String, contentType: String? = nil) {
         guard Self.isAllowed(contentType), let source = SourceFile(inspectingAtOnce: path, at: nil) else { return nil }

@@ -12,6 +12,14 @@ import WaybillCore
         case read(FileDescriptor, SourceFile, offset: Int64, count: Int, end: Int64)
         case check(FileDescriptor, SourceFile)
         case verify([SourceFile], from: Int)
+
+        /// The file, or the first of several.
+        var source: SourceFile {
+            switch self {
+            case .open(let source), .read(_, let source, _, _, _), .check(_, let source): source
+            case .verify(let sources, let first): sources[first]
+            }
+        }
     }
 
     enum Answer: Sendable {
@@ -67,6 +75,17 @@ import WaybillCore
 
     func close() {
         state.withLock { $0 = .closed }
+    }
+
+    /// The pool's call may return later, and finds that nobody wants its answer.
+    func giveUp(after limit: Duration) {
+        let isWanted = state.withLock { state in
+            guard case .asked(let request) = state else { return false }
+            let source = request.source
+            state = .answered(.failed(.hanging(source.path, at: source.place, limit: limit)))
+            return true
+        }
+        if isWanted { wake() }
     }
 
     func run() {

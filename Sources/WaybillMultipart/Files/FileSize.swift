@@ -9,7 +9,7 @@ package enum FileSize {
         var status = stat()
         if unsafe wb_stat_cached(path, &status) == 0 { return size(status) }
         guard errno != ENOENT else { return nil }
-        let found = try? await ReaderPool.shared.run { () throws(BodyError) -> Int64? in
+        let found = try? await ReaderPool.shared.run(reading: path) { () throws(BodyError) -> Int64? in
             var status = stat()
             return unsafe stat(path, &status) == 0 ? size(status) : nil
         }

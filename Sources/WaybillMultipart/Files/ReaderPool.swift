@@ -4,19 +4,24 @@ import WaybillCore
 /// Something to be done where waiting for a disk is allowed.
 package protocol PoolJob: AnyObject, Sendable {
     func run()
+    /// Called on another thread when ``run()`` has not returned within the pool's limit, or was not even called. It may
+    /// return later.
+    func giveUp(after limit: Duration)
 }
 
-/// Two threads that wait for disks, so that nobody else has to.
+/// Threads that wait for disks, so that nobody else has to.
 ///
-/// Started by the first job, shared by all bodies of the process. A file system that hangs keeps a thread for as long
-/// as it hangs; two of them keep the whole pool.
+/// Shared by all bodies of the process. Two jobs run at a time; one that takes longer than a tenth of a second does not
+/// count, so that a file system that hangs does not keep those who read from another waiting. Its threads stay with it.
 package final class ReaderPool: Sendable {
-    package static let shared = ReaderPool(threads: 2)
+    package static let shared = ReaderPool()
+    /// How long a source may take to be opened, or to give bytes.
+    package static let limit = Duration.seconds(60)
 
     private let queue: JobQueue
 
-    private init(threads: Int) {
-        queue = JobQueue(threads: threads)
+    init(limit: Duration = ReaderPool.limit) {
+        queue = JobQueue(limit: limit)
     }
 
     /// Has a job run soon, on a thread of the pool.
@@ -30,78 +35,204 @@ package final class ReaderPool: Sendable {
         _ work: @escaping @Sendable () throws(BodyError) -> Value
     ) async throws(BodyError) -> Value {
         try await withCheckedContinuation { continuation in
-            submit(ClosureJob(work, continuation))
+            submit(ClosureJob(work, reading: nil, continuation))
+        }.get()
+    }
+
+    /// Runs a closure on the pool that looks at a file or reads from it, and nothing else.
+    ///
+    /// - Throws: What the closure throws, or ``BodyError/Code/readFailed`` after ``limit``.
+    package func run<Value: Sendable>(
+        reading path: String, at place: PartPlace? = nil, _ work: @escaping @Sendable () throws(BodyError) -> Value
+    ) async throws(BodyError) -> Value {
+        try await withCheckedContinuation { continuation in
+            submit(ClosureJob(work, reading: (path, place), continuation))
         }.get()
     }
 }
 
-@safe private final class ClosureJob<Value: Sendable>: PoolJob, @unchecked Sendable {
-    // For the one thread that runs the job.
-    private var work: (@Sendable () throws(BodyError) -> Value)?
-    private let continuation: CheckedContinuation<Result<Value, BodyError>, Never>
+extension BodyError {
+    /// A file whose disk or network does not answer.
+    static func hanging(_ path: String, at place: PartPlace?, limit: Duration) -> BodyError {
+        BodyError(
+            .readFailed, "\(path) could not be read within \(limit). Its disk or its network may hang.", at: place,
+            path: path,
+            cause: SystemError(ETIMEDOUT))
+    }
+}
+
+private final class ClosureJob<Value: Sendable>: PoolJob {
+    private struct State {
+        var work: (@Sendable () throws(BodyError) -> Value)?
+        var continuation: CheckedContinuation<Result<Value, BodyError>, Never>?
+    }
+
+    private let state: Locked<State>
+    private let source: (path: String, place: PartPlace?)?
 
     init(
-        _ work: @escaping @Sendable () throws(BodyError) -> Value,
+        _ work: @escaping @Sendable () throws(BodyError) -> Value, reading source: (path: String, place: PartPlace?)?,
         _ continuation: CheckedContinuation<Result<Value, BodyError>, Never>
     ) {
-        self.work = work
-        self.continuation = continuation
+        state = Locked(State(work: work, continuation: continuation))
+        self.source = source
     }
 
     func run() {
-        let result = takeResult()
-        continuation.resume(returning: result)
+        guard let result = takeResult() else { return }
+        state.withLock { $0.continuation.take() }?.resume(returning: result)
+    }
+
+    func giveUp(after limit: Duration) {
+        guard let source else { return }
+        let waiting = state.withLock { state in
+            state.work = nil
+            return state.continuation.take()
+        }
+        waiting?.resume(returning: .failure(.hanging(source.path, at: source.place, limit: limit)))
     }
 
     /// Does the work and lets go of it, before anybody hears of the result.
-    private func takeResult() -> Result<Value, BodyError> {
-        let work = work.take()
-        return Result { () throws(BodyError) in try work!() }
+    private func takeResult() -> Result<Value, BodyError>? {
+        guard let work = state.withLock({ $0.work.take() }) else { return nil }
+        return Result { () throws(BodyError) in try work() }
     }
 }
 
 /// Jobs first come, first served. A mutex and a condition of the C library: the thread sanitizer knows both.
+///
+/// One thread more than there are jobs waits as long as any can be had: it starts what the others, being stuck, don't, and
+/// gives up what takes too long.
 @safe private final class JobQueue: @unchecked Sendable {
+    private final class Entry {
+        let job: any PoolJob
+        let submitted = ContinuousClock.now
+        var started: ContinuousClock.Instant?
+
+        init(_ job: any PoolJob) { self.job = job }
+    }
+
+    /// How many jobs run at a time, not counting those that are stuck.
+    private static let width = 2
+    /// A job that runs for that long is stuck.
+    private static let patience = Duration.milliseconds(100)
+    private static let mostThreads = 64
+
+    private let limit: Duration
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
-    private let threads: Int
     // Guarded by the mutex.
-    private var jobs: [any PoolJob] = []
-    private var running = 0
+    private var waiting: [Entry] = []
+    private var running: [Entry] = []
+    /// Those that ran longer than the limit.
+    private var lost: [Entry] = []
+    private var threads = 0
+    private var idle = 0
 
-    init(threads: Int) {
-        self.threads = threads
+    init(limit: Duration) {
+        self.limit = limit
         unsafe mutex = .allocate(capacity: 1)
         unsafe condition = .allocate(capacity: 1)
         unsafe pthread_mutex_init(mutex, nil)
-        unsafe pthread_cond_init(condition, nil)
+        var attributes = pthread_condattr_t()
+        unsafe pthread_condattr_init(&attributes)
+        unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        unsafe pthread_cond_init(condition, &attributes)
     }
 
     // No deinit: the shared queue lives as long as the process, and its threads hold it.
 
     func append(_ job: any PoolJob) {
         unsafe pthread_mutex_lock(mutex)
-        while running < threads, startThread() { running += 1 }
-        let canRun = running > 0
-        if canRun { jobs.append(job) }
+        let canRun = threads > 0 || startThread()
+        if canRun { waiting.append(Entry(job)) }
         unsafe pthread_cond_signal(condition)
         unsafe pthread_mutex_unlock(mutex)
         // No thread to be had at all: late is better than never.
         if !canRun { job.run() }
     }
 
-    func runForever() {
-        while true { next().run() }
+    func runUntilIdle() {
+        var entry: Entry?
+        while let next = next(after: entry) {
+            next.job.run()
+            entry = next
+        }
     }
 
-    private func next() -> any PoolJob {
+    /// Waits for the next job; `nil` when the thread is not needed any more.
+    private func next(after done: Entry?) -> Entry? {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
-        while jobs.isEmpty { unsafe pthread_cond_wait(condition, mutex) }
-        return jobs.removeFirst()
+        if let done {
+            running.removeAll { $0 === done }
+            lost.removeAll { $0 === done }
+        }
+        idle += 1
+        defer { idle -= 1 }
+        while true {
+            let now = ContinuousClock.now
+            if giveUp(now) { continue }
+            if let entry = take(now) { return entry }
+            if idle > 1, threads > Self.width + 1 {
+                threads -= 1
+                return nil
+            }
+            wait(until: due(now), now)
+        }
+    }
+
+    private func take(_ now: ContinuousClock.Instant) -> Entry? {
+        guard !waiting.isEmpty, running.count(where: { !isStuck($0, now) }) < Self.width else { return nil }
+        guard idle > 1 || startThread() || running.isEmpty && lost.isEmpty else { return nil }
+        let entry = waiting.removeFirst()
+        entry.started = now
+        running.append(entry)
+        return entry
+    }
+
+    private func isStuck(_ entry: Entry, _ now: ContinuousClock.Instant) -> Bool {
+        entry.started.map { now - $0 >= Self.patience } ?? false
+    }
+
+    /// - Returns: Whether the mutex was free meanwhile.
+    private func giveUp(_ now: ContinuousClock.Instant) -> Bool {
+        // Those that wait stand in the order in which they came.
+        let late =
+            running.filter { now - $0.submitted >= limit } + waiting.prefix { now - $0.submitted >= limit }
+        guard !late.isEmpty else { return false }
+        lost += late.filter { $0.started != nil }
+        running.removeAll { entry in late.contains { $0 === entry } }
+        waiting.removeFirst(late.count { $0.started == nil })
+        unsafe pthread_mutex_unlock(mutex)
+        for entry in late { entry.job.giveUp(after: limit) }
+        unsafe pthread_mutex_lock(mutex)
+        return true
+    }
+
+    /// When there is something to do without a call of ``append(_:)``.
+    private func due(_ now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        let limits = (running + waiting.prefix(1)).map { $0.submitted + limit }
+        let turns = waiting.isEmpty ? [] : running.compactMap(\.started).map { $0 + Self.patience }.filter { $0 > now }
+        return (limits + turns).min()
+    }
+
+    private func wait(until due: ContinuousClock.Instant?, _ now: ContinuousClock.Instant) {
+        guard let due else {
+            unsafe pthread_cond_wait(condition, mutex)
+            return
+        }
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        let (seconds, attoseconds) = max(.zero, due - now).components
+        let nanoseconds = time.tv_nsec + Int(attoseconds / 1_000_000_000) + 1_000
+        time.tv_sec += Int(seconds) + nanoseconds / 1_000_000_000
+        time.tv_nsec = nanoseconds % 1_000_000_000
+        unsafe pthread_cond_timedwait(condition, mutex, &time)
     }
 
     private func startThread() -> Bool {
+        guard threads < Self.mostThreads else { return false }
         var thread = pthread_t()
         let context = unsafe Unmanaged.passRetained(self)
         let failed = unsafe pthread_create(&thread, nil, runJobs, context.toOpaque()) != 0
@@ -110,6 +241,7 @@ package final class ReaderPool: Sendable {
             return false
         }
         pthread_detach(thread)
+        threads += 1
         return true
     }
 }
@@ -119,6 +251,6 @@ private func runJobs(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPoi
     var all = sigset_t()
     unsafe sigfillset(&all)
     unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
-    unsafe Unmanaged<JobQueue>.fromOpaque(context!).takeRetainedValue().runForever()
+    unsafe Unmanaged<JobQueue>.fromOpaque(context!).takeRetainedValue().runUntilIdle()
     return nil
 }

@@ -23,7 +23,8 @@ enum ReadyContent: Sendable {
         case .stream: return nil
         case .file(let slice):
             let count = Int(min(Int64(MagicBytes.needed), slice.count))
-            return try await ReaderPool.shared.run { () throws(BodyError) in
+            return try await ReaderPool.shared.run(reading: slice.source.path, at: slice.source.place) {
+                () throws(BodyError) in
                 try slice.source.prefix(count, from: slice.range.lowerBound)
             }
         }
@@ -139,7 +140,7 @@ struct PartResolver {
         _ path: String, _ range: Range<Int64>?, at place: PartPlace
     ) async throws(BodyError) -> FileSlice {
         // On the pool: opening may wait for a disk or a network, and a task must not keep others waiting.
-        try await ReaderPool.shared.run { () throws(BodyError) in
+        try await ReaderPool.shared.run(reading: path, at: place) { () throws(BodyError) in
             let source = try SourceFile(inspecting: path, at: place)
             return if let range { try FileSlice(source, range: range) } else { FileSlice(source) }
         }

@@ -45,7 +45,7 @@ public struct ObjectContent: Sendable {
         case .body(let body): return body
         case .file(let path):
             do throws(BodyError) {
-                return try await ReaderPool.shared.run { () throws(BodyError) in try FileBody(path: path) }
+                return try await FileBody.looking(at: path)
             } catch {
                 throw StoreError(error)
             }
@@ -64,7 +64,7 @@ extension SourceFile {
     /// Looks at a file that is going to be sent in ranges, where waiting for a disk is allowed.
     static func look(at path: String) async throws(StoreError) -> SourceFile {
         do throws(BodyError) {
-            return try await ReaderPool.shared.run { () throws(BodyError) in
+            return try await ReaderPool.shared.run(reading: path) { () throws(BodyError) in
                 try SourceFile(inspecting: path, at: nil)
             }
         } catch {

@@ -38,4 +38,64 @@ import WaybillCore
         let error = await #expect(throws: BodyError.self) { try await ReaderPool.shared.run(work()) }
         #expect(error?.code == .writeFailed && held == nil)
     }
+
+    /// A job that hangs until the test ends, as one on a file system that is gone.
+    private final class HangingJob: PoolJob {
+        private let gate: Gate
+        let hasBegun = Watched(false)
+        let isGivenUp = Watched(false)
+
+        init(_ gate: Gate) { self.gate = gate }
+
+        func run() {
+            hasBegun.update { $0 = true }
+            gate.wait()
+        }
+
+        func giveUp(after limit: Duration) { isGivenUp.update { $0 = true } }
+    }
+
+    @Test func `jobs that hang keep no others waiting`() async throws {
+        let (pool, gate) = (ReaderPool(), Gate())
+        defer { gate.open() }
+        let jobs = (0..<20).map { _ in HangingJob(gate) }
+        for job in jobs { pool.submit(job) }
+        for job in jobs { _ = try await job.hasBegun.waitUntil { $0 } }
+        for number in 0..<100 {
+            let found = try await pool.run { () throws(BodyError) in number }
+            #expect(found == number)
+        }
+    }
+
+    @Test func `more jobs than there may be threads wait, and are given up`() async throws {
+        let (pool, gate) = (ReaderPool(limit: .seconds(2)), Gate())
+        defer { gate.open() }
+        let jobs = (0..<100).map { _ in HangingJob(gate) }
+        for job in jobs { pool.submit(job) }
+        for job in jobs { _ = try await job.isGivenUp.waitUntil { $0 } }
+        let begun = jobs.count { $0.hasBegun.value }
+        #expect(begun > 20 && begun < 64, "\(begun)")
+    }
+
+    @Test func `a file that hangs is an error that names it`() async throws {
+        let (pool, gate) = (ReaderPool(limit: .milliseconds(50)), Gate())
+        let error = await #expect(throws: BodyError.self) {
+            try await pool.run(reading: "/net/card.jpg") { () throws(BodyError) in gate.wait() }
+        }
+        gate.open()
+        #expect(error?.code == .readFailed && error?.path == "/net/card.jpg")
+        #expect(error?.message.contains("hang") == true)
+        // The pool goes on, with its thread back.
+        try await pool.run { () throws(BodyError) in }
+    }
+
+    @Test func `writing has no limit`() async throws {
+        let (pool, gate) = (ReaderPool(limit: .milliseconds(20)), Gate())
+        let other = HangingJob(gate)
+        let result = Task { try await pool.run { () throws(BodyError) in gate.wait() } }
+        pool.submit(other)
+        _ = try await other.isGivenUp.waitUntil { $0 }
+        gate.open()
+        try await result.value
+    }
 }
