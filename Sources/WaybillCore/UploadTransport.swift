@@ -11,6 +11,14 @@ public protocol UploadTransport: Sendable {
     ///   - sink: Who is told. It gets any number of events and exactly one ``TransferEvent/ended(_:)``, the last.
     /// - Returns: The handle to steer the attempt by.
     func start(_ request: TransferRequest, sink: any TransferSink) -> any TransferControl
+
+    /// Closes the connections that are kept open for attempts to come, at once or soon. Running attempts go on. Does nothing
+    /// unless the transport says otherwise.
+    func closeIdleConnections()
+}
+
+extension UploadTransport {
+    public func closeIdleConnections() {}
 }
 
 /// The handle of a running attempt. All calls are safe from any thread, at any time, any number of times; after the

@@ -28,7 +28,7 @@ public final class CurlTransport: UploadTransport {
     }
 
     private let configuration: Configuration
-    /// Made with the transport, or where that failed, with the first attempt that finds a descriptor and a thread.
+    /// Made with the transport, or with the first attempt that finds none and for which a descriptor and a thread are free.
     private let engine = Locked<CurlEngine?>(nil)
     private let logger: Logger?
 
@@ -45,8 +45,11 @@ public final class CurlTransport: UploadTransport {
         _ = runningEngine()
     }
 
-    deinit {
-        engine.withLock { $0 }?.inbox.post(.close)
+    deinit { closeIdleConnections() }
+
+    /// Closes the connections that are kept open. Running attempts go on to their end; the next one starts a thread of its own.
+    public func closeIdleConnections() {
+        engine.withLock { $0.take() }?.inbox.post(.close)
     }
 
     private func runningEngine() -> CurlEngine? {

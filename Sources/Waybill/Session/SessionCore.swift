@@ -148,6 +148,7 @@ final class SessionCore: Sendable {
         } onCancel: {
             all { for run in open { run.cancelForClosing() } }
         }
+        state.withLock { $0.transport }?.closeIdleConnections()
         if !isShared { events.close() }
     }
 }

@@ -114,8 +114,8 @@ extension UploadSession {
         start(UploadRequest(method, location, headers: headers, content: content, options: options))
     }
 
-    /// Closes the session and returns when its last upload has ended. From now on ``start(_:)`` gives uploads that fail
-    /// with ``UploadError/Code/sessionClosed``. Calling it again is harmless.
+    /// Closes the session and, when its last upload has ended, the connections that it kept open; then returns. From now on
+    /// ``start(_:)`` gives uploads that fail with ``UploadError/Code/sessionClosed``. Calling it again is harmless.
     ///
     /// A task that is cancelled while it drains cancels what still runs.
     public func close(_ mode: CloseMode = .drain) async {

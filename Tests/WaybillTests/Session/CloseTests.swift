@@ -24,6 +24,16 @@ import WaybillTesting
         await world.session.close(.cancel)
     }
 
+    @Test(arguments: [UploadSession.CloseMode.drain, .cancel])
+    func `a closed session keeps no connection`(mode: UploadSession.CloseMode) async throws {
+        let server = try LoopbackServer()
+        let session = UploadSession()
+        _ = try await session.upload(.data([1]), to: server.url())
+        #expect(server.state.connections.map(\.peerEnd) == [nil])
+        await session.close(mode)
+        try await server.waitUntil { $0.connections.allSatisfy { $0.peerEnd == .finished } }
+    }
+
     @Test func `cancelling ends everything now`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .take(1), .wait(gate), .hang]], slots: 2)
