@@ -46,9 +46,9 @@ static void shut_exit_gate(void) {
     is_shut = 1;
     if (is_at_work) wb_end_work();
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += 2;
-    pthread_rwlock_timedwrlock(&exit_gate, &until);
+    pthread_rwlock_clockwrlock(&exit_gate, CLOCK_MONOTONIC, &until);
 }
 
 // A copy of the process has none of the threads that were at work.

@@ -22,6 +22,10 @@ final class CurlEngine: @unchecked Sendable {
     /// When the first of those bodies may go on that are held back.
     private var nextRelease: ContinuousClock.Instant?
     private var patience = Patience()
+    private var spin = SpinGuard()
+    /// Counts the calls of libcurl for transfers over HTTP/2.
+    var callbacks = 0
+    private var transfersOverHTTP2 = 0
     /// Counts the calls of `curl_multi_perform`.
     private(set) var round = 0
     private var isClosing = false
@@ -84,6 +88,7 @@ final class CurlEngine: @unchecked Sendable {
         if now >= nextTick { tick(now) }
         if let due = nextRelease, now >= due { release(now) }
         if isClosing, active.isEmpty { return nil }
+        if transfersOverHTTP2 > 0, spin.isSpinning(callbacks: callbacks, now: now) { inbox.pause(for: SpinGuard.pause) }
         let next = min(nextTick, nextRelease ?? nextTick)
         return active.isEmpty ? 600_000 : milliseconds(until: next, from: now)
     }
@@ -144,6 +149,7 @@ final class CurlEngine: @unchecked Sendable {
             return
         }
         active[transfer.address] = transfer
+        if transfer.mayUseHTTP2 { transfersOverHTTP2 += 1 }
         let interval = TransferWatch.interval(for: transfer.request.options.limits)
         nextTick = min(nextTick, .now + min(interval, Self.progressInterval))
     }
@@ -166,6 +172,7 @@ final class CurlEngine: @unchecked Sendable {
 
     /// Takes the handle out before anybody is told, so that an abandoned transfer's socket is closed by then.
     private func finish(_ transfer: CurlTransfer, end: TransferEnd, mayReuse: Bool) {
+        if transfer.mayUseHTTP2 { transfersOverHTTP2 -= 1 }
         if let handle = transfer.leave(inbox.multi), mayReuse { pool.give(handle) }
         transfer.tell(end)
     }

@@ -34,9 +34,21 @@ extension CurlTransfer {
         return TransferEnd(result: result, evidence: evidence, metrics: metrics)
     }
 
-    /// How many bytes arrived. Where nobody can look into the socket, what left has to count as arrived.
+    /// What was acknowledged is told first: an answer to the whole body comes after it.
+    func tell(_ head: HTTPResponse) {
+        if mayUseHTTP2, feed != nil, !isHandedOver(uploaded) { wasAnsweredEarly = true }
+        if !hasReportedAcknowledged {
+            let (progress, isAcknowledged) = look()
+            report(progress, isAcknowledged: isAcknowledged)
+        }
+        sink?.transfer(.responseHead(head))
+    }
+
+    /// How many bytes arrived. Where nobody can look into the socket, what left has to count as arrived: over HTTP/2 the head,
+    /// of which libcurl does not say when it left, counts from when the connection was ready for it.
     private func arrived(_ sent: Int64) -> UInt64 {
-        probe == nil ? UInt64(max(0, sent)) : probe?.sample()?.acknowledged ?? 0
+        guard probe == nil else { return probe?.sample()?.acknowledged ?? 0 }
+        return mayUseHTTP2 && connection != nil ? UInt64(max(1, sent)) : UInt64(max(0, sent))
     }
 
     private func learnExpectation() {
@@ -69,7 +81,7 @@ extension CurlTransfer {
         if let own = ownFailure {
             return failure(own.code, own.message, evidence: evidence, curl: code, cause: own.cause)
         }
-        guard code == CURLE_OK else {
+        guard code == CURLE_OK || isWholeDespiteReset(code) else {
             // A proxy's answer to CONNECT; libcurl ends with a code that could mean anything.
             let tunnel = connection == nil ? easy?.long(CURLINFO_HTTP_CONNECTCODE) ?? 0 : 0
             if tunnel >= 300 {
@@ -91,12 +103,18 @@ extension CurlTransfer {
                 curl: code)
         }
         // A yes before the whole body was taken is not a yes to the whole body.
-        if head.status.kind == .successful, feed != nil, !isAcknowledged {
+        if head.status.kind == .successful, feed != nil, !isAcknowledged || wasAnsweredEarly {
             return failure(
                 .bodyNotTaken, "The server answered \(head.status.code) before it had taken the whole body.",
                 evidence: evidence, curl: code)
         }
         return .success(TransferResponse(head: head, body: assembler.body))
+    }
+
+    /// Whether the server sent a whole response over HTTP/2 and ended the stream before it had the whole body (RFC 9113 section
+    /// 8.1). libcurl 7.88 then fails to send the rest; it names a reason only for a stream that did not end cleanly.
+    private func isWholeDespiteReset(_ code: CURLcode?) -> Bool {
+        code == CURLE_HTTP2_STREAM && assembler.head != nil && easy?.lastError.isEmpty == true
     }
 
     private func failure(

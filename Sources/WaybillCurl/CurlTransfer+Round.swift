@@ -2,6 +2,9 @@ import WaybillCore
 
 /// What a transfer does once in each call of `curl_multi_perform`.
 extension CurlTransfer {
+    /// Whether libcurl may speak HTTP/2, where the kernel tells nothing of a single transfer.
+    var mayUseHTTP2: Bool { request.options.httpVersion == .http2 }
+
     /// Sends what was held back: nothing more follows in this round.
     func letSegmentsGo() { probe?.holdSegments(false) }
 

@@ -58,6 +58,9 @@ final class CurlTransfer: @unchecked Sendable {
     /// Whether the peer had not acknowledged all that was written, at the last look.
     private var hasPendingBytes = false
     private(set) var hasReportedAcknowledged = false
+    /// Whether a response came over HTTP/2 before the whole body had left. libcurl 8.4 and later then drop the rest of the body
+    /// when the server ends the stream, and count it as sent.
+    var wasAnsweredEarly = false
     /// The most that was ever handed to the kernel. libcurl sets its own count to zero before it asks to send again.
     private(set) var mostSent: Int64 = 0
 
@@ -154,8 +157,9 @@ final class CurlTransfer: @unchecked Sendable {
         let isFirst = self.connection == nil
         self.connection = connection
         // A connection of HTTP/2 is shared; what the kernel counts there is not this transfer's.
-        if request.options.httpVersion == .http1 { probe = engine?.sockets.claim(ends, for: self) }
-        if isReused, probe?.hasUnaskedInput == true {
+        if !mayUseHTTP2 { probe = engine?.sockets.claim(ends, for: self) }
+        // What would be read next is no response to this request.
+        if isReused, probe?.hasInput == true {
             ownFailure = (
                 .connectionLost, "The server had closed the connection, or sent an answer that nobody asked for.", nil
             )
@@ -267,15 +271,6 @@ final class CurlTransfer: @unchecked Sendable {
         }
     }
 
-    /// What was acknowledged is told first: an answer to the whole body comes after it.
-    func tell(_ head: HTTPResponse) {
-        if !hasReportedAcknowledged {
-            let (progress, isAcknowledged) = look()
-            report(progress, isAcknowledged: isAcknowledged)
-        }
-        sink?.transfer(.responseHead(head))
-    }
-
     func takeResponseBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         do {
             try unsafe assembler.takeBody(bytes)
@@ -312,7 +307,7 @@ final class CurlTransfer: @unchecked Sendable {
         let sight = TransferWatch.Sight(
             isConnected: connection != nil, isPaused: isPaused, handedOver: feed?.handedOver ?? 0, sent: progress.sent,
             acknowledged: progress.acknowledged, hasPendingBytes: hasPendingBytes,
-            hasEarlyAnswer: request.options.httpVersion == .http2 && assembler.head != nil,
+            hasEarlyAnswer: mayUseHTTP2 && assembler.head != nil,
             isRequestAcknowledged: isAcknowledged || isAskingForChallenge)
         return watch.check(sight, now: now)
     }
@@ -382,7 +377,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     private var accuracy: ProgressAccuracy {
         if let feed, feed.length == nil { return .estimated }
-        if request.options.httpVersion == .http2 || request.isOverTLS { return .estimated }
+        if mayUseHTTP2 || request.isOverTLS { return .estimated }
         return request.options.proxy == nil ? .exact : .acknowledgedByProxy
     }
 

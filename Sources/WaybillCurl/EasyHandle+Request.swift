@@ -65,7 +65,7 @@ extension EasyHandle {
         // The engine's own watch decides; libcurl's limit stands behind it, because its default is 300 s.
         set(CURLOPT_CONNECTTIMEOUT_MS, request.options.limits.connect.wholeMilliseconds + 5_000)
         if case .above(_, let wait) = request.options.expectContinue {
-            set(CURLOPT_EXPECT_100_TIMEOUT_MS, max(1, wait.wholeMilliseconds))
+            set(CURLOPT_EXPECT_100_TIMEOUT_MS, max(1, min(wait, request.options.limits.stall).wholeMilliseconds))
         }
         set(CURLOPT_TCP_KEEPALIVE, true)
     }

@@ -75,6 +75,12 @@ final class EngineInbox: Sendable {
         state.withLock { $0.isAsleep = false }
     }
 
+    /// Leaves the processor to others for that long, unless a command has come.
+    func pause(for time: Duration) {
+        guard state.withLock({ $0.commands.isEmpty }) else { return }
+        usleep(UInt32(time.wholeMilliseconds * 1_000))
+    }
+
     /// Frees the multi handle. Called by the engine's thread as its last act, while the engine still stands: closing
     /// the idle connections calls back into it.
     func close() {

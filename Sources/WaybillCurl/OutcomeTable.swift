@@ -73,6 +73,12 @@ enum OutcomeTable {
             (.connectionLost, "The server closed the connection without an answer.")
         case CURLE_PARTIAL_FILE:
             (.responseIncomplete, "The server closed the connection in the middle of its answer.")
+        case CURLE_HTTP2_STREAM where !sawResponseHead:
+            (
+                .connectionLost,
+                "The server ended the HTTP/2 stream before it had the whole request. libcurl loses a response that comes"
+                    + " together with that; over HTTP/1.1 it does not."
+            )
         case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_BAD_CONTENT_ENCODING:
             (.malformedResponse, "The answer breaks the rules of HTTP. Is it an HTTP server?")
         case CURLE_SEND_FAIL_REWIND:
@@ -139,6 +145,8 @@ enum OutcomeTable {
             )
         case .malformedStatusLine:
             (.malformedResponse, "The answer's status line is malformed. Is it an HTTP server?")
+        case .malformedContentLength:
+            (.malformedResponse, "The Content-Length of the response is no length, or there are two different ones.")
         }
     }
 

@@ -11,6 +11,7 @@ struct ResponseAssembler {
         case tooManyHeaderLines
         case bodyTooLarge
         case malformedStatusLine
+        case malformedContentLength
     }
 
     private let limits: TransferLimits
@@ -58,7 +59,7 @@ struct ResponseAssembler {
         if headBytes > limits.responseHead.bytes { throw .headTooLarge }
         if text.count == 0, head == nil { return endHead() }
         if headLines > limits.responseHeadLines { throw .tooManyHeaderLines }
-        if head == nil { addField(text) }
+        if head == nil { try addField(text) }
         return false
     }
 
@@ -99,14 +100,34 @@ struct ResponseAssembler {
     }
 
     /// A line that is no field is dropped, as libcurl does, rather than believed.
-    private mutating func addField(_ line: Span<UInt8>) {
+    private mutating func addField(_ line: Span<UInt8>) throws(Failure) {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
             let name = HTTPField.Name(line.extracting(..<colon).string)
         else { return }
         let value = line.extracting((colon + 1)...).string
         let trimmed = value.trimmingHTTPWhitespace()
         guard HTTPField.isValidValue(trimmed) else { return }
+        if name == .contentLength { try checkLength(trimmed) }
         pending.headerFields.append(HTTPField(name: name, value: trimmed))
+    }
+}
+
+extension ResponseAssembler {
+    /// libcurl takes a length beyond 63 bits for none, and the first of several for the right one. Where a response ends is not
+    /// known then (RFC 9112 section 6.3).
+    private func checkLength(_ value: String) throws(Failure) {
+        var known = pending.headerFields[.contentLength].flatMap { Self.length($0) }
+        for text in value.split(separator: ",", omittingEmptySubsequences: false) {
+            let length = Self.length(text)
+            guard length != nil, known == nil || known == length else { throw .malformedContentLength }
+            known = length
+        }
+    }
+
+    /// The first of the lengths that a field says; `nil` if it is none.
+    private static func length(_ value: some StringProtocol) -> Int64? {
+        let digits = String(value.prefix { $0 != "," }).trimmingHTTPWhitespace()
+        return digits.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(digits) : nil
     }
 }
 

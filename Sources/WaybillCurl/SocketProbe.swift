@@ -50,9 +50,8 @@ struct SocketProbe {
         return acknowledged - min(base, acknowledged) + pending
     }
 
-    /// Whether the peer sent something, or closed, before it was asked: what would be read next is no answer to this
-    /// request.
-    var hasUnaskedInput: Bool {
+    /// Whether the peer sent something that was not read yet, or closed.
+    var hasInput: Bool {
         guard let socket else { return false }
         return wb_has_input(socket) != 0
     }

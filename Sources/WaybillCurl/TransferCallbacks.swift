@@ -23,7 +23,9 @@ extension EasyHandle {
 }
 
 private func transfer(_ context: UnsafeMutableRawPointer?) -> CurlTransfer {
-    unsafe Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
+    let transfer = unsafe Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
+    transfer.engine?.callbacks &+= 1
+    return transfer
 }
 
 private func readBody(
@@ -71,8 +73,9 @@ private func duringTunnel(
     _ context: UnsafeMutableRawPointer?, _ downloadTotal: curl_off_t, _ downloaded: curl_off_t,
     _ uploadTotal: curl_off_t, _ uploaded: curl_off_t
 ) -> Int32 {
-    // Anything but 0 ends the transfer with CURLE_ABORTED_BY_CALLBACK.
-    unsafe transfer(context).mayGoOnReadingTunnel() ? 0 : 1
+    // Anything but 0 ends the transfer with CURLE_ABORTED_BY_CALLBACK. It is called in each round, and so is no sign of work.
+    let transfer = unsafe Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
+    return transfer.mayGoOnReadingTunnel() ? 0 : 1
 }
 
 private func openSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t, _ purpose: curlsocktype) -> Int32

@@ -73,6 +73,24 @@ import WaybillCore
         #expect(head.headerFields.count == 1)
     }
 
+    @Test(arguments: [
+        ["99999999999999999999"], ["9223372036854775808"], ["-1"], ["+5"], ["0x10"], ["5 5"], [""], ["5,"], ["5, 6"],
+        ["5", "6"],
+        ["5;"],
+    ])
+    func `a length that is none is refused`(lengths: [String]) {
+        let fields = lengths.map { "Content-Length: \($0)" }
+        #expect(throws: ResponseAssembler.Failure.malformedContentLength) {
+            try assemble(["HTTP/1.1 200 OK"] + fields + [""])
+        }
+    }
+
+    @Test(arguments: [["0"], ["9223372036854775807"], [" 05 "], ["5, 5"], ["5", "5"]])
+    func `a length is taken, said twice too`(lengths: [String]) throws {
+        let fields = lengths.map { "Content-Length: \($0)" }
+        #expect(try assemble(["HTTP/1.1 200 OK"] + fields + [""]).head != nil)
+    }
+
     @Test(arguments: ["HTTP/1.1", "HTTP/1.1 2000 OK", "HTTP/1.1 abc", "HTTP/1.1 099 No", "HTTP/1.1 -20 No"])
     func `a malformed status line is refused`(line: String) {
         #expect(throws: ResponseAssembler.Failure.malformedStatusLine) { try assemble([line]) }

@@ -134,6 +134,45 @@ import WaybillCurl
         #expect(try await server.request(0).body == body.bytes)
     }
 
+    @Test func `a question without a response waits no longer than a stall may take`() async throws {
+        let server = try LoopbackServer(.respond(200).ignoringExpect())
+        let body = PatternBody(large)
+        let forever = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(86_400))
+        _ = try await run(
+            .post(server.url(), body) {
+                $0.expectContinue = forever
+                $0.limits.stall = .milliseconds(500)
+            }
+        ).response()
+        #expect(try await server.request(0).body == body.bytes)
+    }
+
+    @Test func `connections are closed on request, and the next attempt makes one`() async throws {
+        let server = try LoopbackServer()
+        let transport = CurlTransport()
+        for number in 1...2 {
+            let recorder = Recorder()
+            _ = transport.start(.post(server.url(), PatternBody(10)), sink: recorder)
+            _ = try await recorder.response()
+            transport.closeIdleConnections()
+            try await server.waitUntil {
+                $0.connections.count == number && $0.connections.allSatisfy { $0.peerEnd != nil }
+            }
+        }
+    }
+
+    @Test func `an attempt goes on when connections are closed`() async throws {
+        let gate = Gate()
+        let server = try LoopbackServer(Behaviour.respond(200).held(at: gate))
+        let transport = CurlTransport()
+        let recorder = Recorder()
+        _ = transport.start(.post(server.url(), PatternBody(10)), sink: recorder)
+        _ = try await server.waitUntil { $0.requests.first?.isComplete == true }
+        transport.closeIdleConnections()
+        gate.open()
+        #expect(try await recorder.response().head.status == .ok)
+    }
+
     @Test func `a server that says no to the question gets no body`() async throws {
         let server = try LoopbackServer(.refuse(413))
         let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
