@@ -88,6 +88,8 @@ extension BodyError.Code {
     public static let paddingTooLong = Self("paddingTooLong")
     /// A field that is no file is larger than allowed.
     public static let fieldTooLarge = Self("fieldTooLarge")
+    /// A file that came with a form, or all of them together, is larger than allowed.
+    public static let fileTooLarge = Self("fileTooLarge")
     /// The body is larger than allowed.
     public static let bodyTooLarge = Self("bodyTooLarge")
     /// The parser was fed after its end.
@@ -96,4 +98,21 @@ extension BodyError.Code {
     public static let partPassed = Self("partPassed")
     /// Two tasks read the same form at once.
     public static let simultaneousReads = Self("simultaneousReads")
+}
+
+extension BodyError {
+    /// The status with which a server answers a form that it could not receive: 413 for every limit, 415 for what is no form,
+    /// 507 for a full disk, 500 for what is the server's own fault, 400 for the rest.
+    public var responseStatus: Int {
+        switch code {
+        case .headerTooLarge, .tooManyParts, .tooManyHeaderLines, .tooManyParameters, .preambleTooLarge,
+            .paddingTooLong,
+            .fieldTooLarge, .fileTooLarge, .bodyTooLarge:
+            413
+        case .notMultipart: 415
+        case .diskFull: 507
+        case .writeFailed, .parserFinished, .partPassed, .simultaneousReads: 500
+        default: 400
+        }
+    }
 }

@@ -1,5 +1,6 @@
 import FlyingFox
 import Foundation
+import WaybillMultipart
 
 /// What the backend answers, in the envelope that business systems like: an HTTP status for the transport, a
 /// `RETCODE` for the business.
@@ -47,6 +48,11 @@ struct Reply {
     static let wrongToken = Reply(.ok, "100001", "the token is not valid")
 
     static func malformed(_ error: any Error) -> Reply { Reply(.badRequest, "100002", "\(error)") }
+
+    /// The form breaks a rule, or a limit of the parser.
+    static func refused(_ error: BodyError) -> Reply {
+        error.responseStatus == 413 ? Reply(.payloadTooLarge, "100003", error.message) : malformed(error)
+    }
 
     static func tooLarge(limit: Int) -> Reply {
         Reply(.payloadTooLarge, "100003", "a request may have \(limit) bytes and no more")

@@ -27,6 +27,7 @@ struct UploadHandler: HTTPHandler {
                 switch error {
                 case Refusal.tooLarge: .tooLarge(limit: sizeLimit)
                 case let error as ReceiverError: .notStored(error)
+                case let error as BodyError: .refused(error)
                 default: .malformed(error)
                 }
             await report.refused(reply.message)

@@ -65,6 +65,10 @@ func kill(_ process: Process) {
 
 /// Posts with curl(1).
 func curl(_ arguments: String..., to url: String) async throws -> Exchange {
+    try await curl(arguments: arguments, to: url)
+}
+
+func curl(arguments: [String], to url: String) async throws -> Exchange {
     let (code, output) = try await run("curl", ["-s", "-w", "\n%{http_code}"] + arguments + [url])
     let end = output.lastIndex(of: UInt8(ascii: "\n")) ?? output.startIndex
     return Exchange(

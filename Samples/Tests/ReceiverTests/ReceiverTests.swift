@@ -121,6 +121,18 @@ struct ReceiverTests {
         }
     }
 
+    @Test func `a form above a limit of the parser is answered with 413 and leaves nothing`() async throws {
+        try await withReceiver { receiver, scratch in
+            let file = try scratch.write("a", Data(repeating: 1, count: 1_000))
+            let fields = (0..<1_001).flatMap { ["-F", "f\($0)=x"] }
+            let exchange = try await curl(
+                arguments: ["-F", "TOKEN=right", "-F", "FILE=@\(file)"] + fields, to: receiver.url)
+            #expect(exchange.status == 413)
+            #expect(try exchange.answer().RETCODE == "100003")
+            #expect(try stored(in: receiver.directory).isEmpty)
+        }
+    }
+
     @Test(arguments: [
         ("multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\ncut off"),
         ("multipart/form-data; boundary=b", "no boundary at all"),

@@ -58,7 +58,9 @@ struct FormParse: Sendable {
             return ([JSONMember("bytes", .int(size)), JSONMember("value", .string(orNull: value))], size)
         }
         if let folder {
-            let file = try await part.collect(to: folder, naming: .suggested)
+            _ = try await part.collect(to: folder, naming: .suggested)
+            // Each is told of at once, so each is kept at once.
+            guard let file = try await form.keepFiles().last else { return ([], 0) }
             let members = [JSONMember("bytes", .int(file.size.bytes)), JSONMember("path", .string(file.path))]
             return (members, file.size.bytes)
         }

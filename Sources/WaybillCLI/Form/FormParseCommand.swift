@@ -49,6 +49,7 @@ struct FormParseCommand: AsyncParsableCommand {
     func run() async throws {
         var limits = MultipartLimits()
         limits.parts = parts
+        (limits.fileBytes, limits.allFileBytes) = (nil, nil)
         if let field { limits.fieldBytes = try SizeArgument.size(field, for: "--max-field") }
         if let total { limits.total = try SizeArgument.size(total, for: "--max-total") }
         let parse = try FormParse(input: InputChunks(input), contentType: contentType, limits: limits, folder: folder)

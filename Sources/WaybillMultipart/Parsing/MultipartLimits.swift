@@ -21,6 +21,10 @@ public struct MultipartLimits: Sendable, Hashable {
     public var paddingBytes = 128
     /// Bytes in a field without a file name, which a program usually collects in memory. 1 MiB.
     public var fieldBytes: ByteCount = .mebibytes(1)
+    /// Bytes in a file that ``IncomingPart/collect(to:naming:)`` makes, or `nil` for any number. 64 MiB.
+    public var fileBytes: ByteCount? = .mebibytes(64)
+    /// Bytes in all files that are collected of one form, or `nil` for any number. 256 MiB.
+    public var allFileBytes: ByteCount? = .mebibytes(256)
     /// Bytes in the whole body, or `nil` for any number. Off: what a form may weigh is the server's business.
     public var total: ByteCount?
 

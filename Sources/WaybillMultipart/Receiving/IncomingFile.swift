@@ -1,17 +1,16 @@
 import Glibc
 import WaybillCore
 
-/// A file on its way into a folder: without a name until it is complete.
+/// A file on its way into a folder: without a name, or under a hidden one, until it is complete.
 ///
 /// To be called on the pool, one call at a time.
 final class IncomingFile: Sendable {
-    private let folder: UploadFolder
+    let folder: UploadFolder
     private let descriptor: FileDescriptor
     private let temporaryName: String?
 
     /// `O_TMPFILE`, which glibc shows only with _GNU_SOURCE: a bit of its own (`asm-generic/fcntl.h`) and O_DIRECTORY.
     private static let withoutName: Int32 = 0o20000000 | O_DIRECTORY
-    private static let temporaryPrefix = ".incoming-"
 
     /// Makes a file in a folder.
     init(in folder: UploadFolder) throws(BodyError) {
@@ -21,19 +20,14 @@ final class IncomingFile: Sendable {
         if !folder.namesUnfinishedFiles {
             raw = unsafe openat(folder.descriptor.raw, ".", O_WRONLY | O_CLOEXEC | Self.withoutName, 0o600)
         }
-        var temporaryName: String?
         if raw < 0, [EOPNOTSUPP, EISDIR, EINVAL, ENOENT].contains(errno) {
-            let name = Self.temporaryPrefix + Self.randomName()
-            raw = unsafe openat(
-                folder.descriptor.raw, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-            // Who holds the lock is alive: nobody takes the file for an abandoned one.
-            if raw >= 0 {
-                flock(raw, LOCK_EX | LOCK_NB)
-                temporaryName = name
-            }
+            let (name, file) = try folder.makeLocked()
+            self.temporaryName = name
+            descriptor = file
+            return
         }
-        guard raw >= 0 else { throw Self.failure(.last, folder) }
-        self.temporaryName = temporaryName
+        guard raw >= 0 else { throw folder.failure(.last) }
+        temporaryName = nil
         descriptor = FileDescriptor(owning: raw)
         // The umask has no say.
         fchmod(raw, 0o600)
@@ -47,7 +41,7 @@ final class IncomingFile: Sendable {
     }
 
     deinit {
-        if let temporaryName { unsafe _ = unlinkat(folder.descriptor.raw, temporaryName, 0) }
+        if let temporaryName { folder.remove(temporaryName) }
     }
 
     /// Writes a chunk.
@@ -60,56 +54,111 @@ final class IncomingFile: Sendable {
             if written > 0 {
                 start += written
             } else if written == 0 || errno != EINTR {
-                throw Self.failure(written == 0 ? SystemError(ENOSPC) : .last, folder)
+                throw folder.failure(written == 0 ? SystemError(ENOSPC) : .last)
             }
         }
     }
 
-    /// Puts the file on the disk and gives it its name: the suggested one, with a number if it is taken, or a random one.
-    func commit(as suggestion: String?) throws(BodyError) -> String {
-        guard fsync(descriptor.raw) == 0 || errno == EINVAL else { throw Self.failure(.last, folder) }
+    /// Puts the file on the disk and gives it a hidden name that begins with that of a ``FormLock``.
+    func commit(under lock: String) throws(BodyError) -> String {
+        guard fsync(descriptor.raw) == 0 || errno == EINVAL else { throw folder.failure(.last) }
+        let place = folder.descriptor.raw
+        while true {
+            let name = "\(lock)-\(UploadFolder.randomName())"
+            let result =
+                unsafe temporaryName.map { unsafe linkat(place, $0, place, name, 0) }
+                ?? linkat(AT_FDCWD, "/proc/self/fd/\(descriptor.raw)", place, name, AT_SYMLINK_FOLLOW)
+            if result == 0 { return name }
+            guard errno == EEXIST else { throw folder.failure(.last) }
+        }
+    }
+}
+
+// Hidden names: `.incoming-` and 32 hexadecimal digits, of a file that is written or of a lock; the same with a hyphen and 32
+// more digits, of a file that belongs to the form with that lock. Who holds the lock is alive.
+extension UploadFolder {
+    private static let prefix = ".incoming-"
+    private static let lockLength = prefix.utf8.count + 32
+
+    /// Makes a hidden file and locks it.
+    func makeLocked() throws(BodyError) -> (name: String, FileDescriptor) {
+        while true {
+            let name = Self.prefix + Self.randomName()
+            let raw = unsafe openat(descriptor.raw, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            guard raw >= 0 else { throw failure(.last) }
+            let file = FileDescriptor(owning: raw)
+            // The umask has no say.
+            fchmod(raw, 0o600)
+            flock(raw, LOCK_EX)
+            // Between the two calls, another process may have taken it for one that a crash left.
+            if let status = try? file.status(), status.st_nlink > 0 { return (name, file) }
+        }
+    }
+
+    /// Gives a file a second name: the suggested one, with a number if it is taken, or a random one.
+    func link(_ hidden: String, suggestion: String?) throws(BodyError) -> String {
         if let suggestion {
             for number in 1...1_000 {
                 let name = number == 1 ? suggestion : SafeFileName.numbered(suggestion, number)
-                if try link(to: name) { return name }
+                if try link(hidden, to: name) { return name }
             }
         }
         while true {
             let name = Self.randomName()
-            if try link(to: name) { return name }
+            if try link(hidden, to: name) { return name }
         }
     }
 
     /// - Returns: False when something has that name already.
-    private func link(to name: String) throws(BodyError) -> Bool {
-        let place = folder.descriptor.raw
-        let result =
-            unsafe temporaryName.map { unsafe linkat(place, $0, place, name, 0) }
-            ?? linkat(AT_FDCWD, "/proc/self/fd/\(descriptor.raw)", place, name, AT_SYMLINK_FOLLOW)
-        guard result != 0 else { return true }
+    private func link(_ hidden: String, to name: String) throws(BodyError) -> Bool {
+        guard unsafe linkat(descriptor.raw, hidden, descriptor.raw, name, 0) != 0 else { return true }
         let error = SystemError.last
         if error.number == EEXIST { return false }
-        throw Self.failure(error, folder)
+        throw failure(error)
     }
 
-    /// Removes what a process left that ended while it wrote.
+    func remove(_ name: String) {
+        unsafe _ = unlinkat(descriptor.raw, name, 0)
+    }
+
+    /// Puts names on the disk.
+    func synchronize() throws(BodyError) {
+        guard fsync(descriptor.raw) == 0 || errno == EINVAL else { throw failure(.last) }
+    }
+
+    /// Removes what a process left that ended while it had a form.
     static func removeAbandoned(in folder: FileDescriptor) {
-        let copy = unsafe openat(folder.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard copy >= 0, let stream = unsafe fdopendir(copy) else { return }
-        defer { unsafe _ = closedir(stream) }
-        while let entry = unsafe readdir(stream) {
-            let name = unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
-                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            guard name.hasPrefix(temporaryPrefix), name.utf8.count == temporaryPrefix.utf8.count + 32 else { continue }
-            let raw = unsafe openat(folder.raw, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-            guard raw >= 0 else { continue }
-            if flock(raw, LOCK_EX | LOCK_NB) == 0 { unsafe _ = unlinkat(folder.raw, name, 0) }
-            close(raw)
+        for name in names(in: folder) where name.hasPrefix(prefix) {
+            let isOfForm = name.utf8.count == lockLength + 33
+            guard isOfForm || name.utf8.count == lockLength, isAbandoned(String(name.prefix(lockLength)), in: folder)
+            else { continue }
+            unsafe _ = unlinkat(folder.raw, name, 0)
         }
     }
 
-    private static func randomName() -> String {
+    /// Whether nobody holds a lock; where it is gone, its form is.
+    private static func isAbandoned(_ lock: String, in folder: FileDescriptor) -> Bool {
+        let raw = unsafe openat(folder.raw, lock, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard raw >= 0 else { return errno == ENOENT }
+        defer { close(raw) }
+        return flock(raw, LOCK_EX | LOCK_NB) == 0
+    }
+
+    /// All names, read before any is removed: the locks go first or last, as the directory has them.
+    private static func names(in folder: FileDescriptor) -> [String] {
+        let copy = unsafe openat(folder.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard copy >= 0, let stream = unsafe fdopendir(copy) else { return [] }
+        defer { unsafe _ = closedir(stream) }
+        var names: [String] = []
+        while let entry = unsafe readdir(stream) {
+            unsafe withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                unsafe names.append(String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self))
+            }
+        }
+        return names
+    }
+
+    static func randomName() -> String {
         var name = ""
         for _ in 0..<2 {
             let digits = String(UInt64.random(in: .min ... .max), radix: 16)
@@ -118,16 +167,15 @@ final class IncomingFile: Sendable {
         return name
     }
 
-    private static func failure(_ error: SystemError, _ folder: UploadFolder) -> BodyError {
+    func failure(_ error: SystemError) -> BodyError {
         switch error.number {
         // EFBIG: the process may not write files as large as that (`ulimit -f`).
         case ENOSPC, EDQUOT, EFBIG:
             BodyError(
-                .diskFull, "There is no room in \(folder.path): \(error). Nothing is left of the file.",
-                path: folder.path, cause: error)
+                .diskFull, "There is no room in \(path): \(error). Nothing is left of the file.", path: path,
+                cause: error)
         default:
-            BodyError(
-                .writeFailed, "No file can be written in \(folder.path): \(error).", path: folder.path, cause: error)
+            BodyError(.writeFailed, "No file can be written in \(path): \(error).", path: path, cause: error)
         }
     }
 }

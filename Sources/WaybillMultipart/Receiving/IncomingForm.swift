@@ -5,11 +5,12 @@
 /// let folder = try await UploadFolder(path: "/var/lib/cards")
 /// for try await part in form {
 ///     switch part.name {
-///     case "front": files.append(try await part.collect(to: folder))
+///     case "front": _ = try await part.collect(to: folder)
 ///     case "BUSINESSNO": number = try await part.text()
 ///     default: break                              // read over, under the same limits
 ///     }
 /// }
+/// let files = try await form.keepFiles()          // without this, they are removed with the form
 /// ```
 ///
 /// The body is read no further than somebody asks: while nobody takes the next chunk of a part, nothing is read, and the
@@ -26,7 +27,7 @@ public struct IncomingForm: AsyncSequence, Sendable {
     /// What the loop throws.
     public typealias Failure = BodyError
 
-    private let source: PartSource
+    let source: PartSource
 
     /// Reads a body with the `Content-Type` of its request.
     ///
@@ -35,7 +36,7 @@ public struct IncomingForm: AsyncSequence, Sendable {
         _ body: Body, contentType: String, limits: MultipartLimits = MultipartLimits()
     ) throws(BodyError) where Body.Element: Sequence<UInt8> {
         let parser = try MultipartParser(contentType: contentType, limits: limits)
-        source = PartSource(parser: parser, input: SequenceInput(body))
+        source = PartSource(parser: parser, limits: limits, input: SequenceInput(body))
     }
 
     /// Goes on with the next part.

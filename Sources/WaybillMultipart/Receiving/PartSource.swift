@@ -5,6 +5,8 @@ import WaybillCore
 /// It is Sendable because a part may be read by another task than the one that walks through the form, such as an upload
 /// that sends it on. Only one of them reads at a time: ``Turn`` sees to that.
 final class PartSource: @unchecked Sendable {
+    let limits: MultipartLimits
+    let files = UnkeptFiles()
     private let isTaken = Locked(false)
     // What follows belongs to whoever has the turn.
     private let input: any ChunkInput
@@ -13,8 +15,9 @@ final class PartSource: @unchecked Sendable {
     private var isInPart = false
     private var failure: BodyError?
 
-    init(parser: MultipartParser, input: any ChunkInput) {
+    init(parser: MultipartParser, limits: MultipartLimits, input: any ChunkInput) {
         machine = PartMachine(parser: parser)
+        self.limits = limits
         self.input = input
     }
 

@@ -6,6 +6,7 @@ import WaybillCore
 /// ```swift
 /// let folder = try await UploadFolder(path: "/var/lib/cards")
 /// let file = try await part.collect(to: folder)
+/// try await form.keepFiles()
 /// ```
 ///
 /// The folder is opened once. Whoever replaces it later by a link leads nobody astray.
@@ -24,7 +25,7 @@ public struct UploadFolder: Sendable {
         self.path = path
         descriptor = try await ReaderPool.shared.run { () throws(BodyError) in
             let descriptor = try Self.open(path)
-            IncomingFile.removeAbandoned(in: descriptor)
+            Self.removeAbandoned(in: descriptor)
             return descriptor
         }
     }
@@ -52,49 +53,5 @@ public struct UploadFolder: Sendable {
 
     private static func failure(_ verb: String, _ path: String, _ error: SystemError) -> BodyError {
         BodyError(.writeFailed, "\(path) can't be \(verb): \(error).", path: path, cause: error)
-    }
-}
-
-/// A file that came with a form.
-public struct CollectedFile: Sendable, Hashable {
-    /// Its name in the folder.
-    public let name: String
-    /// The path of the folder and the name.
-    public let path: String
-    /// How much it holds.
-    public let size: ByteCount
-}
-
-/// How a file that came with a form is called on the disk.
-public enum FileNaming: Sendable, Hashable {
-    /// 32 random hexadecimal digits, which nobody can guess.
-    case random
-    /// What the sender suggests, made safe (``MultipartPartHead/safeFileName``), with a number where that name is taken;
-    /// random if nothing safe is left of it.
-    case suggested
-}
-
-extension IncomingPart {
-    /// Puts the content into a new file.
-    ///
-    /// The file has mode 0600. It is written without a name (`O_TMPFILE`) and gets one when it is complete and on the disk:
-    /// an error, a cancelled task, a full disk or a crash leave nothing behind. Where the file system has no such files,
-    /// it has a hidden name until then, and what a crash leaves is removed by the next ``UploadFolder/init(path:)``.
-    ///
-    /// Nothing is ever replaced, no link followed, and what the sender calls the file is at most a suggestion.
-    ///
-    /// - Throws: ``BodyError``: what reading throws, ``BodyError/Code/diskFull``, ``BodyError/Code/writeFailed``.
-    public func collect(
-        to folder: UploadFolder, naming: FileNaming = .random
-    ) async throws(BodyError) -> CollectedFile {
-        let file = try await ReaderPool.shared.run { () throws(BodyError) in try IncomingFile(in: folder) }
-        var count: Int64 = 0
-        while let chunk = try await source.nextChunk(of: self) {
-            count += Int64(chunk.count)
-            try await ReaderPool.shared.run { () throws(BodyError) in try file.append(chunk) }
-        }
-        let suggestion = naming == .suggested ? head.safeFileName : nil
-        let name = try await ReaderPool.shared.run { () throws(BodyError) in try file.commit(as: suggestion) }
-        return CollectedFile(name: name, path: "\(folder.path)/\(name)", size: .bytes(count))
     }
 }

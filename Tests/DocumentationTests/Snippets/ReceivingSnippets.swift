@@ -7,18 +7,18 @@ private struct Request {
 }
 
 private func receiving(_ request: Request) async throws -> ([CollectedFile], String) {
-    var files: [CollectedFile] = []
     var number = ""
     // snippet: receiving
     let form = try IncomingForm(request.body, contentType: request.contentType)
     let folder = try await UploadFolder(path: "/var/lib/cards")
     for try await part in form {
         switch part.name {
-        case "front": files.append(try await part.collect(to: folder))
+        case "front": _ = try await part.collect(to: folder)
         case "BUSINESSNO": number = try await part.text()
         default: break  // read over, under the same limits
         }
     }
+    let files = try await form.keepFiles()
     // end
     return (files, number)
 }

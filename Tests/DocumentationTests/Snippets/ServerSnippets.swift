@@ -33,18 +33,19 @@ private struct Router: Sendable {
 private func receive(_ request: Request) async throws -> Answer {
     let folder = try await UploadFolder(path: "/var/lib/cards")
     var fields: [String: String] = [:]
-    var files: [CollectedFile] = []
     do {
-        for try await part in try IncomingForm(request.body, contentType: request.contentType) {
+        let form = try IncomingForm(request.body, contentType: request.contentType)
+        for try await part in form {
             if part.fileName == nil {
                 fields[part.name] = try await part.text(atMost: .kibibytes(64))
             } else {
-                files.append(try await part.collect(to: folder))
+                _ = try await part.collect(to: folder)
             }
         }
+        let files = try await form.keepFiles()
         return Answer(status: 200, text: "\(files.count) files of \(fields["BUSINESSNO"] ?? "nobody")")
     } catch {
-        return Answer(status: error.code == .bodyTooLarge ? 413 : 400, text: error.message)
+        return Answer(status: error.responseStatus, text: error.message)
     }
 }
 // end

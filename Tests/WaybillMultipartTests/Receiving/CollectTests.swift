@@ -26,10 +26,13 @@ import WaybillCore
         var folder = try await UploadFolder(path: directory.path)
         folder.namesUnfinishedFiles = isNamed
         let content = pattern(100_000)
-        var files: [CollectedFile] = []
-        for try await part in try parts(["../../etc/passwd", "x"], content) {
-            files.append(try await part.collect(to: folder))
+        let form = try parts(["../../etc/passwd", "x"], content)
+        for try await part in form {
+            let file = try await part.collect(to: folder)
+            #expect(try file.name.hasPrefix(".incoming-") && contents(of: file.path) == content)
         }
+        let files = try await form.keepFiles()
+        #expect(files.map(\.part) == ["f", "f"])
         #expect(Set(try directory.list()) == Set(files.map(\.name)) && files.count == 2)
         for file in files {
             #expect(file.name.utf8.count == 32 && file.name.allSatisfy(\.isHexDigit))
@@ -41,10 +44,9 @@ import WaybillCore
         let folder = try await UploadFolder(path: directory.path)
         _ = try directory.file("card.jpg", [9])
         _ = unsafe symlink("/etc/passwd", directory.path + "/link.jpg")
-        var names: [String] = []
-        for try await part in try parts(["card.jpg", "../card.jpg", "C:\\x\\card.jpg", "link.jpg", "..", "身份证正面.jpg"]) {
-            names.append(try await part.collect(to: folder, naming: .suggested).name)
-        }
+        let form = try parts(["card.jpg", "../card.jpg", "C:\\x\\card.jpg", "link.jpg", "..", "身份证正面.jpg"])
+        for try await part in form { _ = try await part.collect(to: folder, naming: .suggested) }
+        let names = try await form.keepFiles().map(\.name)
         #expect(names[..<4] == ["card-2.jpg", "card-3.jpg", "card-4.jpg", "link-2.jpg"])
         #expect(names[4].utf8.count == 32 && names[5] == "身份证正面.jpg")
         #expect(try contents(of: directory.path + "/card.jpg") == [9])
@@ -125,19 +127,105 @@ import WaybillCore
         #expect(try directory.list() == [])
     }
 
-    @Test func `what a crash left is removed, what is being written is not`() async throws {
+    /// A part that breaks a rule after a file that was collected, and what it breaks.
+    private static let laterFaults: [(String, [UInt8], String)] = [
+        (
+            "a field that is too long", IncomingFormTests.part("x", pattern(1 << 20 | 1)) + IncomingFormTests.end,
+            "fieldTooLarge"
+        ),
+        (
+            "a file that is too long",
+            IncomingFormTests.part("x", pattern(5_000), fileName: "y") + IncomingFormTests.end, "fileTooLarge"
+        ),
+        ("a name that is missing", Array("--B\r\nX: y\r\n\r\n".utf8) + IncomingFormTests.end, "missingName"),
+        ("an end that is missing", [], "truncatedBody"),
+    ]
+
+    @Test(arguments: [false, true], laterFaults)
+    func `a form that fails later leaves no file`(isNamed: Bool, fault: (String, [UInt8], String)) async throws {
+        var folder = try await UploadFolder(path: directory.path)
+        folder.namesUnfinishedFiles = isNamed
+        var limits = MultipartLimits()
+        limits.allFileBytes = .bytes(4_000)
+        let body = IncomingFormTests.part("f", pattern(3_000), fileName: "x") + fault.1
+        let error = await #expect(throws: BodyError.self) {
+            for try await part in try IncomingForm(
+                Pieces(body, of: 1_000), contentType: IncomingFormTests.type, limits: limits)
+            {
+                if part.fileName == nil {
+                    _ = try await part.bytes(atMost: .bytes(.max))
+                } else {
+                    _ = try await part.collect(to: folder)
+                }
+            }
+        }
+        #expect(error?.code.description == fault.2)
+        #expect(try directory.list() == [])
+    }
+
+    @Test func `a file passes at its limit and is refused one byte above`() async throws {
+        let folder = try await UploadFolder(path: directory.path)
+        for (file, all, size, passes) in [
+            (1_000, nil, 1_000, true), (999, nil, 1_000, false), (nil, 2_000, 1_000, true), (nil, 1_999, 1_000, false),
+        ] as [(Int64?, Int64?, Int, Bool)] {
+            var limits = MultipartLimits()
+            (limits.fileBytes, limits.allFileBytes) = (file.map { .bytes($0) }, all.map { .bytes($0) })
+            let body = ["a", "b"].flatMap { IncomingFormTests.part("f", pattern(size), fileName: $0) }
+            let form = try IncomingForm(
+                Pieces(body + IncomingFormTests.end, of: 300), contentType: IncomingFormTests.type, limits: limits)
+            do {
+                for try await part in form { _ = try await part.collect(to: folder) }
+                #expect(passes)
+            } catch {
+                #expect(!passes && error.code == .fileTooLarge && error.responseStatus == 413)
+            }
+        }
+        #expect(MultipartLimits().fileBytes == .mebibytes(64) && MultipartLimits().allFileBytes == .mebibytes(256))
+    }
+
+    @Test func `files are kept once, in one or several calls`() async throws {
+        let folder = try await UploadFolder(path: directory.path)
+        let form = try parts(["a.jpg", "b.jpg", "c.jpg"])
+        var kept: [String] = []
+        for try await part in form {
+            _ = try await part.collect(to: folder, naming: .suggested)
+            if part.fileName == "b.jpg" { kept += try await form.keepFiles().map(\.name) }
+        }
+        #expect(kept == ["a.jpg", "b.jpg"])
+        #expect(try await form.keepFiles().map(\.name) == ["c.jpg"])
+        #expect(try await form.keepFiles() == [])
+        #expect(try directory.list().sorted() == ["a.jpg", "b.jpg", "c.jpg"])
+    }
+
+    @Test func `a file that cannot be kept keeps the others from it`() async throws {
+        let folder = try await UploadFolder(path: directory.path)
+        let form = try parts(["a.jpg", "b.jpg"])
+        var files: [CollectedFile] = []
+        for try await part in form { files.append(try await part.collect(to: folder, naming: .suggested)) }
+        unsafe unlink(files[1].path)
+        await #expect(throws: BodyError.self) { try await form.keepFiles() }
+        #expect(try directory.list().allSatisfy { $0.hasPrefix(".incoming-") })
+    }
+
+    @Test func `what a crash left is removed, what belongs to a form is not`() async throws {
         var folder = try await UploadFolder(path: directory.path)
         folder.namesUnfinishedFiles = true
         let alive = try IncomingFile(in: folder)
+        let form = try parts(["card.jpg"])
+        for try await part in form { _ = try await part.collect(to: folder, naming: .suggested) }
+        let living = Set(try directory.list())
+        #expect(living.count == 3)
         let abandoned = ".incoming-" + String(repeating: "a", count: 32)
-        _ = try directory.file(abandoned, [1])
-        _ = try directory.file(".incoming-notes", [1])
+        let others = [abandoned + "-x", ".incoming-notes"]
+        for name in [abandoned, abandoned + "-" + String(repeating: "b", count: 32)] + others {
+            _ = try directory.file(name, [1])
+        }
+        _ = try directory.file(
+            ".incoming-" + String(repeating: "c", count: 32) + "-" + String(repeating: "d", count: 32), [1])
         _ = try await UploadFolder(path: directory.path)
-        let names = try directory.list()
-        #expect(!names.contains(abandoned) && names.contains(".incoming-notes") && names.count == 2)
-        try alive.append([5])
-        let name = try alive.commit(as: "done")
-        #expect(try contents(of: directory.path + "/" + name) == [5])
+        #expect(Set(try directory.list()) == living.union(others))
+        #expect(try await form.keepFiles().map(\.name) == ["card.jpg"])
+        withExtendedLifetime(alive) {}
     }
 
     @Test func `a folder is made private; a link, a file and a public one are refused`() async throws {
