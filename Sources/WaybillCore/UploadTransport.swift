@@ -18,6 +18,7 @@ public protocol UploadTransport: Sendable {
 }
 
 extension UploadTransport {
+    /// Does nothing: this transport keeps no connections, or does not let them be closed.
     public func closeIdleConnections() {}
 }
 

@@ -17,7 +17,9 @@ struct SpinGuard {
 
     /// Called once a round.
     ///
-    /// - Parameter callbacks: How often libcurl has called the engine until now.
+    /// - Parameters:
+    ///   - callbacks: How often libcurl has called the engine until now.
+    ///   - now: The time.
     /// - Returns: Whether to pause before the next round.
     mutating func isSpinning(callbacks: Int, now: ContinuousClock.Instant) -> Bool {
         defer { (seen, last) = (callbacks, now) }

@@ -8,6 +8,8 @@ extension DurableForm {
         case standard, backslashEscapes, extendedFileNames, percentEncodedNames
 
         init(_ value: MultipartCompatibility) {
+            var value = value
+            value.allowsEmptyNames = false
             switch value {
             case .backslashEscapes: self = .backslashEscapes
             case .extendedFileNames: self = .extendedFileNames

@@ -91,9 +91,11 @@ public struct DurableForm: DurableUpload {
     package func body(_ credentials: any NamedCredentials) async throws(UploadError) -> MultipartBody {
         var form = MultipartForm()
         form.compatibility = compatibility.value
+        // Names were looked at when the form was made durable.
+        form.compatibility.allowsEmptyNames = true
         for part in parts { form.append(try await part.restored(credentials)) }
         do throws(BodyError) {
-            return try await form.prepared(boundary: try MultipartBoundary(boundary))
+            return try await form.prepared(boundary: try MultipartBoundary(quoted: boundary))
         } catch {
             throw UploadError(preparing: error)
         }

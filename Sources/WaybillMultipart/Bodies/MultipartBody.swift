@@ -36,9 +36,9 @@ public struct MultipartBody: UploadBody {
     public var contentLength: Int64? { segments.length }
     /// The same as ``contentLength``.
     public var length: Int64? { contentLength }
-    /// `multipart/form-data; boundary=…`. The boundary is not quoted, and no charset is named: old servers read no
-    /// other form.
-    public var contentType: String? { "multipart/form-data; boundary=\(boundary)" }
+    /// `multipart/form-data; boundary=…`. The boundary is quoted only if it needs that, and no charset is named: old servers
+    /// read no other form.
+    public var contentType: String? { "multipart/form-data; boundary=\(boundary.parameter)" }
     /// Whether it can be sent again: texts, data and files can, and so can streams that are made anew for each attempt or
     /// of which a copy is kept.
     public var isReplayable: Bool { segments.streams.allSatisfy(\.isReplayable) }

@@ -9,7 +9,7 @@ import WaybillCore
 ///
 /// Allowed are 1–70 of the characters that both RFC 2046 section 5.1.1 lets a boundary have and RFC 9110 section 5.6.2
 /// lets a token have: letters, digits and `'` `+` `-` `.` `_`. Such a boundary needs no quotes in a `Content-Type`, and
-/// quotes are what old servers stumble over.
+/// quotes are what old servers stumble over; ``init(quoted:)`` takes those that need them.
 public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
     /// The boundary, without the dashes that stand before it in a body.
     public let description: String
@@ -19,15 +19,42 @@ public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
     /// The caller answers for its being absent from files; ``MultipartForm/prepared(boundary:)`` looks for it in what is
     /// in memory.
     ///
-    /// - Throws: ``BodyError/Code/invalidBoundary``.
+    /// - Throws: ``BodyError/Code/invalidBoundary``: also for what stands in the header lines of every part, such as `-`.
     public init(_ text: String) throws(BodyError) {
-        guard (1...70).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
+        try self.init(text, also: [], "' + - . _")
+    }
+
+    /// Takes a text as the boundary, with any of the characters of RFC 2046 section 5.1.1. In the `Content-Type` it stands in
+    /// quotes if it needs them, which some servers don't understand.
+    ///
+    /// - Throws: ``BodyError/Code/invalidBoundary``.
+    public init(quoted text: String) throws(BodyError) {
+        try self.init(text, also: Array("(),/:=? ".utf8), "' ( ) + _ , - . / : = ? and blanks, none at its end,")
+    }
+
+    private init(_ text: String, also others: [UInt8], _ marks: String) throws(BodyError) {
+        guard (1...70).contains(text.utf8.count), text.utf8.last != UInt8(ascii: " "),
+            text.utf8.allSatisfy({ Self.isAllowed($0) || others.contains($0) })
+        else {
             throw BodyError(
                 .invalidBoundary,
-                "\(quoted(text)) can't be a boundary, which has 1 to 70 letters, digits and ' + - . _ alone. "
+                "\(quoted(text)) can't be a boundary, which has 1 to 70 letters, digits and \(marks) alone. "
                     + "\(Remedy.makeRandomBoundary)")
         }
+        guard ByteSearch.find(Array(text.utf8), in: Self.everyHeader.span) == nil else {
+            throw BodyError(
+                .invalidBoundary,
+                "\(quoted(text)) can't be a boundary: it stands in the header lines of every part. \(Remedy.makeRandomBoundary)"
+            )
+        }
         description = text
+    }
+
+    private static let everyHeader = Array("Content-Disposition: form-data; name=".utf8)
+
+    /// As it stands in a `Content-Type`.
+    var parameter: String {
+        description.utf8.allSatisfy(Self.isAllowed) ? description : "\"\(description)\""
     }
 
     /// Makes a boundary nobody can guess: 128 bits of the system's random numbers, in 32 hexadecimal digits.

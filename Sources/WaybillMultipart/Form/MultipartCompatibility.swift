@@ -12,9 +12,13 @@ public struct MultipartCompatibility: Sendable, Hashable {
     let escaping: Escaping
     let addsExtendedFileName: Bool
 
+    /// Whether a part may have an empty field name, as one of a form that is forwarded can. `false`: a name that is missing is an
+    /// error, ``BodyError/Code/emptyFieldName``.
+    public var allowsEmptyNames = false
+
     /// What browsers, curl and most libraries send (WHATWG HTML, "multipart/form-data encoding algorithm"): `"` as `%22`,
     /// CR as `%0D`, LF as `%0A`, anything else as UTF-8.
-    public static let standard = MultipartCompatibility(escaping: .standard, addsExtendedFileName: false)
+    public static let standard = MultipartCompatibility(.standard)
 
     /// `"` as `\"` and `\` as `\\`, as curl's `--form-escape`, curl before 7.81 and Firefox before 90 wrote them.
     ///
@@ -22,21 +26,26 @@ public struct MultipartCompatibility: Sendable, Hashable {
     /// aiohttp, busboy and multer, python-multipart and Starlette, Python's `email`. Not for Node's
     /// `Response.formData()`, which refuses the form, nor for formidable and commons-fileupload, which misread it. Line
     /// breaks are `%0D%0A` here, too: a bare one would end the header.
-    public static let backslashEscapes = MultipartCompatibility(escaping: .backslash, addsExtendedFileName: false)
+    public static let backslashEscapes = MultipartCompatibility(.backslash)
 
     /// Besides `filename`, for names that are not plain ASCII, a `filename*=UTF-8''…` (RFC 5987, RFC 8187).
     ///
     /// RFC 7578 section 4.2 forbids it in forms, and some servers read it all the same: busboy and multer, which take a plain
     /// `filename` for Latin-1 unless told otherwise, and werkzeug, aiohttp, Django and Rack, which prefer it.
     /// Node's `Response.formData()` refuses such a form, and firewalls that know CVE-2026-53537 may.
-    public static let extendedFileNames = MultipartCompatibility(escaping: .standard, addsExtendedFileName: true)
+    public static let extendedFileNames = MultipartCompatibility(.standard, addsExtendedFileName: true)
 
     /// Every byte of a name that is not plain ASCII, and `"`, `%`, `\` and control characters, as `%` and two digits
     /// (RFC 7578 section 4.2).
     ///
     /// For servers that take no bytes above 127 in headers: old CGI programs and mail libraries. aiohttp's client writes
     /// file names like that. The server has to decode them by itself.
-    public static let percentEncodedNames = MultipartCompatibility(escaping: .percent, addsExtendedFileName: false)
+    public static let percentEncodedNames = MultipartCompatibility(.percent)
+
+    private init(_ escaping: Escaping, addsExtendedFileName: Bool = false) {
+        self.escaping = escaping
+        self.addsExtendedFileName = addsExtendedFileName
+    }
 
     /// Appends what stands between the quotes of `name`, with every line break as CRLF.
     ///

@@ -38,7 +38,7 @@ struct PartHeader {
     private func appendNames(
         _ part: MultipartPart, to block: inout [UInt8], at place: PartPlace
     ) throws(BodyError) {
-        guard !part.name.utf8.isEmpty else {
+        guard !part.name.utf8.isEmpty || compatibility.allowsEmptyNames else {
             throw BodyError(.emptyFieldName, "it has no name. Give it the field name the server expects.", at: place)
         }
         guard compatibility.append(name: part.name, to: &block) else {

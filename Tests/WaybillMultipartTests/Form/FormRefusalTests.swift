@@ -46,8 +46,43 @@ import WaybillMultipart
         #expect(throws: BodyError.self) { try MultipartBoundary(text) }
     }
 
+    @Test(arguments: ["-", "a", "form-data", "-d", "Disposition: form-data; name="])
+    func `a boundary that stands in every part is refused at once`(text: String) {
+        let error = #expect(throws: BodyError.self) { try MultipartBoundary(quoted: text) }
+        #expect(error?.code == .invalidBoundary)
+    }
+
+    @Test(arguments: [("a b:c", "\"a b:c\""), ("(x)=?/,", "\"(x)=?/,\""), ("plain-one", "plain-one")])
+    func `a boundary that needs quotes gets them, on request`(text: String, parameter: String) async throws {
+        let boundary = try MultipartBoundary(quoted: text)
+        let body = try await MultipartForm([.text("n", "v")]).prepared(boundary: boundary)
+        #expect(body.contentType == "multipart/form-data; boundary=\(parameter)")
+        var names: [String] = []
+        for try await part in try IncomingForm(body.chunks(ofSize: 10), contentType: try #require(body.contentType)) {
+            names.append(part.name)
+        }
+        #expect(names == ["n"])
+    }
+
+    @Test(arguments: ["a ", "a\"b", "a\\b", "a;b", "", "ä"])
+    func `a boundary with other characters is refused, quotes or not`(text: String) {
+        #expect(throws: BodyError.self) { try MultipartBoundary(quoted: text) }
+    }
+
+    @Test func `an empty name is allowed on request, and comes through a parser`() async throws {
+        var form = MultipartForm([.text("", "v")])
+        #expect(try await error(of: .text("", "v"))?.code == .emptyFieldName)
+        form.compatibility.allowsEmptyNames = true
+        let body = try await form.prepared()
+        var found: [(String, String)] = []
+        for try await part in try IncomingForm(body.chunks(ofSize: 10), contentType: try #require(body.contentType)) {
+            found.append((part.name, try await part.text()))
+        }
+        #expect(found.count == 1 && found[0] == ("", "v"))
+    }
+
     @Test func `a boundary of 1 and of 70 characters is allowed`() throws {
-        #expect(try MultipartBoundary("a").description == "a")
+        #expect(try MultipartBoundary("b").description == "b")
         #expect(try MultipartBoundary(String(repeating: "'+-._aZ", count: 10)).description.utf8.count == 70)
     }
 

@@ -25,12 +25,13 @@ import WaybillMultipart
     @Test func `what was written down and read again has the same bytes`() async throws {
         let folder = try TemporaryDirectory()
         let path = try folder.write("card.pdf", "%PDF-1.4 content")
-        let form: MultipartForm = [
-            .text("LINES", "a\nb"), .data("RAW", [0, 1, 255, 13, 10]), .json("META", ["k": 1]),
+        var form: MultipartForm = [
+            .text("", "unnamed"), .text("LINES", "a\nb"), .data("RAW", [0, 1, 255, 13, 10]), .json("META", ["k": 1]),
             .file("FILE", path: path), .text("ODD", "x").header("X-Note", "here"),
             .file("SLICE", path: path, range: 1..<4, fileName: "s\"q.bin"),
         ]
-        let boundary = try MultipartBoundary("kept")
+        form.compatibility.allowsEmptyNames = true
+        let boundary = try MultipartBoundary(quoted: "kept here")
         let original = try await form.prepared(boundary: boundary)
         var expected: [UInt8] = []
         for try await chunk in original.chunks { expected += chunk }
