@@ -25,7 +25,7 @@ struct FailureClass {
             self = Self.unknown(error, wait: wait)
         } else if Self.laneCodes.contains(error.code) {
             ending = .lane(reason)
-            lane = .block(reason)
+            lane = .block(reason, jitter: jitter)
         } else if error.phase == .waiting || error.phase == .preparing {
             // Nothing was sent, and nothing else would be sent the next time.
             ending = .refused(reason)
@@ -33,7 +33,7 @@ struct FailureClass {
             ending = .offline(reason)
             lane = .offline(jitter: jitter)
         } else if let response = error.response, error.outcome == .rejected {
-            self = Self.answer(response.status.code, error, wait: wait)
+            self = Self.answer(response.status.code, error, wait: wait, jitter: jitter)
         } else if Self.permanentCodes.contains(error.code) {
             ending = .refused(reason)
         } else {
@@ -62,17 +62,19 @@ struct FailureClass {
         error.retryAfter.map { min($0.milliseconds, 3_600_000) }
     }
 
-    private static func answer(_ status: Int, _ error: UploadError, wait: Int64) -> FailureClass {
+    private static func answer(
+        _ status: Int, _ error: UploadError, wait: Int64, jitter: Double
+    ) -> FailureClass {
         let asked = restAsked(by: error)
         if error.envelope?.asksForRetry == true || passingStatuses.contains(status) {
             let lane: LaneLife.Event? = asked.map { .rest($0) }
             return FailureClass(.passing("status\(status)", delay: max(wait, asked ?? 0)), lane: lane, isRetry: true)
         }
-        if [401, 403, 407].contains(status) {
-            return FailureClass(.lane("status\(status)"), lane: .block("status\(status)"))
+        if [401, 407].contains(status) {
+            return FailureClass(.lane("status\(status)"), lane: .block("status\(status)", jitter: jitter))
         }
         let reason = error.code == .rejected ? "status\(status)" : error.code.description
-        return FailureClass(.refused(reason), lane: .answered)
+        return FailureClass(.refused(reason), lane: status == 403 ? .forbidden(reason, jitter: jitter) : .answered)
     }
 
     /// "Not now", in all the ways in which servers and fronts say it. 409: the same key is still worked on; 423: locked.

@@ -37,7 +37,7 @@ struct WorkerLoop {
             }
             // The last delivery may have ended in this turn, and no further signal follows it.
             if worker.isEnding, isIdle { continue }
-            await wait(seen, due: answer.nextDue, isIdle: isIdle)
+            await wait(seen, due: [answer.nextDue, answer.nextProbe].compactMap(\.self).min(), isIdle: isIdle)
         }
     }
 

@@ -35,10 +35,16 @@ import Waybill
         #expect(found.ending == .refused("status\(status)") && !found.isRetry)
     }
 
-    @Test(arguments: [401, 403, 407])
+    @Test(arguments: [401, 407])
     func `a credential is the lane's matter`(status: Int) {
         let found = failure(.rejected, .rejected, status: status)
-        #expect(found.ending == .lane("status\(status)") && found.lane == .block("status\(status)"))
+        #expect(found.ending == .lane("status\(status)") && found.lane == .block("status\(status)", jitter: 0.5))
+    }
+
+    @Test func `what is forbidden is the item's matter, until many are`() {
+        let found = failure(.rejected, .rejected, status: 403)
+        #expect(found.ending == .refused("status403") && found.lane == .forbidden("status403", jitter: 0.5))
+        #expect(failure(.rejected, .rejected, status: 404).lane == .answered)
     }
 
     @Test func `a server that asks for time gets it from the whole lane, up to an hour`() {
@@ -59,9 +65,10 @@ import Waybill
             #expect(failure(code, .notSent).ending == .offline(code.description))
             #expect(failure(code, .notSent).lane == .offline(jitter: 0.5))
         }
-        #expect(failure(.certificateNotTrusted, .notSent).lane == .block("certificateNotTrusted"))
+        #expect(failure(.certificateNotTrusted, .notSent).lane == .block("certificateNotTrusted", jitter: 0.5))
         #expect(
-            failure(.credentialRefreshFailed, .notSent, phase: .preparing).lane == .block("credentialRefreshFailed"))
+            failure(.credentialRefreshFailed, .notSent, phase: .preparing).lane
+                == .block("credentialRefreshFailed", jitter: 0.5))
         #expect(
             failure(.sourceChanged, .incomplete(acknowledged: 7)).ending
                 == .sourceChanged("sourceChanged", delay: 1_000))

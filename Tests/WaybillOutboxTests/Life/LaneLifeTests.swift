@@ -31,12 +31,40 @@ import Testing
         #expect(!lane.isOpen(10 * day) && lane.isOpen(8 * day) && lane.isOpen(12 * day))
     }
 
-    @Test func `a blocked lane stays so until somebody does something`() {
+    @Test func `a blocked lane is tried with one item at a time, more and more seldom, until one gets through`() {
         var lane = LaneLife()
-        lane.handle(.block("status401"), at: 0)
-        lane.handle(.answered, at: 5)
-        #expect(!lane.isOpen(1_000_000_000))
+        var now: Int64 = 1_000
+        var rests: [Int64] = []
+        for _ in 0..<7 {
+            lane.handle(.block("status401", jitter: 1), at: now)
+            rests.append(lane.restsUntil - now)
+            #expect(lane.room(now, slots: 4) == 0)
+            now = lane.restsUntil
+            #expect(lane.room(now, slots: 4) == 1 && lane.blocked == "status401")
+        }
+        #expect(rests == [30_000, 60_000, 120_000, 240_000, 480_000, 900_000, 900_000])
+        lane.handle(.answered, at: now)
+        #expect(lane.room(now, slots: 4) == 4 && lane == LaneLife())
+    }
+
+    @Test func `a lane that is unblocked is open at once`() {
+        var lane = LaneLife()
+        lane.handle(.block("status401", jitter: 0), at: 0)
+        #expect(lane.restsUntil == 7_500)
         lane.handle(.unblock, at: 6)
-        #expect(lane.isOpen(6) && lane == LaneLife())
+        #expect(lane.room(6, slots: 2) == 2 && lane == LaneLife())
+    }
+
+    @Test func `items that are forbidden block the lane only when they are five in a row`() {
+        var lane = LaneLife()
+        for _ in 0..<4 { lane.handle(.forbidden("status403", jitter: 1), at: 0) }
+        lane.handle(.answered, at: 0)
+        for _ in 0..<4 { lane.handle(.forbidden("status403", jitter: 1), at: 0) }
+        #expect(lane.blocked == nil && lane.isOpen(0))
+        lane.handle(.forbidden("status403", jitter: 1), at: 0)
+        #expect(lane.blocked == "status403" && lane.restsUntil == 30_000)
+        // What is tried then and forbidden too blocks it again, for longer.
+        lane.handle(.forbidden("status403", jitter: 1), at: 30_000)
+        #expect(lane.blocked == "status403" && lane.restsUntil == 90_000)
     }
 }

@@ -146,6 +146,33 @@ import WaybillCore
         await outbox.close()
     }
 
+    @Test func `one item that is forbidden fails, and no other waits for it`() async throws {
+        let world = try OutboxWorld(.respond(403))
+        let outbox = try await world.open()
+        for _ in 0..<20 {
+            try await outbox.enqueue(try await DurableForm([.text("A", "b")], to: world.server.url("/u")))
+        }
+        try await world.deliver(outbox)
+        let states = try await outbox.states()
+        #expect(states.count { $0 == .failed } == 1 && states.count { $0 == .done } == 19)
+        #expect(try await outbox.blockedLanes().isEmpty)
+        await outbox.close()
+    }
+
+    @Test func `a lane that forbids everything is left alone after five items`() async throws {
+        let world = try OutboxWorld(otherwise: .respond(403))
+        var configuration = OutboxWorld.quick
+        configuration.slotsPerLane = 1
+        let outbox = try await world.open(configuration)
+        for _ in 0..<20 {
+            try await outbox.enqueue(try await DurableForm([.text("A", "b")], to: world.server.url("/u")))
+        }
+        try await world.deliver(outbox)
+        #expect(try await outbox.states().count { $0 == .failed } == 5)
+        #expect(try await outbox.blockedLanes().values.sorted() == ["status403"])
+        await outbox.close()
+    }
+
     @Test func `nobody listening spends no attempt`() async throws {
         let world = try OutboxWorld()
         let outbox = try await world.open()

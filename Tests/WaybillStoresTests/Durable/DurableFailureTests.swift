@@ -38,7 +38,7 @@ import WaybillCore
         OSSRow(
             testDescription: "a portal's page", ending: "unknown", fail: { $0.fail(.html(status: 200), times: nil) }),
         OSSRow(testDescription: "token refused", ending: "lane", fail: { $0.fail(.tokenExpired, times: nil) }),
-        OSSRow(testDescription: "no right", ending: "lane", fail: { $0.fail(.denied, on: .putObject) }),
+        OSSRow(testDescription: "no right", ending: "refused", fail: { $0.fail(.denied, on: .putObject) }),
         OSSRow(
             testDescription: "one is there", ending: "refused", fail: { $0.put("k", [1]) },
             change: { $0.forbidsOverwrite = true }),
@@ -89,7 +89,7 @@ import WaybillCore
         QiniuRow(testDescription: "no such bucket", ending: "refused", fault: .refuse(631, "no such bucket")),
         QiniuRow(testDescription: "too large", ending: "refused", fault: .refuse(413, "fsizeLimit")),
         QiniuRow(testDescription: "type not allowed", ending: "refused", fault: .refuse(403, "limited mimeType")),
-        QiniuRow(testDescription: "forbidden", ending: "lane", fault: .refuse(403, "forbidden")),
+        QiniuRow(testDescription: "forbidden", ending: "refused", fault: .refuse(403, "forbidden")),
         QiniuRow(testDescription: "bad token", ending: "lane", fault: .refuse(401, "bad token")),
         QiniuRow(testDescription: "frozen", ending: "lane", fault: .refuse(419, "account frozen")),
         QiniuRow(testDescription: "a portal", ending: "unknown", fault: .captivePortal),
