@@ -28,7 +28,8 @@ extension Outbox {
         try await control(.retry, selection)
     }
 
-    /// Lets a lane go on that was blocked by an expired credential or a certificate.
+    /// Opens a lane at once that was blocked by an expired credential or a certificate. By itself, it is tried with one item
+    /// after half a minute, and then less often.
     public func unblock(lane: String) async throws(OutboxError) { _ = try await perform(.unblock(lane)) }
 
     /// The lanes that are blocked, by name, with the reason.

@@ -84,7 +84,8 @@ public final class Outbox: Sendable {
     /// Has something done by whoever has the outbox: this process, or another one.
     func perform(_ request: OutboxRequest) async throws(OutboxError) -> OutboxReply {
         // Between two owners there is a moment in which nobody answers.
-        for _ in 0..<Self.patience {
+        let deadline = ContinuousClock.now + Self.patience
+        while ContinuousClock.now < deadline {
             if let core = try await takeOver() {
                 do throws(OutboxError) {
                     return try await core.perform(request)
@@ -113,7 +114,7 @@ public final class Outbox: Sendable {
         if let old { Task { await old.close() } }
     }
 
-    private static let patience = 250
+    private static let patience = Duration.seconds(10)
 }
 
 /// Lets one caller at a time do something that waits.

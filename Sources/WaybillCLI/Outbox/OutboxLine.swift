@@ -26,7 +26,7 @@ enum OutboxLine {
     static func text(_ result: OutboxResult) -> String {
         let item = result.item
         let status = result.status.map { ", \($0)" } ?? ""
-        let message = result.message.map { ": \($0)" } ?? ""
+        let message = result.message.map { Self.message(of: item, $0) } ?? ""
         let attempts = item.attempts > 1 ? ", \(item.attempts) attempts" : ""
         switch item.state {
         case .done:
@@ -40,6 +40,12 @@ enum OutboxLine {
                 + "verify, or retry --doubtful \(item.id)"
         default: return "\(item.id): failed, \(item.reason ?? "for no known reason")\(attempts)\(message)"
         }
+    }
+
+    /// What the last attempt met. For these reasons no further attempt was made.
+    private static func message(of item: OutboxItem, _ message: String) -> String {
+        let isOlder = ["deadlinePassed", "idempotencyWindowClosed", "attemptsUsedUp"].contains(item.reason)
+        return isOlder ? " (last attempt: \(message))" : ": \(message)"
     }
 
     private static func rate(_ progress: OutboxProgress) -> String {

@@ -78,7 +78,7 @@ enum OutboxShow {
             ("next attempt", item.dueAt.map(OutboxTime.text)), ("ended", item.endedAt.map(OutboxTime.text)),
         ]
         facts += details.files.map { ("file", $0.isStaged ? "a copy in the outbox" : $0.path) }
-        facts += [("message", last.message), ("status", last.status.map { "\($0)" })]
+        facts += [("last attempt", last.message), ("status", last.status.map { "\($0)" })]
         facts += last.headers.map { ("header", "\($0.name): \($0.value)") }
         var text = facts.compactMap { name, value in value.map { line(name, $0) } }.joined()
         if !last.body.isEmpty {

@@ -9,14 +9,15 @@ struct LocalSocket: Sendable {
     /// - Returns: `nil` when nobody does.
     static func connect(in folder: String) throws(OutboxError) -> LocalSocket? {
         let descriptor = try make()
+        let socket = LocalSocket(descriptor: descriptor)
+        // Also of the connection: one that stands in the line of a program that accepts none waits.
+        socket.limitWaits(seconds: 1)
         let code = try unsafe withAddress(in: folder) { address, size in unsafe Glibc.connect(descriptor, address, size)
         }
         guard code == 0 else {
             Glibc.close(descriptor)
             return nil
         }
-        let socket = LocalSocket(descriptor: descriptor)
-        socket.limitWaits(seconds: 120)
         return socket
     }
 
@@ -58,41 +59,54 @@ struct LocalSocket: Sendable {
         }
     }
 
-    /// The user at the other end: `SO_PEERCRED` of unix(7), three numbers of which the second is it.
-    var peerUser: uid_t? {
+    /// The user at the other end.
+    var peerUser: uid_t? { peer?.user }
+
+    /// The process at the other end that listened or connected; `nil` for one that this process can't see.
+    var peerProcess: pid_t? { peer.flatMap { $0.process > 0 ? pid_t($0.process) : nil } }
+
+    /// `SO_PEERCRED` of unix(7): three numbers of which these are the first two.
+    private var peer: (process: UInt32, user: UInt32)? {
         var numbers: (UInt32, UInt32, UInt32) = (0, 0, 0)
         var size = socklen_t(MemoryLayout.size(ofValue: numbers))
         guard unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &numbers, &size) == 0 else { return nil }
-        return numbers.1
+        return (numbers.0, numbers.1)
     }
 
-    func send(_ bytes: [UInt8]) -> Bool {
+    /// - Parameters:
+    ///   - bytes: What is sent.
+    ///   - goesOn: Asked whenever nothing could be sent within the limit of waits.
+    func send(_ bytes: [UInt8], goesOn: () -> Bool = { false }) -> Bool {
         var sent = 0
         while sent < bytes.count {
             let count = unsafe bytes.withUnsafeBytes {
                 unsafe Glibc.send(descriptor, $0.baseAddress! + sent, $0.count - sent, Int32(MSG_NOSIGNAL))
             }
-            if count > 0 { sent += count } else if errno != EINTR { return false }
+            if count > 0 { sent += count } else if errno != EINTR, errno != EAGAIN || !goesOn() { return false }
         }
         return true
     }
 
     /// The next frame, without its length; `nil` at the end, or when it makes no sense.
-    func receiveFrame() -> [UInt8]? {
-        guard let head = receive(4) else { return nil }
+    ///
+    /// - Parameters:
+    ///   - goesOn: Asked whenever nothing came within the limit of waits.
+    func receiveFrame(goesOn: () -> Bool = { false }) -> [UInt8]? {
+        guard let head = receive(4, goesOn) else { return nil }
         let count = head.reduce(0) { $0 << 8 | Int($1) }
         guard count <= Wire.largestFrame else { return nil }
-        return receive(count)
+        return receive(count, goesOn)
     }
 
-    private func receive(_ count: Int) -> [UInt8]? {
+    private func receive(_ count: Int, _ goesOn: () -> Bool) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
         var have = 0
         while have < count {
             let got = unsafe bytes.withUnsafeMutableBytes {
                 unsafe recv(descriptor, $0.baseAddress! + have, count - have, 0)
             }
-            if got > 0 { have += got } else if got == 0 || errno != EINTR { return nil }
+            if got > 0 { have += got } else if got == 0 { return nil }
+            if got < 0, errno != EINTR, errno != EAGAIN || !goesOn() { return nil }
         }
         return bytes
     }

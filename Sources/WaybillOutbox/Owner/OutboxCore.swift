@@ -29,7 +29,12 @@ final class OutboxCore: Sendable {
     ) async throws(OutboxError) -> OutboxCore {
         let synchronous = configuration.synchronous
         let opened = await onThread {
-            Result { () throws(OutboxError) in try SQLiteStore(path: folder.queue, synchronous: synchronous) }
+            Result { () throws(OutboxError) in
+                if lock.hasQueue { try folder.requireQueue() }
+                let store = try SQLiteStore(path: folder.queue, synchronous: synchronous)
+                try lock.noteQueue()
+                return store
+            }
         }
         let store = try opened.get()
         try syncFolder(folder.path)

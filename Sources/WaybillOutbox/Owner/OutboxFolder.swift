@@ -25,6 +25,18 @@ package struct OutboxFolder: Sendable {
         try syncFolder(path)
     }
 
+    /// Looks whether the queue file is there, with something in it.
+    ///
+    /// - Throws: ``OutboxError/Code/queueUnusable``.
+    func requireQueue() throws(OutboxError) {
+        var status = stat()
+        guard unsafe stat(queue, &status) != 0 || status.st_size == 0 else { return }
+        throw OutboxError(
+            .queueUnusable,
+            "the queue file \(queue) was emptied or removed: put it back, or remove \(lock) to begin with an empty queue"
+        )
+    }
+
     private static func make(_ path: String) throws(OutboxError) {
         if unsafe mkdir(path, 0o700) != 0 {
             if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {

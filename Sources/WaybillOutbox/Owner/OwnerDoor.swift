@@ -1,5 +1,6 @@
 import Dispatch
 import FoundationEssentials
+import Glibc
 import WaybillCore
 
 /// The owner's end of the socket: takes requests of other processes of the same user and answers them one by one.
@@ -101,13 +102,22 @@ private final class ReplyHolder: Sendable {
 enum OwnerGuest {
     /// Asks whoever has the outbox in a folder.
     ///
-    /// - Returns: `nil` when nobody has it, or the answer did not come: the same may be asked again.
+    /// - Returns: `nil` when nobody has it, or the connection ended: the same may be asked again.
+    /// - Throws: ``OutboxError/Code/ownerUnreachable`` if the owner has been stopped for some seconds, or does not answer in two
+    ///   minutes.
     static func ask(_ request: OutboxRequest, in folder: OutboxFolder) async throws(OutboxError) -> OutboxReply? {
         let result: Result<OutboxReply?, any Error> = await onThread {
             Result {
                 guard let socket = try LocalSocket.connect(in: folder.path) else { return nil }
                 defer { socket.close() }
-                guard socket.send(try Wire.encode(request)), let frame = socket.receiveFrame() else { return nil }
+                var patience = OwnerPatience(owner: socket.peerProcess)
+                let frame: [UInt8]? =
+                    socket.send(try Wire.encode(request), goesOn: { patience.lasts() })
+                    ? socket.receiveFrame(goesOn: { patience.lasts() }) : nil
+                guard let frame else {
+                    if let failure = patience.failure { throw failure }
+                    return nil
+                }
                 return try Wire.decode(OutboxReply.self, from: frame)
             }
         }
@@ -119,4 +129,41 @@ enum OwnerGuest {
             throw OutboxError(storage: error)
         }
     }
+}
+
+/// How long an owner may take that does not answer: asked each second in which nothing came.
+private struct OwnerPatience {
+    let owner: pid_t?
+    private let start = ContinuousClock.now
+    private var stoppedSince: ContinuousClock.Instant?
+    private(set) var failure: OutboxError?
+
+    init(owner: pid_t?) { self.owner = owner }
+
+    mutating func lasts() -> Bool {
+        let now = ContinuousClock.now
+        stoppedSince = isStopped ? stoppedSince ?? now : nil
+        if let stoppedSince, now - stoppedSince >= Self.longestStop, let owner {
+            failure = OutboxError(
+                .ownerUnreachable,
+                "process \(owner) has the outbox and is stopped: continue it (kill -CONT \(owner)), or end it")
+        } else if now - start >= Self.longest {
+            let name = owner.map { "process \($0)" } ?? "another process"
+            failure = OutboxError(
+                .ownerUnreachable,
+                "\(name) has the outbox and has not answered for two minutes: look what it does, or end it")
+        }
+        return failure == nil
+    }
+
+    /// Whether it got SIGSTOP, or is held by a debugger: the third field of `/proc/PID/stat` (proc(5)).
+    private var isStopped: Bool {
+        guard let owner, let text = try? String(contentsOfFile: "/proc/\(owner)/stat", encoding: .utf8),
+            let end = text.lastIndex(of: ")")
+        else { return false }
+        return ["T", "t"].contains(text[end...].dropFirst(2).first)
+    }
+
+    private static let longestStop = Duration.seconds(4)
+    private static let longest = Duration.seconds(120)
 }

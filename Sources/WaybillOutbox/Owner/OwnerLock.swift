@@ -31,4 +31,18 @@ final class OwnerLock: Sendable {
     }
 
     deinit { close(descriptor) }
+
+    /// Whether a queue was made in this folder: one byte in the file of the lock.
+    var hasQueue: Bool {
+        var status = stat()
+        return unsafe fstat(descriptor, &status) == 0 && status.st_size > 0
+    }
+
+    /// Notes that a queue was made. An empty queue file is then one that lost what was in it.
+    func noteQueue() throws(OutboxError) {
+        guard !hasQueue else { return }
+        guard unsafe pwrite(descriptor, "q", 1, 0) == 1, fsync(descriptor) == 0 else {
+            throw OutboxError(.storageFailed, "the outbox can't be marked as used (\(errorText(errno)))")
+        }
+    }
 }

@@ -270,30 +270,40 @@ extension MemoryStore.State {
             entries.values.filter {
                 $0.life.state == .ready && $0.after == nil || $0.life.state == .verify && !$0.life.isVerifying
             }.map(\.new.lane))
-        let rests = lanes.filter { $0.value.blocked == nil && $0.value.restsUntil > wish.now && busy.contains($0.key) }
-            .map(\.value.restsUntil)
-        answer.nextDue = (waits + rests).min()
+        let resting = lanes.filter { $0.value.restsUntil > wish.now && busy.contains($0.key) }.values
+        answer.nextDue = (waits + resting.filter { $0.blocked == nil }.map(\.restsUntil)).min()
+        answer.nextProbe = resting.filter { $0.blocked != nil }.map(\.restsUntil).min()
         return answer
     }
 
     private func candidates(_ wish: LeaseWish) -> [Int64] {
-        var room = lanes.mapValues { _ in wish.slotsPerLane }
-        for (lane, count) in wish.running { room[lane, default: wish.slotsPerLane] -= count }
-        var found: [(rank: Int64, runAt: Int64, id: Int64)] = []
-        for (id, entry) in entries where lanes[entry.new.lane]?.isOpen(wish.now) == true {
+        var found: [Candidate] = []
+        for (name, lane) in lanes {
+            let room = lane.room(wish.now, slots: wish.slotsPerLane) - (wish.running[name] ?? 0)
+            let all = entries.filter { $0.value.new.lane == name }.compactMap {
+                Candidate($0.key, $0.value, lane, wish.now)
+            }
+            found += all.sorted { $0.hasFailed == $1.hasFailed ? $0.place < $1.place : $1.hasFailed }.prefix(
+                max(0, room))
+        }
+        return found.sorted { $0.place < $1.place }.prefix(max(0, wish.slots)).map(\.place.id)
+    }
+
+    /// An item that may be taken.
+    private struct Candidate {
+        let place: (rank: Int64, runAt: Int64, id: Int64)
+        /// Whether others of a blocked lane are tried first.
+        let hasFailed: Bool
+
+        init?(_ id: Int64, _ entry: MemoryStore.Entry, _ lane: LaneLife, _ now: Int64) {
             switch entry.life.state {
-            case .verify where !entry.life.isVerifying && ItemLife.isDue(entry.life.runAt, wish.now):
-                found.append((.min, entry.life.runAt, id))
-            case .ready where entry.after == nil: found.append((entry.new.rank(entry.createdAt), 0, id))
-            default: break
+            case .verify where !entry.life.isVerifying && ItemLife.isDue(entry.life.runAt, now):
+                (place, hasFailed) = ((.min, entry.life.runAt, id), false)
+            case .ready where entry.after == nil:
+                place = (entry.new.rank(entry.createdAt), 0, id)
+                hasFailed = lane.blocked != nil && entry.life.reason != nil
+            default: return nil
             }
         }
-        var taken: [Int64] = []
-        for candidate in found.sorted(by: { $0 < $1 }) where taken.count < wish.slots {
-            guard let lane = entries[candidate.id]?.new.lane, room[lane, default: 0] > 0 else { continue }
-            room[lane, default: 0] -= 1
-            taken.append(candidate.id)
-        }
-        return taken
     }
 }

@@ -34,6 +34,7 @@ extension SQLiteStore {
                     idempotencyKey: item.idempotencyKey, resume: item.resume, size: item.row.size, batch: item.batch))
         }
         answer.nextDue = try nextDue(wish.now, book.db)
+        answer.nextProbe = try endOfRest(wish.now, isBlocked: true, book.db)
         return answer
     }
 
@@ -55,11 +56,8 @@ extension SQLiteStore {
 
     /// The most urgent items of all lanes that have room; doubts before anything new.
     private static func candidates(_ wish: LeaseWish, _ book: inout ItemBook) throws -> [WholeItem] {
-        var lanes = try Prepared(book.db, "SELECT name, rests_until FROM lane WHERE blocked IS NULL")
-        let open = try lanes.all { (name: $0[0] as String, restsUntil: $0[1] as Int64) }.compactMap { lane in
-            let room = min(wish.slots, wish.slotsPerLane - (wish.running[lane.name] ?? 0))
-            return room > 0 && ItemLife.isDue(lane.restsUntil, wish.now) ? (name: lane.name, room: room) : nil
-        }
+        var lanes = try Prepared(book.db, "SELECT \(LaneLife.columns) FROM lane")
+        let open = try lanes.all { OpenLane(name: $0[0], life: LaneLife($0), wish) }.filter { $0.room > 0 }
         // Of a single lane it is known at once which they are. Of many, it would be many more than are taken.
         if open.count == 1 {
             return try first(of: open[0], wish.now, WholeItem.columns, book.db) { WholeItem($0) }
@@ -71,7 +69,7 @@ extension SQLiteStore {
     }
 
     private static func first<Row>(
-        of lane: (name: String, room: Int), _ now: Int64, _ columns: String, _ db: Database, _ read: (Prepared) -> Row
+        of lane: OpenLane, _ now: Int64, _ columns: String, _ db: Database, _ read: (Prepared) -> Row
     ) throws -> [Row] {
         var doubts = try Prepared(
             db,
@@ -85,12 +83,33 @@ extension SQLiteStore {
         doubts.bind(lane.room)
         let found = try doubts.all(read)
         guard found.count < lane.room else { return found }
-        var ready = try Prepared(
-            db,
-            "SELECT \(columns) FROM item WHERE lane = ? AND \(Schema.isFirst) AND state = 0 ORDER BY rank, id LIMIT ?")
-        ready.bind(lane.name)
-        ready.bind(lane.room - found.count)
-        return found + (try ready.all(read))
+        // A blocked lane is tried with an item that did not fail yet: it may have been one item's fault.
+        for condition in lane.isBlocked ? ["AND reason IS NULL", ""] : [""] {
+            var ready = try Prepared(
+                db,
+                """
+                SELECT \(columns) FROM item WHERE lane = ? AND \(Schema.isFirst) AND state = 0 \(condition)
+                ORDER BY rank, id LIMIT ?
+                """)
+            ready.bind(lane.name)
+            ready.bind(lane.room - found.count)
+            let items = try ready.all(read)
+            if !items.isEmpty { return found + items }
+        }
+        return found
+    }
+
+    /// A lane that may be asked now.
+    private struct OpenLane {
+        let name: String
+        let room: Int
+        let isBlocked: Bool
+
+        init(name: String, life: LaneLife, _ wish: LeaseWish) {
+            self.name = name
+            isBlocked = life.blocked != nil
+            room = min(wish.slots, life.room(wish.now, slots: wish.slotsPerLane) - (wish.running[name] ?? 0))
+        }
     }
 
     private static func nextDue(_ now: Int64, _ db: Database) throws -> Int64? {
@@ -98,19 +117,24 @@ extension SQLiteStore {
         var doubts = try Prepared(
             db, "SELECT MIN(run_at) FROM item WHERE state = 3 AND verifying = 0 AND run_at > ?")
         doubts.bind(now)
+        let times: [Int64?] = [
+            try waiting.first { $0[0] as Int64? } ?? nil, try doubts.first { $0[0] as Int64? } ?? nil,
+            try endOfRest(now, isBlocked: false, db),
+        ]
+        return times.compactMap(\.self).min()
+    }
+
+    /// When the first lane may be asked again that has something to be done.
+    private static func endOfRest(_ now: Int64, isBlocked: Bool, _ db: Database) throws -> Int64? {
         var rests = try Prepared(
             db,
             """
-            SELECT MIN(rests_until) FROM lane WHERE blocked IS NULL AND rests_until > ?
+            SELECT MIN(rests_until) FROM lane WHERE blocked IS \(isBlocked ? "NOT " : "")NULL AND rests_until > ?
             AND (EXISTS(SELECT 1 FROM item WHERE lane = name AND \(Schema.isFirst) AND state = 0)
             OR EXISTS(SELECT 1 FROM item WHERE lane = name AND state = 3 AND verifying = 0))
             """)
         rests.bind(now)
-        let times: [Int64?] = [
-            try waiting.first { $0[0] as Int64? } ?? nil, try doubts.first { $0[0] as Int64? } ?? nil,
-            try rests.first { $0[0] as Int64? } ?? nil,
-        ]
-        return times.compactMap(\.self).min()
+        return try rests.first { $0[0] as Int64? } ?? nil
     }
 
     package func lanes() async throws(OutboxError) -> [String: LaneLife] {
@@ -118,8 +142,8 @@ extension SQLiteStore {
             var query = try Prepared(
                 db,
                 """
-                SELECT name, blocked, rests_until, failures FROM lane
-                WHERE blocked IS NOT NULL OR rests_until > 0 OR failures > 0
+                SELECT \(LaneLife.columns) FROM lane
+                WHERE blocked IS NOT NULL OR rests_until > 0 OR failures > 0 OR refusals > 0
                 """)
             let rows = try query.all { ($0[0] as String, LaneLife($0)) }
             return Dictionary(uniqueKeysWithValues: rows).filter { $0.value != LaneLife() }
@@ -148,29 +172,33 @@ struct LaneBook {
         var update = try Prepared(
             db,
             """
-            INSERT INTO lane(name, blocked, rests_until, failures) VALUES(?, ?, ?, ?) ON CONFLICT(name) DO UPDATE SET
-            blocked = excluded.blocked, rests_until = excluded.rests_until, failures = excluded.failures
+            INSERT INTO lane(\(LaneLife.columns)) VALUES(?, ?, ?, ?, ?) ON CONFLICT(name) DO UPDATE SET
+            blocked = excluded.blocked, rests_until = excluded.rests_until, failures = excluded.failures,
+            refusals = excluded.refusals
             """)
         update.bind(name)
         update.bind(life.blocked)
         update.bind(life.restsUntil)
         update.bind(life.failures)
+        update.bind(life.refusals)
         try update.run()
     }
 
     private static func read(_ name: String, _ db: Database) throws -> LaneLife {
-        var query = try Prepared(db, "SELECT name, blocked, rests_until, failures FROM lane WHERE name = ?")
+        var query = try Prepared(db, "SELECT \(LaneLife.columns) FROM lane WHERE name = ?")
         query.bind(name)
         return try query.first(LaneLife.init) ?? LaneLife()
     }
 }
 
 extension LaneLife {
-    /// Name, reason of a block, end of a rest, failures in a row.
+    fileprivate static let columns = "name, blocked, rests_until, failures, refusals"
+
     fileprivate init(_ row: Prepared) {
         self.init()
         blocked = row[1]
         restsUntil = row[2]
         failures = row[3]
+        refusals = row[4]
     }
 }

@@ -31,14 +31,17 @@ package final class SQLiteStore: OutboxStore {
         self.executor = executor
         do {
             var configuration = GRDB.Configuration()
-            configuration.journalMode = .wal
             configuration.busyMode = .timeout(5)
             configuration.label = "waybill-outbox"
             configuration.targetQueue = executor.queue
+            // A queue on a full disk can be opened and read: the index of the log stays in memory, and the log is not begun
+            // before there is something to write, as it is by GRDB's own setting of this mode.
+            configuration.prepareDatabase { db in
+                try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL")
+            }
             Self.makePrivate(path)
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             try queue.writeWithoutTransaction { db in
-                // After opening: GRDB itself sets NORMAL when it turns WAL on.
                 try db.execute(sql: "PRAGMA synchronous = \(synchronous.rawValue)")
                 // What is in the log moves into the file every 16 MiB, and the log is then written anew from its start and never
                 // made shorter: a disk makes what lies where something lay durable several times sooner than what grows a file.

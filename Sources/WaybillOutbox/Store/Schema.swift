@@ -7,7 +7,7 @@ import GRDB
 /// one after another lie beside each other. An index of states and sizes, which had its entries all over, made the log four
 /// to seven times as long; how many items are in each state is counted in `tally` instead, by whoever moves them.
 enum Schema {
-    static let version = 2
+    static let version = 3
 
     /// States that few items are in, all but `ready`, `leased` and `done`: the condition of the index `item_rare`, word for word.
     /// Compared one by one: a list after `IN` would be a table of its own, made anew by SQLite for each row that is written.
@@ -41,7 +41,7 @@ enum Schema {
         CREATE INDEX item_batch ON item(batch, state, size) WHERE batch IS NOT NULL;
         CREATE TABLE lane(
           name TEXT PRIMARY KEY, blocked TEXT, rests_until INTEGER NOT NULL DEFAULT 0,
-          failures INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+          failures INTEGER NOT NULL DEFAULT 0, refusals INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
         CREATE TABLE staged(name TEXT PRIMARY KEY, item INTEGER NOT NULL) WITHOUT ROWID;
         CREATE INDEX staged_item ON staged(item);
         CREATE TABLE mark(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -67,6 +67,9 @@ enum Schema {
         \(rare)
         """
 
+    /// What makes a file of version 2 one of version 3.
+    private static let third = "ALTER TABLE lane ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0;"
+
     /// Makes the tables in an empty file, or brings those of an older release to this version: in one transaction, so that a
     /// file is of one version whenever the power goes.
     ///
@@ -80,7 +83,7 @@ enum Schema {
         }
         guard found < version else { return }
         try db.inTransaction(.immediate) {
-            try db.execute(sql: found == 0 ? statements : second)
+            for step in found == 0 ? [statements] : [second, third].dropFirst(found - 1) { try db.execute(sql: step) }
             try db.execute(sql: "PRAGMA user_version = \(version)")
             return .commit
         }

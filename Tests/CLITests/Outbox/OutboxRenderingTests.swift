@@ -57,6 +57,17 @@ import Waybill
                 """)
     }
 
+    @Test(arguments: [
+        ("status422", "17: failed, status422, 3 attempts: no such card"),
+        ("deadlinePassed", "17: failed, deadlinePassed, 3 attempts (last attempt: no such card)"),
+    ])
+    func `what the last attempt met is no reason for an end that came later`(reason: String, line: String) {
+        let result = OutboxResult(
+            sequence: 1, item: Self.item(.failed, reason: reason), status: nil, headers: [], body: Data(),
+            message: "no such card", sourceChangedAfterwards: false)
+        #expect(OutboxLine.text(result) == line)
+    }
+
     @Test func `a bar counts from where the looking began`() {
         var base = OutboxTally()
         base.counts = [.done: 10]

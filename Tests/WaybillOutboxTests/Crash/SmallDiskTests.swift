@@ -27,6 +27,18 @@ import Testing
         #expect(server.requests.count == told.count && server.requests.allSatisfy(\.isComplete))
     }
 
+    @Test func `a queue on a full disk can be looked at, and what it cannot take is said at once`() async throws {
+        let script = """
+            "$2" stage "$1/outbox" "$3" 2
+            head -c 9000000 /dev/zero > "$1/ballast" || true
+            "$2" list "$1/outbox"
+            "$2" stage "$1/outbox" "$3" 1 || echo "ended with $?"
+            """
+        guard let run = try await onDisk("size=3m", script, "http://127.0.0.1:1/u") else { return }
+        #expect(run.wholeLines.dropFirst(3).prefix(3) == ["1 ready", "2 ready", "ok"], "\(run.text)\(run.errorText)")
+        #expect(Set(run.complaints) == ["diskFull"], "\(run.text)")
+    }
+
     @Test func `a disk that can only be read is said to be one, and nothing is lost by it`() async throws {
         let server = try LoopbackServer(otherwise: .respond(200))
         let script = """

@@ -43,6 +43,43 @@ import Waybill
         await holder.close()
     }
 
+    @Test(arguments: [true, false])
+    func `a queue file that was emptied or removed is no new queue`(isRemoved: Bool) async throws {
+        let world = try OutboxWorld()
+        let first = try await world.open()
+        try await first.enqueue(try await world.form())
+        await first.close()
+        let queue = world.path + "/queue.db"
+        for name in [queue, queue + "-wal"] { unsafe truncate(name, 0) }
+        if isRemoved { unsafe unlink(queue) }
+        let error = await #expect(throws: OutboxError.self) { _ = try await world.open() }
+        #expect(error?.code == .queueUnusable && error?.message.contains(queue) == true)
+        unsafe unlink(world.path + "/lock")
+        let next = try await world.open()
+        #expect(try await next.tally().total == 0)
+        await next.close()
+    }
+
+    @Test func `a process that is stopped and has the outbox is named soon`() async throws {
+        let world = try OutboxWorld()
+        let first = try await world.open()
+        try await first.enqueue(try await world.form())
+        await first.close()
+        let owner = try ChildProcess(KillRun.worker, ["run", world.path])
+        defer { owner.signal(SIGKILL) }
+        // It delivers, so it has the outbox.
+        _ = try await world.server.request(0)
+        let guest = try await world.open()
+        #expect(!guest.isOwner)
+        owner.signal(SIGSTOP)
+        let error = await #expect(throws: OutboxError.self) { try await guest.tally() }
+        #expect(error?.code == .ownerUnreachable && error?.message.contains("\(owner.pid)") == true)
+        #expect(error?.message.contains("is stopped") == true, "\(String(describing: error))")
+        owner.signal(SIGCONT)
+        #expect(try await guest.tally().total == 1)
+        await guest.close()
+    }
+
     @Test func `many guests at once are all served`() async throws {
         let world = try OutboxWorld()
         let owner = try await world.open()

@@ -103,12 +103,28 @@ import Testing
         let wish = LeaseWish(token: "t", slots: 9, slotsPerLane: 9, now: 1_000)
         let answer = try await world.store.lease(wish)
         #expect(answer.items.map(\.spec) == ["b"] && answer.nextDue == 61_000)
-        try await world.store.lane("a:80", .block("status401"), now: 1_000)
-        #expect(try await world.lease(now: 70_000).isEmpty)
+        try await world.store.lane("a:80", .block("status401", jitter: 1), now: 61_000)
+        let blocked = try await world.store.lease(LeaseWish(token: "t", slots: 9, slotsPerLane: 9, now: 70_000))
+        #expect(blocked.items.isEmpty && blocked.nextDue == nil && blocked.nextProbe == 91_000)
         #expect(try await world.store.lanes()["a:80"]?.blocked == "status401")
         try await world.store.lane("a:80", .unblock, now: 1_000)
         #expect(try await world.store.lanes()["a:80"] == nil)
         #expect(try await world.lease(now: 70_000).map(\.spec) == ["a"])
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `a blocked lane gives one item at a time, at first one that did not fail`(kind: StoreKind) async throws {
+        let world = try StoreWorld(kind)
+        _ = try await world.add(StoreWorld.item("a"), StoreWorld.item("b"), StoreWorld.item("c"))
+        for item in try await world.lease(now: 0) { try await world.end(item, .lane("status401"), now: 0) }
+        try await world.store.lane("h:80", .block("status401", jitter: 1), now: 0)
+        _ = try await world.add(StoreWorld.item("d"))
+        #expect(try await world.lease(now: 29_999).isEmpty)
+        let probe = try await world.lease(now: 30_000)
+        #expect(probe.map(\.spec) == ["d"])
+        try await world.end(probe[0], .lane("status401"), now: 30_000)
+        // All have failed: in their order.
+        #expect(try await world.lease(now: 30_000).map(\.spec) == ["a"])
     }
 
     @Test(arguments: StoreKind.allCases)
