@@ -22,7 +22,7 @@ enum Exit: Int32, Sendable, Hashable, CaseIterable {
         case .usage: "the command was called wrongly; nothing was sent"
         case .source: "a file is missing, unreadable, or no picture that can be made to fit"
         case .sourceChanged: "a file changed while it was sent; the server has nothing whole"
-        case .transient: "the network failed before all was sent; trying again may help"
+        case .transient: "the network failed before all was sent, or the server said 425, 429 or 503: try again later"
         case .unknown: "all was sent, and the response is missing or 408, 500, 502, 504: check before you send it again"
         case .fatal: "no trust in a certificate, a file that can't be written, an outbox that can't go on"
         case .queued: "still queued: items wait for a person, or another process has the outbox"
@@ -51,13 +51,16 @@ extension Exit {
         if error.isCancelled {
             self = .signal(signal ?? 2)
         } else if error.outcome == .rejected || error.code == .rejected && error.response?.status.kind == .successful {
-            self = .rejected
+            self = Self.isLater(error.response?.status.code) ? .transient : .rejected
         } else if error.outcome == .unknown {
             self = .unknown
         } else {
             self = Self.codes[error.code.description] ?? .transient
         }
     }
+
+    /// Whether a server that refuses says that it may not do so later.
+    static func isLater(_ status: Int?) -> Bool { status.map { [425, 429, 503].contains($0) } ?? false }
 
     /// How a picture that could not be made ends the command.
     init(_ error: JPEGError, signal: Int32?) {

@@ -19,10 +19,13 @@ struct PresignedTarget: PutTarget {
 
     func start(_ file: PutFile) -> PutTransfer {
         var request: UploadRequest
-        do throws(StoreError) {
-            request = try upload.request(.file(path: file.source))
-        } catch {
+        let check: @Sendable (UploadResponse) throws(StoreError) -> Void
+        do {
+            (request, check) = try upload.checkedRequest(try FileBody(path: file.source))
+        } catch let error as StoreError {
             return PutTransfer(failing: error)
+        } catch {
+            return PutTransfer(failing: StoreError(UploadError(preparing: error)))
         }
         var options = options
         options.omits = request.options?.omits ?? []
@@ -38,8 +41,7 @@ struct PresignedTarget: PutTarget {
             end: {
                 do throws(UploadError) {
                     let response = try await task.response
-                    // OSS says so when the object is there and the callback that was signed into the URL failed.
-                    guard response.status.code != 203 else { return .failure(Self.callbackFailed(response)) }
+                    do throws(StoreError) { try check(response) } catch { return .failure(error) }
                     return .success(
                         PutStored(
                             url: place, answer: response.body,
@@ -49,22 +51,9 @@ struct PresignedTarget: PutTarget {
                                 JSONMember("etag", .string(orNull: response.headers[.eTag])),
                             ]))
                 } catch {
-                    return .failure(StoreError(error))
+                    return .failure(OSSPresignedUpload.error(error))
                 }
             })
-    }
-
-    private static func callbackFailed(_ response: UploadResponse) -> StoreError {
-        let isOSS = response.headers[HTTPField.Name("x-oss-request-id")!] != nil
-        var error =
-            isOSS
-            ? StoreError(.storedButCallbackFailed, "the object is stored, and the callback failed. Don't send it again")
-            : StoreError(
-                .unexpectedAnswer, "something answered 203 that is no store: look what is between here and there",
-                outcome: .unknown)
-        error.isStored = isOSS
-        error.status = 203
-        return error
     }
 
     private static func withoutQuery(_ url: String) -> String {

@@ -36,7 +36,7 @@ struct PutReport: Sendable {
                 switch error.outcome {
                 case .unknown?:
                     "; everything was handed over: the store may have it. Look before you send it again"
-                case .notSent?: "; the store got nothing"
+                case .notSent? where error.part == nil: "; the store got nothing"
                 default: error.isStored ? "; the object is stored all the same" : ""
                 }
             return "\(file.path): \(error)\(state)"
@@ -100,6 +100,9 @@ struct PutReport: Sendable {
 
     private func outcomeName(_ error: StoreError) -> String {
         switch error.outcome {
+        case _ where error.isStored: "accepted"
+        // Parts before this one may be stored.
+        case .notSent? where error.part != nil: "incomplete"
         case nil, .notSent?: "notSent"
         case .incomplete?: "incomplete"
         case .rejected?: "rejected"
@@ -114,7 +117,7 @@ extension Exit {
         if error.isCancelled {
             self = .signal(signal ?? 2)
         } else if error.isStored || error.code == .rejected {
-            self = .rejected
+            self = !error.isStored && Self.isLater(error.status) ? .transient : .rejected
         } else if error.outcome == .unknown {
             self = .unknown
         } else if let exit = Self.storeCodes[error.code.description] ?? Self.codes[error.code.description] {
@@ -134,11 +137,15 @@ extension Exit {
         let usage = [
             "invalidArgument", "invalidEndpoint", "invalidBucket", "invalidKey", "invalidRegion", "invalidExpiration",
             "invalidPolicy", "encryptionRequired", "credentialsUnavailable", "credentialsExpired",
-            "credentialsMalformed", "presignedExpired", "presignedMalformed",
+            "credentialsMalformed", "presignedExpired", "presignedMalformed", "invalidKeyTemplate", "invalidParameter",
+            "invalidPutPolicy", "invalidUploadToken", "missingParameter", "regionUnknown", "signingFailed",
+            "uploadTokenDoesNotCover", "uploadTokenExpired", "uploadTokenUnavailable",
         ]
         var table: [String: Exit] = [
             "objectTooLarge": .source, "recordRefused": .fatal, "recordFolderUnusable": .fatal,
             "credentialsRejected": .rejected, "unexpectedAnswer": .rejected, "checksumMismatch": .rejected,
+            "objectExists": .rejected, "sizeNotAllowed": .rejected, "bodyNotReplayable": .source,
+            "credentialsTimedOut": .transient, "uploadGone": .transient, "recordInUse": .transient,
         ]
         for name in usage { table[name] = .usage }
         return table

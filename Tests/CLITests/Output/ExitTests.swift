@@ -1,5 +1,6 @@
 import Testing
 import Waybill
+import WaybillStores
 
 @testable import WaybillCLI
 
@@ -43,5 +44,15 @@ import Waybill
         let proxies = Checks.proxies { ["https_proxy": "http://user:pass@proxy:1", "ALL_PROXY": "u:pass@p:2"][$0] }
         #expect(proxies.count == 2)
         #expect(proxies.allSatisfy { $0.verdict == .note && !$0.finding.contains("pass@") })
+    }
+
+    @Test(arguments: [
+        ("uploadTokenExpired", Exit.usage), ("uploadTokenDoesNotCover", .usage), ("uploadTokenUnavailable", .usage),
+        ("invalidUploadToken", .usage), ("credentialsExpired", .usage), ("presignedExpired", .usage),
+        ("invalidPutPolicy", .usage), ("regionUnknown", .usage), ("signingFailed", .usage), ("objectExists", .rejected),
+        ("sizeNotAllowed", .rejected), ("credentialsRejected", .rejected), ("credentialsTimedOut", .transient),
+        ("recordInUse", .transient), ("uploadGone", .transient), ("bodyNotReplayable", .source),
+    ]) func `what no other attempt mends is not said to pass`(code: String, exit: Exit) {
+        #expect(Exit(StoreError(StoreError.Code(code), ""), signal: nil) == exit)
     }
 }

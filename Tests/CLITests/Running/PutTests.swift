@@ -175,6 +175,48 @@ import WaybillCore
         #expect(run.text == "<Error/>")
     }
 
+    /// What a store answers to a presigned URL, how the command ends, and what it says: outcome, whether the object is stored,
+    /// the code, and a word of the line on standard error.
+    private static let presignedAnswers: [(Behaviour, Int, String, Bool?, String?, String)] = [
+        (.respond(200, headers: [("x-oss-hash-crc64ecma", "11051210869376104954")]), 0, "accepted", nil, nil, ""),
+        (
+            .respond(200, headers: [("x-oss-hash-crc64ecma", "11051210869376104955"), ("x-oss-request-id", "R1")]), 1,
+            "rejected", false, "checksumMismatch", "CRC-64"
+        ),
+        (
+            .respond(203, headers: [("x-oss-request-id", "R1")], body: "<Error><Code>CallbackFailed</Code></Error>"), 1,
+            "accepted", true, "storedButCallbackFailed", "the object is stored"
+        ),
+        (.respond(203, body: "a proxy"), 6, "unknown", false, "unexpectedAnswer", "no store"),
+        (
+            .respond(
+                403,
+                body: "<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code><Message>ask there</Message>"
+                    + "<Endpoint>oss-cn-hangzhou.example</Endpoint></Error>"),
+            1, "rejected", false, "rejected",
+            "AccessDenied: ask there; the bucket's endpoint is oss-cn-hangzhou.example"
+        ),
+        (.respond(503, body: "busy"), 5, "rejected", false, "rejected", "503"),
+        (.respond(429, body: "busy"), 5, "rejected", false, "rejected", "429"),
+    ]
+
+    @Test(arguments: 0..<presignedAnswers.count)
+    func `what a store answers to a presigned URL is told with its code`(_ row: Int) async throws {
+        let (behaviour, exit, outcome, isStored, code, word) = Self.presignedAnswers[row]
+        let server = try LoopbackServer(otherwise: behaviour)
+        let file = try folder.write("digits", "123456789")
+        let words = ["put", file, server.url("/k?Signature=s"), "--retry", "0"]
+        let run = try await Tool.run(words + ["--json"])
+        #expect(run.exit == .status(exit), "\(run.errorText)")
+        let end = try #require(try run.jsonLines().last { $0["outcome"] != nil })
+        #expect(end["outcome"] as? String == outcome && end["isStored"] as? Bool == isStored)
+        #expect((end["error"] as? [String: Any])?["code"] as? String == code)
+        if let code {
+            let plain = try await Tool.run(words)
+            #expect(plain.exit == .status(exit) && plain.errorText.contains(code) && plain.errorText.contains(word))
+        }
+    }
+
     @Test func `an answer that never came is 6 where the store can't be asked either`() async throws {
         let server = try LoopbackServer(.neverAnswer)
         let file = try folder.write("a", "a")

@@ -150,12 +150,7 @@ extension AliyunOSSClient {
         guard configuration.comparesChecksums, let ours,
             let theirs = response.headers[.ossChecksum].flatMap({ UInt64($0) }), theirs != ours
         else { return }
-        var error = StoreError(
-            .checksumMismatch,
-            "the store has other bytes than were sent: their CRC-64 is \(theirs), and that of what was sent \(ours)",
-            outcome: .rejected)
-        error.requestID = response.headers[.ossRequestID]
-        throw error
+        throw StoreError(checksums: ours, theirs, response)
     }
 
     /// Looks whether an object is there that has this size and this checksum. `before` is the size that says for sure that an

@@ -23,6 +23,8 @@ struct OSSErrorReply: Sendable, Hashable {
     var requestID: String?
     var hostID: String?
     var detailCode: String?
+    /// Where the bucket is, said by an endpoint where it is not.
+    var endpoint: String?
     var serverTime: Date?
     var stringToSign: String?
     var canonicalRequest: String?
@@ -64,6 +66,7 @@ struct OSSErrorReply: Sendable, Hashable {
         requestID = root["RequestId"]
         hostID = root["HostId"]
         detailCode = root["EC"]
+        endpoint = root["Endpoint"]
         serverTime = root["ServerTime"].flatMap { StoreDate.parse($0) }
         stringToSign = root.children.first { $0.name == "StringToSign" }?.text
         canonicalRequest = root.children.first { $0.name == "CanonicalRequest" }?.text
@@ -112,11 +115,25 @@ extension HTTPField.Name {
 }
 
 extension StoreError {
+    /// The store has other bytes than were sent.
+    init(checksums ours: UInt64, _ theirs: UInt64, _ response: UploadResponse) {
+        self.init(
+            .checksumMismatch,
+            "the store has other bytes than were sent: their CRC-64 is \(theirs), and that of what was sent \(ours)",
+            outcome: .rejected)
+        requestID = response.headers[.ossRequestID]
+    }
+}
+
+extension StoreError {
     /// A refusal of OSS.
     init(_ reply: OSSErrorReply, _ response: UploadResponse, outcome: UploadOutcome, cause: UploadError?) {
         let name = reply.code.map { " \(Self.shown($0))" } ?? ""
         var message = "OSS answered \(response.status.code)\(name)"
         if let text = reply.message, !text.isEmpty { message += ": \(Self.shown(text))" }
+        if let endpoint = reply.endpoint, !endpoint.isEmpty {
+            message += "; the bucket's endpoint is \(Self.shown(endpoint))"
+        }
         if let strangeness = reply.strangeness { message += ": \(strangeness)" }
         let isGone = reply.code == "NoSuchUpload"
         self.init(isGone ? .uploadGone : .rejected, message, outcome: outcome, cause: cause)

@@ -74,6 +74,50 @@ public struct OSSPresignedUpload: Sendable, Hashable {
     }
 }
 
+extension OSSPresignedUpload {
+    /// A request as ``request(_:at:)`` makes it, of a body whose CRC-64 is compared with that of the store.
+    package func checkedRequest(
+        _ body: any UploadBody
+    ) throws(StoreError) -> (UploadRequest, check: @Sendable (UploadResponse) throws(StoreError) -> Void) {
+        let body = ChecksummedBody(body)
+        let request = try request(.body(body))
+        return (request, { (response) throws(StoreError) in try Self.check(response, body.whole?.checksum) })
+    }
+
+    private static func check(_ response: UploadResponse, _ ours: UInt64?) throws(StoreError) {
+        if let ours, let theirs = response.headers[.ossChecksum].flatMap({ UInt64($0) }), theirs != ours {
+            throw StoreError(checksums: ours, theirs, response)
+        }
+        // OSS says so when the object is there and the callback that was signed into the URL failed.
+        guard response.status.code == 203 else { return }
+        let isOSS = response.headers[.ossRequestID] != nil
+        var error =
+            isOSS
+            ? StoreError(
+                .storedButCallbackFailed, "the object is stored, and the callback failed. Don't send it again",
+                outcome: .rejected)
+            : StoreError(
+                .unexpectedAnswer, "something answered 203 that is no store: look what is between here and there",
+                outcome: .unknown)
+        error.isStored = isOSS
+        error.status = 203
+        throw error
+    }
+
+    /// What a failed request means: a refusal by the store's own code.
+    package static func error(_ error: UploadError) -> StoreError {
+        guard let response = error.response, error.code == .rejected else { return StoreError(error) }
+        let reply = OSSErrorReply(response)
+        // A URL may have been signed for another store, whose refusal is XML of the same shape.
+        guard reply.code != nil else { return StoreError(error) }
+        var refusal = StoreError(reply, response, outcome: error.outcome, cause: error)
+        if refusal.message.hasPrefix("OSS answered"), response.headers[.ossRequestID] == nil {
+            refusal.message = "the store" + refusal.message.dropFirst(3)
+        }
+        return refusal
+    }
+}
+
 extension OSSPresignedUpload: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Method, and the URL without its query.
     public var description: String { "\(method) \(Redaction.url(url.value))" }
