@@ -61,8 +61,9 @@ import Waybill
         let both = (await now(tasks[0]), await now(tasks[1]))
         let allowed = (clock.now - start) / .seconds(1) * Double(2 << 20)
         #expect(Double(both.0 + both.1) <= allowed + Double(1 << 20))
-        // Equal shares, within what a piece and the unevenness of threads make.
-        #expect(max(both.0, both.1) < 3 * min(both.0, both.1) + 1 << 20)
+        // Equal shares: each sends in pieces of 64 KiB, may have saved up half a second of its share, and is looked at a moment
+        // after the other.
+        #expect(abs(both.0 - both.1) <= 768 << 10, "\(both)")
         tasks[0].cancel()
         session.limit(to: nil)
         #expect(try await tasks[1].response.status == .ok)

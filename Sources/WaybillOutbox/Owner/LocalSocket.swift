@@ -73,9 +73,7 @@ struct LocalSocket: Sendable {
         return (numbers.0, numbers.1)
     }
 
-    /// - Parameters:
-    ///   - bytes: What is sent.
-    ///   - goesOn: Asked whenever nothing could be sent within the limit of waits.
+    /// Sends all of it. `goesOn` is asked whenever nothing could be sent within the limit of waits.
     func send(_ bytes: [UInt8], goesOn: () -> Bool = { false }) -> Bool {
         var sent = 0
         while sent < bytes.count {
@@ -88,9 +86,7 @@ struct LocalSocket: Sendable {
     }
 
     /// The next frame, without its length; `nil` at the end, or when it makes no sense.
-    ///
-    /// - Parameters:
-    ///   - goesOn: Asked whenever nothing came within the limit of waits.
+    /// `goesOn` is asked whenever nothing came within the limit of waits.
     func receiveFrame(goesOn: () -> Bool = { false }) -> [UInt8]? {
         guard let head = receive(4, goesOn) else { return nil }
         let count = head.reduce(0) { $0 << 8 | Int($1) }

@@ -23,6 +23,8 @@ import Testing
         let folder = try TemporaryDirectory()
         do {
             let file = try NewFile(folder.path("a"), replaces: true, isNamed: isNamed)
+            // Without a name where that can be had, and else with one that is not the file's.
+            #expect(try folder.names().count == (isNamed ? 1 : 0) && folder.names() != ["a"])
             withExtendedLifetime(file) {}
         }
         #expect(try folder.names().isEmpty)

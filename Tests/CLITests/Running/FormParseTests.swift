@@ -50,6 +50,28 @@ import Testing
         #expect(try run.jsonLines()[2]["path"] as? String == "\(target)/身份证-2.jpg")
     }
 
+    @Test(.enabled(if: !Tool.isThreadSanitized, "under the sanitizer, a traced program takes too long"))
+    func `bytes are on the disk before a file has a name, and the name before it is told of`() async throws {
+        let (target, log) = (folder.path("parts"), folder.path("calls"))
+        let path = try folder.write("form.bin", form)
+        let run = try await ChildProcess.run(
+            "strace",
+            [
+                "-f", "-o", log, "-e", "trace=fsync,linkat", "-e", "signal=none", Tool.path, "form", "parse",
+                "--content-type", Self.type, "--extract", target, path,
+            ])
+        guard !run.errorText.contains("ptrace") else {
+            print("the calls were not looked at: \(run.errorText)")
+            return
+        }
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        let calls = String(decoding: try readFile(log), as: UTF8.self).split(separator: "\n").compactMap { line in
+            ["fsync", "linkat"].first { line.contains("\($0)(") && !line.contains("unfinished") }
+        }
+        // Of each of the two files: bytes, the hidden name, the name, the folder.
+        #expect(calls == ["fsync", "linkat", "linkat", "fsync", "fsync", "linkat", "linkat", "fsync"])
+    }
+
     @Test func `what form build writes is read`() async throws {
         let path = try folder.write("in.bin", "bytes")
         let built = try await Tool.run(

@@ -48,6 +48,20 @@ import Testing
         #expect(server.requests.map { $0.value(of: "Via") != nil } == [true, false])
     }
 
+    @Test func `the environment's proxies and a .netrc are not read`() async throws {
+        let server = try LoopbackServer()
+        let home = try TemporaryDirectory()
+        try home.write(".netrc", "machine 127.0.0.1 login jo password netrc-passw0rd\n")
+        let closed = try ClosedPort()
+        let proxies = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"].map {
+            ($0, "http://127.0.0.1:\(closed.port)")
+        }
+        let environment = Dictionary(uniqueKeysWithValues: proxies + [("HOME", home.path), ("no_proxy", "")])
+        let run = try await Tool.run(["post", server.url(), "-F", "a=b"], environment: environment)
+        #expect(run.exit == .status(0), "\(run.errorText)")
+        #expect(server.requests.count == 1 && server.requests.first?.value(of: "Authorization") == nil)
+    }
+
     @Test(arguments: [
         ["-4", "-6"], ["--key", "/k"], ["--pass", "x"], ["--cert", "/nowhere.pem"],
         ["--cert", "/dev/null", "--cert-type", "x"],

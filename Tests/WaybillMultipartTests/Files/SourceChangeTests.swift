@@ -11,13 +11,13 @@ import WaybillCore
     static let bytes = pattern(size)
 
     enum Harm: CaseIterable {
-        case shrink, shrinkToNothing, grow, rewrite, replace, remove
+        case shrink, shrinkToNothing, grow, rewrite, rewriteWithOldTime, replace, remove
 
         var change: SourceChange {
             switch self {
             case .shrink, .shrinkToNothing: .shrank
             case .grow: .grew
-            case .rewrite: .modified
+            case .rewrite, .rewriteWithOldTime: .modified
             case .replace: .replaced
             case .remove: .removed
             }
@@ -29,6 +29,12 @@ import WaybillCore
             case .shrinkToNothing: try #require(unsafe truncate(path, 0) == 0)
             case .grow: try directory.append([1], to: path)
             case .rewrite: try rewrite(path)
+            case .rewriteWithOldTime:
+                // As `touch -r` and archivers do: only the time of the last change of the file itself tells.
+                var before = stat()
+                unsafe stat(path, &before)
+                try rewrite(path)
+                try #require(unsafe utimensat(AT_FDCWD, path, [before.st_atim, before.st_mtim], 0) == 0)
             case .replace:
                 let other = try directory.file("other", SourceChangeTests.bytes)
                 try #require(unsafe rename(other, path) == 0)

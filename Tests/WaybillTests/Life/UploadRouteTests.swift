@@ -143,4 +143,20 @@ import Testing
         #expect(route.redirects.map(\.url).last == "https://b.example/5")
         #expect(result(route, 307) == "tooManyRedirects")
     }
+
+    /// `a` is where the upload was sent, and what follows are the hosts of the redirects.
+    @Test(arguments: ["b", "bb", "ba", "baa", "bbaa", "abb", "aba", "bcb"])
+    func `credentials that were dropped stay dropped, also within one origin`(hosts: String) throws {
+        var route = route()
+        for (number, host) in hosts.enumerated() {
+            var head = HTTPResponse(status: .temporaryRedirect)
+            head.headerFields[.location] = "https://\(host).example/\(number)"
+            guard case .follow(let hop) = route.decision(after: head, isReplayable: true) else {
+                Issue.record("hop \(number) is not followed")
+                return
+            }
+            #expect(hop.keepsSecrets == hosts.prefix(number + 1).allSatisfy { $0 == "a" }, "hop \(number)")
+            route.follow(hop, status: .temporaryRedirect)
+        }
+    }
 }
