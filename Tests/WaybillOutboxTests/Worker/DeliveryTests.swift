@@ -146,6 +146,23 @@ import WaybillCore
         await outbox.close()
     }
 
+    @Test func `a blocked lane is tried again by a worker that runs, and goes on`() async throws {
+        let world = try OutboxWorld(.respond(401))
+        var configuration = OutboxWorld.quick
+        configuration.slotsPerLane = 1
+        // The shortest rest of a blocked lane: 7.5 seconds.
+        configuration.jitter = { 0 }
+        let outbox = try await world.open(configuration)
+        for _ in 0..<3 { try await outbox.enqueue(try await world.form()) }
+        let run = Task { try await outbox.run(session: world.session) }
+        try await world.server.waitUntil { $0.requests.count == 4 && $0.requests.allSatisfy { $0.answered != nil } }
+        run.cancel()
+        _ = await run.result
+        #expect(try await outbox.states() == [.done, .done, .done])
+        #expect(try await outbox.blockedLanes().isEmpty)
+        await outbox.close()
+    }
+
     @Test func `one item that is forbidden fails, and no other waits for it`() async throws {
         let world = try OutboxWorld(.respond(403))
         let outbox = try await world.open()
