@@ -42,7 +42,7 @@ public final class CurlTransport: UploadTransport {
         precondition(code == CURLE_OK, "libcurl could not be initialised: \(OutcomeTable.quote(code))")
         self.configuration = configuration
         self.logger = logger
-        _ = runningEngine()
+        _ = post(nil)
     }
 
     deinit { closeIdleConnections() }
@@ -52,14 +52,19 @@ public final class CurlTransport: UploadTransport {
         engine.withLock { $0.take() }?.inbox.post(.close)
     }
 
-    private func runningEngine() -> CurlEngine? {
+    /// Posts a command to the engine, which is made if there is none. Under the lock: what is posted here comes before a
+    /// ``EngineCommand/close``, after which nothing is heard.
+    ///
+    /// - Returns: `nil` if no engine could be made.
+    private func post(_ command: EngineCommand?) -> EngineInbox? {
         engine.withLock { engine in
             if engine == nil, let made = CurlEngine(maximumIdleConnections: configuration.maximumIdleConnections),
                 made.run()
             {
                 engine = made
             }
-            return engine
+            if let command { engine?.inbox.post(command) }
+            return engine?.inbox
         }
     }
 
@@ -70,12 +75,11 @@ public final class CurlTransport: UploadTransport {
         }
         logger?.debug("attempt started", metadata: ["upload": "\(request.id)", "method": "\(request.method)"])
         let transfer = CurlTransfer(request, sink: sink)
-        guard let engine = runningEngine() else {
+        guard let inbox = post(.start(transfer)) else {
             transfer.tell(OutcomeTable.withoutEngine(request))
             return NoTransferControl()
         }
-        engine.inbox.post(.start(transfer))
-        return CurlTransferControl(transfer: transfer, inbox: engine.inbox)
+        return CurlTransferControl(transfer: transfer, inbox: inbox)
     }
 }
 

@@ -56,6 +56,28 @@ import WaybillCurl
         #expect(server.requests == 1)
     }
 
+    /// A body that has nothing to give.
+    private struct WaitingBody: UploadBody {
+        let length: Int64? = 1_000
+        let isReplayable = true
+        func makeReader(wake: @escaping @Sendable () -> Void) -> any BodyReader { Reader() }
+
+        private final class Reader: BodyReader {
+            func read(into output: inout OutputRawSpan) -> BodyRead { .later }
+            func close() {}
+        }
+    }
+
+    @Test func `over HTTP2 a head that has left is not nothing, without a byte of the body, too`() async throws {
+        let server = try await HTTP2Faults(.reset)
+        let end = await end(of: request(server, WaitingBody()))
+        guard case .failure(let error) = end.result else {
+            Issue.record("\(end)")
+            return
+        }
+        #expect(error.outcome == .incomplete(acknowledged: 0), "\(error)")
+    }
+
     @Test func `a request without a body that HTTP2 resets has an unknown outcome`() async throws {
         let server = try await HTTP2Faults(.reset)
         let end = await end(of: request(server, nil))

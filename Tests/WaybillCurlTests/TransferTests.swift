@@ -161,6 +161,23 @@ import WaybillCurl
         }
     }
 
+    @Test func `no attempt is lost while connections are closed`() async throws {
+        let server = try LoopbackServer()
+        let transport = CurlTransport()
+        let closing = Task.detached {
+            while !Task.isCancelled {
+                transport.closeIdleConnections()
+                await Task.yield()
+            }
+        }
+        let recorders = (0..<300).map { _ in Recorder(wantsProgress: false) }
+        for recorder in recorders {
+            _ = transport.start(.post(server.url(), PatternBody(10)), sink: recorder)
+        }
+        for recorder in recorders { #expect(try await recorder.response().head.status == .ok) }
+        closing.cancel()
+    }
+
     @Test func `an attempt goes on when connections are closed`() async throws {
         let gate = Gate()
         let server = try LoopbackServer(Behaviour.respond(200).held(at: gate))
