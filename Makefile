@@ -57,6 +57,8 @@ SWIFT_CODE := Package.swift Sources Tests $(wildcard $(NESTED:%=%/Package.swift)
 # waits for an event would stand in line for minutes, so they are fewer at a time, and pictures have a run of their own.
 SANITIZED := $(TESTING) WAYBILL_SLOWNESS=10 SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=3
 PICTURES := ^WaybillJPEGTests\.
+# What is packed is the product in .build with the licenses of its packages there; these builds have another place.
+PACKAGING := ^CLITests\.(DistTests|InstallTests|DockerfileTests)
 
 # Suites in which threads meet. One clean run proves little, so they are run THREAD_ROUNDS times.
 THREADING := ^(WaybillCurlTests|WaybillTests|IntegrationTests|WaybillOutboxTests\.(Owner|Delivery|Control|Source))
@@ -128,7 +130,7 @@ thread: setup ## all tests once under the thread sanitizer, those with threads s
 	$(call say,Thread sanitizer)
 	@swift build --build-tests --sanitize=thread --scratch-path .build-thread
 	@$(SANITIZED) TSAN_OPTIONS=halt_on_error=1 \
-		swift test --skip-build --sanitize=thread --scratch-path .build-thread --skip '$(PICTURES)'
+		swift test --skip-build --sanitize=thread --scratch-path .build-thread --skip '$(PICTURES)' --skip '$(PACKAGING)'
 	@$(SANITIZED) TSAN_OPTIONS=halt_on_error=1 \
 		swift test --skip-build --sanitize=thread --scratch-path .build-thread --filter '$(PICTURES)'
 	@for round in $$(seq $(THREAD_ROUNDS)); do \
@@ -141,7 +143,7 @@ address: setup ## all tests under the address and leak sanitizers
 	$(call say,Address sanitizer)
 	@swift build --build-tests --sanitize=address --scratch-path .build-address
 	@$(SANITIZED) LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.supp:print_suppressions=0 \
-		swift test --skip-build --sanitize=address --scratch-path .build-address --skip '$(PICTURES)'
+		swift test --skip-build --sanitize=address --scratch-path .build-address --skip '$(PICTURES)' --skip '$(PACKAGING)'
 	@$(SANITIZED) LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/lsan.supp:print_suppressions=0 \
 		swift test --skip-build --sanitize=address --scratch-path .build-address --filter '$(PICTURES)'
 

@@ -41,7 +41,7 @@ final class OwnerLock: Sendable {
     /// Notes that a queue was made. An empty queue file is then one that lost what was in it.
     func noteQueue() throws(OutboxError) {
         guard !hasQueue else { return }
-        guard unsafe pwrite(descriptor, "q", 1, 0) == 1, fsync(descriptor) == 0 else {
+        guard unsafe write(descriptor, "q", 1) == 1, fsync(descriptor) == 0 else {
             throw OutboxError(.storageFailed, "the outbox can't be marked as used (\(errorText(errno)))")
         }
     }
