@@ -75,7 +75,7 @@ import WaybillCurl
     }
 
     /// Measures the processor time of the engine's thread, on that thread.
-    private final class Stopwatch: TransferSink {
+    final class Stopwatch: TransferSink {
         let wantsProgress = true
         let spent = Watched<(start: Duration?, used: Duration?, end: TransferEnd?)>((nil, nil, nil))
 

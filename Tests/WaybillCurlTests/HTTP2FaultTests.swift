@@ -1,4 +1,3 @@
-import Glibc
 import HTTPTypes
 import TestSupport
 import Testing
@@ -88,28 +87,12 @@ import WaybillCurl
         #expect(error.outcome == .unknown, "\(error)")
     }
 
-    /// Measures the processor time of the engine's thread, on that thread.
-    private final class Stopwatch: TransferSink {
-        let wantsProgress = false
-        let times = Watched<(start: Duration?, used: Duration?)>((nil, nil))
-
-        func transfer(_ event: TransferEvent) {
-            var time = timespec()
-            unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-            let now = Duration.seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-            times.update { times in
-                if times.start == nil { times.start = now }
-                if case .ended = event { times.used = now - times.start! }
-            }
-        }
-    }
-
     /// It stands still for a second. A thread that spins uses all of that.
     @Test func `an upload that HTTP2 lets wait leaves the processor to others`() async throws {
         let server = try await HTTP2Faults(.silence)
-        let stopwatch = Stopwatch()
+        let stopwatch = FrontedTransferTests.Stopwatch()
         _ = CurlTransport().start(request(server, PatternBody(3_000_000)), sink: stopwatch)
-        let used = try await stopwatch.times.waitUntil { $0.used != nil }.used
+        let used = try await stopwatch.spent.waitUntil { $0.used != nil }.used
         #expect(try #require(used) < .milliseconds(300))
     }
 }
