@@ -23,7 +23,7 @@ final class CurlEngine: @unchecked Sendable {
     private var nextRelease: ContinuousClock.Instant?
     private var patience = Patience()
     private var spin = SpinGuard()
-    /// Counts the calls of libcurl for transfers over HTTP/2.
+    /// Counts the calls of libcurl to the callbacks of transfers, except those while it reads from a proxy's tunnel.
     var callbacks = 0
     private var transfersOverHTTP2 = 0
     /// Counts the calls of `curl_multi_perform`.

@@ -34,7 +34,7 @@ extension CurlTransfer {
         return TransferEnd(result: result, evidence: evidence, metrics: metrics)
     }
 
-    /// What was acknowledged is told first: an answer to the whole body comes after it.
+    /// Reports the acknowledged bytes first: a response to the whole body comes after them.
     func tell(_ head: HTTPResponse) {
         if mayUseHTTP2, feed != nil, !isHandedOver(uploaded) { wasAnsweredEarly = true }
         if !hasReportedAcknowledged {
@@ -44,8 +44,8 @@ extension CurlTransfer {
         sink?.transfer(.responseHead(head))
     }
 
-    /// How many bytes arrived. Where nobody can look into the socket, what left has to count as arrived: over HTTP/2 the head,
-    /// of which libcurl does not say when it left, counts from when the connection was ready for it.
+    /// How many bytes the peer acknowledged. Where the socket has no such count, written bytes count as arrived: over HTTP/2 the
+    /// head, whose departure libcurl does not report, counts from when the connection was ready for it.
     private func arrived(_ sent: Int64) -> UInt64 {
         guard probe == nil else { return probe?.sample()?.acknowledged ?? 0 }
         return mayUseHTTP2 && connection != nil ? UInt64(max(1, sent)) : UInt64(max(0, sent))

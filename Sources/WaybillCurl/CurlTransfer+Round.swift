@@ -2,7 +2,7 @@ import WaybillCore
 
 /// What a transfer does once in each call of `curl_multi_perform`.
 extension CurlTransfer {
-    /// Whether libcurl may speak HTTP/2, where the kernel tells nothing of a single transfer.
+    /// Whether libcurl may use HTTP/2, where the kernel's counts are not those of a single transfer.
     var mayUseHTTP2: Bool { request.options.httpVersion == .http2 }
 
     /// Sends what was held back: nothing more follows in this round.

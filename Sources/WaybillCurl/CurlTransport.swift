@@ -52,7 +52,7 @@ public final class CurlTransport: UploadTransport {
         engine.withLock { $0.take() }?.inbox.post(.close)
     }
 
-    /// Posts a command to the engine, which is made if there is none. Under the lock: what is posted here comes before a
+    /// Posts a command to the engine, and starts the engine if it does not run. Under the lock: what is posted here comes before a
     /// ``EngineCommand/close``, after which nothing is heard.
     ///
     /// - Returns: `nil` if no engine could be made.

@@ -124,7 +124,7 @@ extension ResponseAssembler {
         }
     }
 
-    /// The first of the lengths that a field says; `nil` if it is none.
+    /// The first length of a field's list; `nil` if it is not a valid number.
     private static func length(_ value: some StringProtocol) -> Int64? {
         let digits = String(value.prefix { $0 != "," }).trimmingHTTPWhitespace()
         return digits.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(digits) : nil

@@ -15,8 +15,8 @@ struct TransferWatch {
         var acknowledged: Int64 = 0
         /// Whether bytes of the request, its head included, wait in the socket for their acknowledgement.
         var hasPendingBytes = false
-        /// Whether the final answer came over HTTP/2 before the body was taken. libcurl 7.88 then spins at full speed for as
-        /// long as the server takes nothing, so it is not given the usual patience.
+        /// Whether the final response came over HTTP/2 before the body was taken. The server will hardly read the rest, so the
+        /// stall limit is shorter.
         var hasEarlyAnswer = false
         /// Whether every byte of the request, its body included, was acknowledged, or it was one without the body.
         var isRequestAcknowledged = false

@@ -1,6 +1,6 @@
 /// An HTTP/2 server that ends or ignores a request at a point of the test's choice.
 ///
-/// Written in Python, whose standard library has TLS with ALPN; no server of the system can be told to misbehave like this.
+/// Written in Python, whose standard library has TLS with ALPN; no installed server can be made to misbehave like this.
 package final class HTTP2Faults: Sendable {
     /// What is done with a request.
     package enum Fault: String, Sendable, CaseIterable {

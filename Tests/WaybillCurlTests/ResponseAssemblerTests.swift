@@ -78,7 +78,7 @@ import WaybillCore
         ["5", "6"],
         ["5;"],
     ])
-    func `a length that is none is refused`(lengths: [String]) {
+    func `an invalid length is refused`(lengths: [String]) {
         let fields = lengths.map { "Content-Length: \($0)" }
         #expect(throws: ResponseAssembler.Failure.malformedContentLength) {
             try assemble(["HTTP/1.1 200 OK"] + fields + [""])

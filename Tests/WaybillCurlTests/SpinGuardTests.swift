@@ -25,11 +25,11 @@ import Testing
         #expect(answers(Array(repeating: (after: SpinGuard.pause, calls: 0), count: 20)).last == true)
     }
 
-    @Test func `rounds with work are none`() {
+    @Test func `rounds with work do not count`() {
         #expect(!answers(Array(repeating: (after: .microseconds(20), calls: 1), count: 50)).contains(true))
     }
 
-    @Test func `rounds that waited are none`() {
+    @Test func `rounds that waited do not count`() {
         #expect(!answers(Array(repeating: (after: .milliseconds(250), calls: 0), count: 50)).contains(true))
     }
 

@@ -59,7 +59,7 @@ struct FormParse: Sendable {
         }
         if let folder {
             _ = try await part.collect(to: folder, naming: .suggested)
-            // Each is told of at once, so each is kept at once.
+            // Each file is reported immediately, so each is kept immediately.
             guard let file = try await form.keepFiles().last else { return ([], 0) }
             let members = [JSONMember("bytes", .int(file.size.bytes)), JSONMember("path", .string(file.path))]
             return (members, file.size.bytes)

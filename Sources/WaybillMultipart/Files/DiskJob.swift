@@ -77,7 +77,9 @@ import WaybillCore
         state.withLock { $0 = .closed }
     }
 
-    /// The pool's call may return later, and finds that nobody wants its answer.
+    let isLimited = true
+
+    /// The pool's call may return later; its result is then discarded.
     func giveUp(after limit: Duration) {
         let isWanted = state.withLock { state in
             guard case .asked(let request) = state else { return false }

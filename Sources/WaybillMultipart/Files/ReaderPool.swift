@@ -4,12 +4,14 @@ import WaybillCore
 /// Something to be done where waiting for a disk is allowed.
 package protocol PoolJob: AnyObject, Sendable {
     func run()
+    /// Whether the pool's limit is for it. Writing has none: its result must be known.
+    var isLimited: Bool { get }
     /// Called on another thread when ``run()`` has not returned within the pool's limit, or was not even called. It may
     /// return later.
     func giveUp(after limit: Duration)
 }
 
-/// Threads that wait for disks, so that nobody else has to.
+/// Threads for blocking file operations, so that no thread of Swift's pool blocks.
 ///
 /// Shared by all bodies of the process. Two jobs run at a time; one that takes longer than a tenth of a second does not
 /// count, so that a file system that hangs does not keep those who read from another waiting. Its threads stay with it.
@@ -82,6 +84,8 @@ private final class ClosureJob<Value: Sendable>: PoolJob {
         guard let result = takeResult() else { return }
         state.withLock { $0.continuation.take() }?.resume(returning: result)
     }
+
+    var isLimited: Bool { source != nil }
 
     func giveUp(after limit: Duration) {
         guard let source else { return }
@@ -198,12 +202,12 @@ private final class ClosureJob<Value: Sendable>: PoolJob {
     /// - Returns: Whether the mutex was free meanwhile.
     private func giveUp(_ now: ContinuousClock.Instant) -> Bool {
         // Those that wait stand in the order in which they came.
-        let late =
-            running.filter { now - $0.submitted >= limit } + waiting.prefix { now - $0.submitted >= limit }
+        let overdue = running.filter { now - $0.submitted >= limit } + waiting.prefix { now - $0.submitted >= limit }
+        let late = overdue.filter(\.job.isLimited)
         guard !late.isEmpty else { return false }
         lost += late.filter { $0.started != nil }
         running.removeAll { entry in late.contains { $0 === entry } }
-        waiting.removeFirst(late.count { $0.started == nil })
+        waiting.removeAll { entry in late.contains { $0 === entry } }
         unsafe pthread_mutex_unlock(mutex)
         for entry in late { entry.job.giveUp(after: limit) }
         unsafe pthread_mutex_lock(mutex)
@@ -212,7 +216,8 @@ private final class ClosureJob<Value: Sendable>: PoolJob {
 
     /// When there is something to do without a call of ``append(_:)``.
     private func due(_ now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
-        let limits = (running + waiting.prefix(1)).map { $0.submitted + limit }
+        let limited = running.filter(\.job.isLimited) + [waiting.first(where: \.job.isLimited)].compactMap(\.self)
+        let limits = limited.map { $0.submitted + limit }
         let turns = waiting.isEmpty ? [] : running.compactMap(\.started).map { $0 + Self.patience }.filter { $0 > now }
         return (limits + turns).min()
     }

@@ -15,7 +15,7 @@ public struct CollectedFile: Sendable, Hashable {
 
 /// How a file that came with a form is called on the disk.
 public enum FileNaming: Sendable, Hashable {
-    /// 32 random hexadecimal digits, which nobody can guess.
+    /// 32 random hexadecimal digits: not guessable.
     case random
     /// What the sender suggests, made safe (``MultipartPartHead/safeFileName``), with a number where that name is taken;
     /// random if nothing safe is left of it.
@@ -77,7 +77,7 @@ final class UnkeptFiles: Sendable {
 
     private struct State {
         var entries: [Entry] = []
-        /// One a folder: while it is held, nobody takes the files for what a crash left.
+        /// One per directory. While it is held, no process removes the files as leftovers of a crash.
         var locks: [(folder: UploadFolder, lock: FormLock)] = []
         var bytes: Int64 = 0
     }
@@ -117,7 +117,7 @@ final class UnkeptFiles: Sendable {
         return made
     }
 
-    /// Parts of a form are read one at a time, so nobody else makes a lock meanwhile.
+    /// Parts of a form are read one at a time, so no second lock is made meanwhile.
     private func lock(in folder: UploadFolder) throws(BodyError) -> FormLock {
         let held = state.withLock { state in
             state.locks.first { $0.folder.descriptor === folder.descriptor }?.lock

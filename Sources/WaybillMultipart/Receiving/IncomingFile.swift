@@ -136,7 +136,7 @@ extension UploadFolder {
         }
     }
 
-    /// Whether nobody holds a lock; where it is gone, its form is.
+    /// Whether the lock is free: then the process that collected the form has ended.
     private static func isAbandoned(_ lock: String, in folder: FileDescriptor) -> Bool {
         let raw = unsafe openat(folder.raw, lock, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard raw >= 0 else { return errno == ENOENT }

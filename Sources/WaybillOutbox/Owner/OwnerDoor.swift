@@ -102,7 +102,7 @@ private final class ReplyHolder: Sendable {
 enum OwnerGuest {
     /// Asks whoever has the outbox in a folder.
     ///
-    /// - Returns: `nil` when nobody has it, or the connection ended: the same may be asked again.
+    /// - Returns: `nil` when no process has it, or the connection ended: the caller may ask again.
     /// - Throws: ``OutboxError/Code/ownerUnreachable`` if the owner has been stopped for some seconds, or does not answer in two
     ///   minutes.
     static func ask(_ request: OutboxRequest, in folder: OutboxFolder) async throws(OutboxError) -> OutboxReply? {

@@ -143,7 +143,7 @@ package struct LeaseAnswer: Sendable {
     package var items: [LeasedItem] = []
     /// When to come again, if nothing else happens; `nil` for no reason to.
     package var nextDue: Int64?
-    /// When an item of a blocked lane is tried next. Nobody who wants an end waits for that.
+    /// When an item of a blocked lane is tried next. A caller that waits for all items to end does not wait for that.
     package var nextProbe: Int64?
     /// Items that ended instead, their deadline being past.
     package var ended = 0

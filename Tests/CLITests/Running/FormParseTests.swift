@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(.enabled(if: !Tool.isThreadSanitized, "under the sanitizer, a traced program takes too long"))
-    func `bytes are on the disk before a file has a name, and the name before it is told of`() async throws {
+    func `bytes are on the disk before a file has a name, and the name before it is printed`() async throws {
         let (target, log) = (folder.path("parts"), folder.path("calls"))
         let path = try folder.write("form.bin", form)
         let run = try await ChildProcess.run(

@@ -187,7 +187,7 @@ import WaybillCore
             .respond(203, headers: [("x-oss-request-id", "R1")], body: "<Error><Code>CallbackFailed</Code></Error>"), 1,
             "accepted", true, "storedButCallbackFailed", "the object is stored"
         ),
-        (.respond(203, body: "a proxy"), 6, "unknown", false, "unexpectedAnswer", "no store"),
+        (.respond(203, body: "a proxy"), 6, "unknown", false, "unexpectedAnswer", "not OSS"),
         (
             .respond(
                 403,
@@ -201,7 +201,7 @@ import WaybillCore
     ]
 
     @Test(arguments: 0..<presignedAnswers.count)
-    func `what a store answers to a presigned URL is told with its code`(_ row: Int) async throws {
+    func `a rejected presigned URL is reported with the store's code`(_ row: Int) async throws {
         let (behaviour, exit, outcome, isStored, code, word) = Self.presignedAnswers[row]
         let server = try LoopbackServer(otherwise: behaviour)
         let file = try folder.write("digits", "123456789")

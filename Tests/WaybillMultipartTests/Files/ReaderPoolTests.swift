@@ -52,6 +52,7 @@ import WaybillCore
             gate.wait()
         }
 
+        let isLimited = true
         func giveUp(after limit: Duration) { isGivenUp.update { $0 = true } }
     }
 
@@ -75,6 +76,20 @@ import WaybillCore
         for job in jobs { _ = try await job.isGivenUp.waitUntil { $0 } }
         let begun = jobs.count { $0.hasBegun.value }
         #expect(begun > 20 && begun < 64, "\(begun)")
+    }
+
+    @Test func `what is to be written waits longer than the limit, and is not lost`() async throws {
+        let (pool, gate) = (ReaderPool(limit: .milliseconds(200)), Gate())
+        let jobs = (0..<100).map { _ in HangingJob(gate) }
+        for job in jobs { pool.submit(job) }
+        let written = Task { try await pool.run { () throws(BodyError) in 7 } }
+        // Submitted after the others, it has waited for its limit when one that comes later has been given up.
+        for job in jobs { _ = try await job.isGivenUp.waitUntil { $0 } }
+        let last = HangingJob(gate)
+        pool.submit(last)
+        _ = try await last.isGivenUp.waitUntil { $0 }
+        gate.open()
+        #expect(try await written.value == 7)
     }
 
     @Test func `a file that hangs is an error that names it`() async throws {

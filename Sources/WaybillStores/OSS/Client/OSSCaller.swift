@@ -135,16 +135,7 @@ struct OSSCaller: Sendable {
         // A proxy that changes what passes through it says 203 too (RFC 9110 section 15.3.4).
         let asksForCallback = call.form != nil || call.headers[.ossCallback] != nil
         if response.status.code == 203, response.headers[.ossRequestID] != nil, asksForCallback {
-            let reply = OSSErrorReply(response)
-            let answer = UploadError(
-                .rejected, "the callback failed", phase: .awaitingResponse, outcome: .rejected, response: response)
-            var error = StoreError(reply, response, outcome: .rejected, cause: answer)
-            error.code = .storedButCallbackFailed
-            error.isStored = true
-            error.message =
-                "the object is stored, and the callback failed: \(error.message). Don't send it again; tell "
-                + "your server in another way"
-            throw error
+            throw StoreError(callbackFailed: response)
         }
         guard response.status.code != 203, response.headers[.ossRequestID] != nil else {
             let reply = OSSErrorReply(response)

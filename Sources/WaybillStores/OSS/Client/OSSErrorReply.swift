@@ -115,6 +115,17 @@ extension HTTPField.Name {
 }
 
 extension StoreError {
+    /// OSS stored the object, and its call of the callback failed.
+    init(callbackFailed response: UploadResponse) {
+        let answer = UploadError(
+            .rejected, "the callback failed", phase: .awaitingResponse, outcome: .rejected, response: response)
+        self.init(OSSErrorReply(response), response, outcome: .rejected, cause: answer)
+        code = .storedButCallbackFailed
+        isStored = true
+        message =
+            "the object is stored, and the callback failed: \(message). Don't send it again; tell your server in another way"
+    }
+
     /// The store has other bytes than were sent.
     init(checksums ours: UInt64, _ theirs: UInt64, _ response: UploadResponse) {
         self.init(
@@ -126,10 +137,13 @@ extension StoreError {
 }
 
 extension StoreError {
-    /// A refusal of OSS.
-    init(_ reply: OSSErrorReply, _ response: UploadResponse, outcome: UploadOutcome, cause: UploadError?) {
+    /// A refusal of OSS, or of another store that answers in the same form.
+    init(
+        _ reply: OSSErrorReply, _ response: UploadResponse, outcome: UploadOutcome, cause: UploadError?,
+        store: String = "OSS"
+    ) {
         let name = reply.code.map { " \(Self.shown($0))" } ?? ""
-        var message = "OSS answered \(response.status.code)\(name)"
+        var message = "\(store) answered \(response.status.code)\(name)"
         if let text = reply.message, !text.isEmpty { message += ": \(Self.shown(text))" }
         if let endpoint = reply.endpoint, !endpoint.isEmpty {
             message += "; the bucket's endpoint is \(Self.shown(endpoint))"

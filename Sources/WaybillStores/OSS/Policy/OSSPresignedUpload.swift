@@ -90,16 +90,11 @@ extension OSSPresignedUpload {
         }
         // OSS says so when the object is there and the callback that was signed into the URL failed.
         guard response.status.code == 203 else { return }
-        let isOSS = response.headers[.ossRequestID] != nil
-        var error =
-            isOSS
-            ? StoreError(
-                .storedButCallbackFailed, "the object is stored, and the callback failed. Don't send it again",
-                outcome: .rejected)
-            : StoreError(
-                .unexpectedAnswer, "something answered 203 that is no store: look what is between here and there",
-                outcome: .unknown)
-        error.isStored = isOSS
+        guard response.headers[.ossRequestID] == nil else { throw StoreError(callbackFailed: response) }
+        var error = StoreError(
+            .unexpectedAnswer,
+            "a server that is not OSS answered 203. Check what is between this machine and the store",
+            outcome: .unknown)
         error.status = 203
         throw error
     }
@@ -110,11 +105,8 @@ extension OSSPresignedUpload {
         let reply = OSSErrorReply(response)
         // A URL may have been signed for another store, whose refusal is XML of the same shape.
         guard reply.code != nil else { return StoreError(error) }
-        var refusal = StoreError(reply, response, outcome: error.outcome, cause: error)
-        if refusal.message.hasPrefix("OSS answered"), response.headers[.ossRequestID] == nil {
-            refusal.message = "the store" + refusal.message.dropFirst(3)
-        }
-        return refusal
+        let store = response.headers[.ossRequestID] == nil ? "the store" : "OSS"
+        return StoreError(reply, response, outcome: error.outcome, cause: error, store: store)
     }
 }
 
