@@ -72,10 +72,31 @@ extension SQLiteStore {
             let from = last
             let page = try await change { try Self.purge(endedBefore, after: from, &$0) }
             count += page.forgotten
-            guard let next = page.last else { return count }
+            guard let next = page.last else { break }
             last = next
         }
+        try await shrink()
+        return count
     }
+
+    /// Returns free pages to the file system, except a reserve that the next items take without growing the file. In pages, so
+    /// that other transactions wait for some milliseconds only. A file that release 0.1 made keeps its size: it lacks
+    /// `auto_vacuum`.
+    private func shrink() async throws(OutboxError) {
+        var isDone = false
+        while !isDone {
+            isDone = try await group.perform { db in
+                let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
+                guard free > Self.reservedPages else { return true }
+                let count = min(free - Self.reservedPages, Self.pageSize)
+                try db.execute(sql: "PRAGMA incremental_vacuum(\(count))")
+                return try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0 >= free
+            }
+        }
+    }
+
+    /// 4 MiB.
+    private static let reservedPages = 1_024
 
     /// One page in the order of ends. It is that of their times, but where a clock was ahead for a while: behind times later than
     /// that of the newest end there may be old ones.

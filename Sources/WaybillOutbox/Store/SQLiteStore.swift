@@ -37,7 +37,12 @@ package final class SQLiteStore: OutboxStore {
             // A queue on a full disk can be opened and read: the index of the log stays in memory, and the log is not begun
             // before there is something to write, as it is by GRDB's own setting of this mode.
             configuration.prepareDatabase { db in
-                try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL")
+                try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
+                // SQLite accepts `auto_vacuum` for an empty file only, and would write to another one, whose disk may be full.
+                if try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 {
+                    try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+                }
+                try db.execute(sql: "PRAGMA journal_mode = WAL")
             }
             Self.makePrivate(path)
             let queue = try DatabaseQueue(path: path, configuration: configuration)

@@ -26,6 +26,23 @@ import Testing
         #expect(try await again.stagedInUse(["f"]) == ["f"])
     }
 
+    @Test func `the queue file becomes shorter when old ends are removed`() async throws {
+        let folder = try TemporaryDirectory()
+        let store = try SQLiteStore(path: folder.path("queue.db"))
+        let large = String(repeating: "x", count: 20_000)
+        let items = (0..<1_000).map { StoreWorld.item("\($0)" + large) }
+        let added = try await store.enqueue(items, now: 0)
+        let kept = try await store.enqueue([StoreWorld.item("kept")], now: 0)[0].id
+        _ = try await store.apply(added.map { ItemChange($0.id, .cancel) }, now: 100)
+        #expect(try await store.purge(endedBefore: 100) == 0)
+        #expect(try await store.purge(endedBefore: 101) == 1_000)
+        #expect(try await store.checkIntegrity() == "ok")
+        await store.close()
+        #expect(try folder.size("queue.db") < 5 << 20)
+        let again = try SQLiteStore(path: folder.path("queue.db"))
+        #expect(try await again.items(.all, after: 0, limit: 9).map(\.id.rawValue) == [kept])
+    }
+
     @Test func `a hundred callers share commits, and one that fails takes nobody along`() async throws {
         let folder = try TemporaryDirectory()
         let store = try SQLiteStore(path: folder.path("queue.db"))
