@@ -1,6 +1,7 @@
 """What the benchmark of uploads writes into Docs/Benchmarks.md: tables, and plots beside it."""
 
 import os
+import re
 
 import plot
 import sending
@@ -15,6 +16,12 @@ def table(rows, words=1):
     head, *body = rows
     lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * words + " ---: |" * (len(head) - words)]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in body])
+
+
+def slashes(cells):
+    """The cells with slashes between, or one of them where all are the same."""
+    cells = list(cells)
+    return cells[0] if len(set(cells)) == 1 else "/".join(cells)
 
 
 def million(spread):
@@ -33,51 +40,77 @@ class Page:
         ]
         return table(rows, words=3)
 
-    def large(self, workload):
-        rows = [["", "wall", "of waybill's", "CPU", "of waybill's", "instructions", "peak memory", "MiB a second"]]
-        ours = self.figures.runs(workload["kind"], "waybill", is_secure=workload["is_secure"])
-        for name, runs in self.runs(workload):
-            def of(what):
-                return self.figures.of(runs, what)
-
-            def ratio(what):
-                found = self.figures.ratio(what, runs, ours)
-                return "–" if found is None else "%.2f" % found.middle
-
-            rows.append([
-                name, of("wall").text("%.3f") + " s", ratio("wall"), of("cpu").text("%.3f") + " s", ratio("cpu"),
-                million(of("instructions")), "%.1f MB" % of("memory").middle,
-                "%.0f" % (workload["size"] / of("wall").middle / (1 << 20)),
-            ])
+    def large(self, workloads):
+        """A table with a row a program, without TLS and with TLS side by side."""
+        columns = ["wall", "of waybill's", "CPU", "peak memory"] + (["instructions"] if self.counts else [])
+        rows = [[""] + [("TLS: " if each["is_secure"] else "") + column for each in workloads for column in columns]]
+        for name in self.names(workloads):
+            row = [name]
+            for workload in workloads:
+                runs = self.figures.sending[workload["key"]].get(name)
+                ours = self.figures.runs(workload["kind"], "waybill", is_secure=workload["is_secure"])
+                row += self.cells(columns, runs, ours)
+            rows.append(row)
         return table(rows)
 
-    def many(self, workload):
-        rows = [["", "sent", "forms a second", "of waybill's", "CPU a form", "instructions a form", "peak memory",
-                 "p50 / p99"]]
+    def cells(self, columns, runs, ours):
+        if not runs:
+            return ["–"] * len(columns)
+        ratio = self.figures.ratio("wall", runs, ours)
+        cells = ["%.3f s" % self.middle(runs, "wall"), "–" if ratio is None else "%.2f" % ratio.middle,
+                 "%.3f s" % self.middle(runs, "cpu"), "%.1f MB" % self.middle(runs, "memory")]
+        return cells + ([million(self.figures.of(runs, "instructions"))] if self.counts else [])
+
+    def many(self, workloads):
+        """A table with a row a program. A cell has the figures for each number of concurrent forms, separated by slashes."""
+        rows = [["", "sent"] + ["a second, %d at once" % each["at_once"] for each in workloads]
+                + ["CPU a form, ms", "peak memory, MB", "p99, ms"] + (["instructions a form"] if self.counts else [])]
+        for name in self.names(workloads):
+            found = [self.figures.sending[each["key"]].get(name) for each in workloads]
+            row = [name, slashes("%d" % runs[0]["count"] if runs else "–" for runs in found)]
+            for workload, runs in zip(workloads, found):
+                row.append(self.rate(workload, runs) if runs else "–")
+            for what, form, scale in (("cpu", "%.3f", 1e3), ("memory", "%.1f", 1), ("p99", "%.1f", 1)):
+                row.append(slashes(form % (self.middle(runs, what) * scale) if runs else "–" for runs in found))
+            if self.counts:
+                row.append(slashes(million(self.figures.of(runs, "instructions")) if runs else "–" for runs in found))
+            rows.append(row)
+        return table(rows)
+
+    def rate(self, workload, runs):
         ours = self.figures.runs(workload["kind"], "waybill", workload["at_once"], workload["is_secure"])
-        for name, runs in self.runs(workload):
-            def of(what):
-                return self.figures.of(runs, what)
+        ratio = self.figures.ratio("rate", runs, ours)
+        return "%.0f%s" % (self.middle(runs, "rate"), "" if ratio is None else " (%.2f)" % ratio.middle)
 
-            ratio = self.figures.ratio("rate", runs, ours)
-            form = "%.1f" if workload["kind"] == "medium" else "%.0f"
-            cpu = Spread(value * 1e3 for value in of("cpu").values)
-            rows.append([
-                name, str(runs[0]["count"]), of("rate").text(form), "–" if ratio is None else "%.2f" % ratio.middle,
-                cpu.text("%.3f") + " ms", million(of("instructions")), "%.1f MB" % of("memory").middle,
-                "%.2f / %.2f ms" % (of("p50").middle, of("p99").middle),
-            ])
-        return table(rows)
+    def middle(self, runs, what):
+        return self.figures.of(runs, what).middle
 
-    def runs(self, workload):
-        found = self.figures.sending[workload["key"]]
-        return [(name, runs) for name, runs in found.items() if runs]
+    def names(self, workloads):
+        """The programs with a figure in one of the workloads, in the order of the first workload."""
+        found = {}
+        for workload in workloads:
+            for name, runs in self.figures.sending[workload["key"]].items():
+                if runs:
+                    found[name] = True
+        return list(found)
+
+    @property
+    def counts(self):
+        return self.stored["has_instructions"]
 
     def workloads(self):
-        parts = []
+        """A table for the large form, and for each size of the many forms one without and one with TLS. The repeated
+        measurement of close programs appears only in the targets."""
+        groups = {}
         for workload in self.stored["workloads"]:
-            body = self.large(workload) if workload["kind"] in ("large", "close") else self.many(workload)
-            parts += ["#### %s" % workload["title"], body]
+            if workload["kind"] == "large":
+                groups.setdefault("large", []).append(workload)
+            elif workload["kind"] != "close":
+                groups.setdefault((workload["kind"], workload["is_secure"]), []).append(workload)
+        parts = []
+        for group, workloads in groups.items():
+            body = self.large(workloads) if group == "large" else self.many(workloads)
+            parts += ["#### %s" % re.sub(", [0-9]+ at once", "", workloads[0]["title"]), body]
         return parts
 
     def parser(self):
@@ -157,7 +190,7 @@ class Page:
                 stored["date"], "1 round" if stored["rounds"] == 1 else "%d rounds" % stored["rounds"], "" if stored["scale"] == 1 else ", sizes times %g" % stored["scale"],
                 stored["machine"], stored["load"]),
             "; ".join(stored["versions"]) + ". " + absent + " Instructions: %s." % (
-                "those of user space" if stored["has_instructions"] else "not counted here, for the processor's counters can't be had"),
+                "those of user space" if stored["has_instructions"] else "not counted, because the processor's counters are not available"),
             "### Against the targets", self.targets(), *images, "### All figures", *self.workloads(), *self.others(),
             "Again: `make bench-setup`, then `make bench`.",
         ])
