@@ -186,8 +186,8 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "Waybill", "WaybillFoundation", "WaybillStores", "WaybillOutbox", "WaybillTesting", "WaybillCLI",
-                "TestSupport", argumentParser, logging,
+                "Waybill", "WaybillMultipart", "WaybillJPEG", "WaybillFoundation", "WaybillStores", "WaybillOutbox",
+                "WaybillTesting", "WaybillCLI", "TestSupport", argumentParser, logging,
             ],
             swiftSettings: swift),
         .testTarget(name: "SetupTests", dependencies: ["TestSupport"], swiftSettings: swift),

@@ -13,7 +13,7 @@
 /// }
 /// ```
 ///
-/// No error carries the text of a ``Secret``.
+/// No error contains the text of a `Secret`.
 public struct BodyError: Error, Sendable {
     /// A kind of failure. Open: new ones may come with any release, so give a `switch` a `default`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {

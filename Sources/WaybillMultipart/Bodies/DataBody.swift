@@ -23,7 +23,7 @@ public struct DataBody: UploadBody {
     /// True.
     public var isReplayable: Bool { true }
 
-    /// Makes the reader of one attempt. It never answers ``BodyRead/later``.
+    /// Makes the reader of one attempt. It never returns `BodyRead.later`.
     public func makeReader(wake: @escaping @Sendable () -> Void) throws(BodyError) -> any BodyReader {
         try SegmentReader(segments, disk: DiskAccess(), holdsBack: false, wake: wake)
     }
