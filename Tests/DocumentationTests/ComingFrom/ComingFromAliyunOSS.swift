@@ -449,7 +449,7 @@ private func background(
     let missed = try await outbox.results()
     // end
     _ = missed
-    // row: OSSFederationToken that runs out while nobody is there
+    // row: OSSFederationToken that expires while the program waits
     try await outbox.unblock(lane: upload.lane.description)
     // end
 }

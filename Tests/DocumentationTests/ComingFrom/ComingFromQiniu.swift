@@ -339,7 +339,7 @@ private func background(
         file: path, to: key, in: "photos", credential: "photos", policy: policy)
     // end
     _ = strict
-    // row: the end of an upload that nobody waited for
+    // row: the result of an upload without a listener
     let missed = try await outbox.results()
     // end
     _ = missed

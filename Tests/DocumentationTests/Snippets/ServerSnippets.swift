@@ -43,7 +43,7 @@ private func receive(_ request: Request) async throws -> Answer {
             }
         }
         let files = try await form.keepFiles()
-        return Answer(status: 200, text: "\(files.count) files of \(fields["BUSINESSNO"] ?? "nobody")")
+        return Answer(status: 200, text: "\(files.count) files of \(fields["BUSINESSNO"] ?? "?")")
     } catch {
         return Answer(status: error.responseStatus, text: error.message)
     }
@@ -69,7 +69,7 @@ private func forwarding(_ router: Router, _ session: UploadSession, _ upstream: 
             var outgoing: MultipartForm = [
                 .stream("FILE", part.chunks, length: nil, fileName: part.head.safeFileName ?? "unnamed")
             ]
-            outgoing.unknownLength = .chunked  // how long the part is, nobody knows before its end
+            outgoing.unknownLength = .chunked  // the length is unknown before the part's end
             _ = try await session.upload(outgoing, to: upstream)
         }
         return Answer(status: 200, text: "sent on")
