@@ -4,7 +4,7 @@ import WaybillCore
 
 /// The queue in the hands of the one process that has it.
 final class OutboxCore: Sendable {
-    let store: any OutboxStore
+    let store: SQLiteStore
     let spool: Spool
     let token: String
     let logger: Logger?
@@ -61,7 +61,7 @@ final class OutboxCore: Sendable {
     }
 
     private init(
-        _ store: any OutboxStore, _ spool: Spool, _ lock: OwnerLock, _ configuration: Outbox.Configuration,
+        _ store: SQLiteStore, _ spool: Spool, _ lock: OwnerLock, _ configuration: Outbox.Configuration,
         _ stepDown: @escaping @Sendable () -> Void
     ) {
         self.stepDown = stepDown

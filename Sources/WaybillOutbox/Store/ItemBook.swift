@@ -1,6 +1,7 @@
 import FoundationEssentials
 import GRDB
 import Waybill
+import WaybillCore
 
 /// The items as one transaction reads and changes them.
 ///
@@ -217,4 +218,20 @@ struct ItemBook {
         size, created_at) VALUES(?, ?, ?, ?, ?, 0, 0, 0, 0, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT(idem_key) DO NOTHING
         """
+}
+
+/// The rows that are leased, as they are in the file: a row that is written at a lease is not read again at the end.
+///
+/// The cache is correct because one connection writes, and all events go through ``ItemBook``. A rollback empties it.
+final class LeasedRows: Sendable {
+    private let rows = Locked<[Int64: ItemRow]>([:])
+
+    subscript(_ id: Int64) -> ItemRow? { rows.withLock { $0[id] } }
+
+    /// Stores a row that was written. A leased item is the first in its line, so that the end of another item does not change its row.
+    func note(_ row: ItemRow) {
+        rows.withLock { $0[row.id] = row.life.state == .leased ? row : nil }
+    }
+
+    func forget() { rows.withLock { $0 = [:] } }
 }

@@ -5,6 +5,7 @@ import Waybill
 // What happens to items: each call one transaction.
 
 extension SQLiteStore {
+    /// Adds items, all or none.
     package func enqueue(_ items: [NewItem], now: Int64) async throws(OutboxError) -> [EnqueuedItem] {
         try await change { book in
             var lane = try Prepared(book.db, "INSERT OR IGNORE INTO lane(name) VALUES(?)")
@@ -16,6 +17,7 @@ extension SQLiteStore {
         }
     }
 
+    /// Has events happen to items and lanes. An event with an old lease number changes nothing.
     package func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange] {
         try await change { try Self.apply(changes, now, &$0) }
     }
@@ -35,6 +37,7 @@ extension SQLiteStore {
         }
     }
 
+    /// Has one event happen to all items of a selection.
     package func control(
         _ event: ItemLife.Event, _ selection: ItemSelection, now: Int64
     ) async throws(OutboxError) -> ControlAnswer {
@@ -65,6 +68,7 @@ extension SQLiteStore {
         }
     }
 
+    /// Makes items that another process had leased ready to be verified.
     package func recover(token: String, now: Int64) async throws(OutboxError) -> Int {
         try await change { book in
             // Few of many, and those at the beginning of their lines: found when as many were seen as there are.

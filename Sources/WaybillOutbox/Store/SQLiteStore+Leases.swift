@@ -4,10 +4,12 @@ import Waybill
 // Who goes next.
 
 extension SQLiteStore {
+    /// Takes items that can be worked on, so that no other call takes them.
     package func lease(_ wish: LeaseWish) async throws(OutboxError) -> LeaseAnswer {
         try await change { try Self.lease(wish, &$0) }
     }
 
+    /// Applies changes and leases items in one transaction, which costs one sync of the disk instead of two.
     package func apply(
         _ changes: [ItemChange], thenLease wish: LeaseWish
     ) async throws(OutboxError) -> (applied: [AppliedChange], leased: LeaseAnswer) {
@@ -137,6 +139,7 @@ extension SQLiteStore {
         return try rests.first { $0[0] as Int64? } ?? nil
     }
 
+    /// Returns the lanes that are not in their initial state.
     package func lanes() async throws(OutboxError) -> [String: LaneLife] {
         try await group.perform { db in
             var query = try Prepared(

@@ -4,12 +4,30 @@ import Waybill
 // What can be asked.
 
 extension SQLiteStore {
+    /// Returns items in the order of their numbers.
     package func items(
         _ selection: ItemSelection, after id: Int64, limit: Int
     ) async throws(OutboxError) -> [OutboxItem] {
         try await group.perform { db in try Self.rows(selection, after: id, limit: limit, db).map(\.item) }
     }
 
+    /// Returns all that is stored of an item.
+    package func detail(_ id: Int64) async throws(OutboxError) -> StoredDetail? {
+        try await group.perform { db in
+            var query = try Prepared(
+                db, "SELECT \(WholeItem.columns), \(WholeItem.answerColumns) FROM item WHERE id = ?")
+            query.bind(id)
+            return try query.first { row in
+                let found = WholeItem(row)
+                return StoredDetail(
+                    item: found.item, spec: found.spec, sequence: found.row.sequence, answer: KeptAnswer(row),
+                    deadline: found.row.life.deadline, maxAttempts: found.row.life.maxAttempts,
+                    onUnknown: found.row.life.onUnknown, onChange: found.row.life.onChange)
+            }
+        }
+    }
+
+    /// Counts the items in each state.
     package func tally(batch: String?) async throws(OutboxError) -> OutboxTally {
         try await group.perform { db in
             var query: Prepared
@@ -31,6 +49,7 @@ extension SQLiteStore {
         }
     }
 
+    /// Returns ends in their order.
     package func results(after sequence: Int64, limit: Int) async throws(OutboxError) -> [OutboxResult] {
         try await group.perform { db in
             var query = try Prepared(
@@ -50,6 +69,7 @@ extension SQLiteStore {
         }
     }
 
+    /// Returns a number that is stored by name; 0 at first. It never becomes smaller.
     package func mark(_ name: String) async throws(OutboxError) -> Int64 {
         try await group.perform { db in
             try Int64.fetchOne(db, sql: "SELECT value FROM mark WHERE name = ?", arguments: [name]) ?? 0
@@ -66,6 +86,7 @@ extension SQLiteStore {
         }
     }
 
+    /// Removes items that ended before a time.
     package func purge(endedBefore: Int64) async throws(OutboxError) -> Int {
         var (count, last) = (0, Int64(0))
         while true {
@@ -131,6 +152,7 @@ extension SQLiteStore {
         return (old.count, mayGoOn ? page.last?.sequence : nil)
     }
 
+    /// Returns the staged files of these that an item still needs.
     package func stagedInUse(_ names: [String]) async throws(OutboxError) -> Set<String> {
         try await group.perform { db in
             let statement = try db.cachedStatement(sql: "SELECT 1 FROM staged WHERE name = ?")

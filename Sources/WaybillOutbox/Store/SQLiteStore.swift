@@ -1,13 +1,17 @@
+import Dispatch
 import GRDB
 import Glibc
 import WaybillCore
 
 /// Items in a file of SQLite.
 ///
+/// Every call is one transaction. When it returns, its effect survives a power cut. Times are milliseconds since 1970.
+///
 /// One connection does all: releases of SQLite before 3.51.3 can damage a file in WAL mode when one connection writes while
 /// another checkpoints (https://www.sqlite.org/wal.html#walresetbug). Whoever opens a store holds the outbox's lock.
-package final class SQLiteStore: OutboxStore {
+package final class SQLiteStore: Sendable {
     let group: WriteGroup
+    /// Where a task costs the least when it asks for one transaction after another.
     package let executor: any TaskExecutor
     private let leased = LeasedRows()
 
@@ -24,9 +28,8 @@ package final class SQLiteStore: OutboxStore {
     /// - Parameters:
     ///   - path: The file.
     ///   - synchronous: Leave it out.
-    ///   - mostPages: A limit on the size of the file, for tests of full disks.
     /// - Throws: ``OutboxError``: the file is damaged or of a newer release, or SQLite won't promise durability.
-    package init(path: String, synchronous: Synchronous = .full, mostPages: Int? = nil) throws(OutboxError) {
+    package init(path: String, synchronous: Synchronous = .full) throws(OutboxError) {
         let executor = StoreExecutor()
         self.executor = executor
         do {
@@ -54,7 +57,6 @@ package final class SQLiteStore: OutboxStore {
                 try db.execute(sql: "PRAGMA journal_size_limit = -1")
                 if synchronous == .full { try Self.requireDurability(db) }
                 try Schema.prepare(db)
-                if let mostPages { try db.execute(sql: "PRAGMA max_page_count = \(mostPages)") }
             }
             group = WriteGroup(queue) { [leased] in leased.forget() }
         } catch {
@@ -81,26 +83,9 @@ package final class SQLiteStore: OutboxStore {
         }
     }
 
-    /// Changes the limit on the file's size, for tests of full disks.
-    package func limit(pages: Int) async throws(OutboxError) {
-        try await group.perform { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
-    }
-
-    /// Moves the log into the file and lets go of all pages in memory, for tests of damaged files.
-    package func forgetPages() async throws(OutboxError) {
-        let queue = group.queue
-        let failure = await onThread { () -> OutboxError? in
-            do {
-                try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
-                queue.releaseMemory()
-                return nil
-            } catch {
-                return OutboxError(storage: error)
-            }
-        }
-        if let failure { throw failure }
-    }
-
+    /// Finds damage.
+    ///
+    /// - Returns: `ok`, or what is wrong.
     package func checkIntegrity() async throws(OutboxError) -> String {
         try await group.perform { try String.fetchAll($0, sql: "PRAGMA integrity_check").joined(separator: "\n") }
     }
@@ -132,4 +117,17 @@ package final class SQLiteStore: OutboxStore {
 
     private static let longestLog = 16 * 1_048_576
     private static let bytesPerPage = 4_096
+}
+
+/// Runs tasks on the queue of the commits, so that a task continues after its commit without a change of threads.
+///
+/// Work that waits does not belong here. Deliveries run on Swift's own pool.
+private final class StoreExecutor: TaskExecutor {
+    /// The queue that the connection's own is a part of.
+    let queue = DispatchQueue(label: "waybill-outbox")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { [self] in unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
 }

@@ -6,12 +6,13 @@ import WaybillCore
 ///
 /// A call returns when its transaction is on the disk.
 final class WriteGroup: Sendable {
-    private struct Job: Sendable {
+    struct Job: Sendable {
         let run: @Sendable (Database) throws -> Void
         let finish: @Sendable ((any Error)?) -> Void
     }
 
-    private struct State {
+    struct State {
+        /// The jobs of the next transaction.
         var jobs: [Job] = []
         var isFlushing = false
         var isClosed = false
@@ -19,7 +20,7 @@ final class WriteGroup: Sendable {
 
     let queue: DatabaseQueue
     private let afterRollback: @Sendable () -> Void
-    private let state = Locked(State())
+    let state = Locked(State())
 
     /// - Parameters:
     ///   - queue: The connection.
@@ -28,9 +29,6 @@ final class WriteGroup: Sendable {
         self.queue = queue
         self.afterRollback = afterRollback
     }
-
-    /// How many wait for the next transaction.
-    var waiting: Int { state.withLock { $0.jobs.count } }
 
     /// Does work in a transaction, maybe together with others. What it throws undoes its own work alone.
     func perform<Value: Sendable>(

@@ -121,3 +121,22 @@ extension Result where Failure == OutboxError {
         }
     }
 }
+
+/// The request to finish or stop deliveries and to begin no new ones.
+final class Drain: Sendable {
+    private enum Wish {
+        case none, finish, stop
+    }
+
+    private let wish = Locked(Wish.none)
+
+    /// Whether no new item is to be leased.
+    var isWanted: Bool { wish.withLock { $0 != .none } }
+
+    /// Whether the time for deliveries under way has passed.
+    var isOver: Bool { wish.withLock { $0 == .stop } }
+
+    func begin() { wish.withLock { if $0 == .none { $0 = .finish } } }
+
+    func end() { wish.withLock { $0 = .stop } }
+}

@@ -1,6 +1,7 @@
 import Dispatch
 import TestSupport
 import Testing
+import WaybillCore
 
 @testable import WaybillOutbox
 
@@ -62,7 +63,8 @@ import Testing
 
     @Test func `a full disk refuses what is new, loses nothing, and is over when there is room`() async throws {
         let folder = try TemporaryDirectory()
-        let store = try SQLiteStore(path: folder.path("queue.db"), mostPages: 60)
+        let store = try SQLiteStore(path: folder.path("queue.db"))
+        try await store.limit(pages: 60)
         var added = 0
         let large = String(repeating: "x", count: 8_000)
         let error = await #expect(throws: OutboxError.self) {
@@ -109,7 +111,7 @@ import Testing
             try await begun.waitUntil { $0 }
             async let first = failed()
             async let second = store.mark("any")
-            while store.group.waiting < 2 { await Task.yield() }
+            while store.group.state.withLock({ $0.jobs.count }) < 2 { await Task.yield() }
             gate.signal()
             try await busy
             #expect(await first?.message == "after the write")

@@ -8,6 +8,32 @@ enum StoreKind: CaseIterable, Sendable {
     case memory, disk
 }
 
+/// The calls of a store, so that one suite holds the store on disk and its model to the same rules.
+protocol OutboxStore: Sendable {
+    func enqueue(_ items: [NewItem], now: Int64) async throws(OutboxError) -> [EnqueuedItem]
+    func lease(_ wish: LeaseWish) async throws(OutboxError) -> LeaseAnswer
+    func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange]
+    func apply(_ changes: [ItemChange], thenLease wish: LeaseWish) async throws(OutboxError)
+        -> (applied: [AppliedChange], leased: LeaseAnswer)
+    func control(_ event: ItemLife.Event, _ selection: ItemSelection, now: Int64) async throws(OutboxError)
+        -> ControlAnswer
+    func recover(token: String, now: Int64) async throws(OutboxError) -> Int
+    func items(_ selection: ItemSelection, after id: Int64, limit: Int) async throws(OutboxError) -> [OutboxItem]
+    func detail(_ id: Int64) async throws(OutboxError) -> StoredDetail?
+    func tally(batch: String?) async throws(OutboxError) -> OutboxTally
+    func results(after sequence: Int64, limit: Int) async throws(OutboxError) -> [OutboxResult]
+    func lanes() async throws(OutboxError) -> [String: LaneLife]
+    func lane(_ name: String, _ event: LaneLife.Event, now: Int64) async throws(OutboxError)
+    func mark(_ name: String) async throws(OutboxError) -> Int64
+    func raise(_ name: String, to value: Int64) async throws(OutboxError)
+    func purge(endedBefore: Int64) async throws(OutboxError) -> Int
+    func stagedInUse(_ names: [String]) async throws(OutboxError) -> Set<String>
+    func checkIntegrity() async throws(OutboxError) -> String
+    func close() async
+}
+
+extension SQLiteStore: OutboxStore {}
+
 /// A store of either kind, with what a test needs to drive it by hand.
 final class StoreWorld: Sendable {
     let store: any OutboxStore

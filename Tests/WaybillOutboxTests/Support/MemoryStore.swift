@@ -1,8 +1,10 @@
 import Waybill
 import WaybillCore
 
-/// Items in memory: for tests, and what the store on disk is compared with. It promises nothing beyond the process.
-package final class MemoryStore: OutboxStore {
+@testable import WaybillOutbox
+
+/// Items in memory: the model that the store on disk is compared with.
+final class MemoryStore: OutboxStore {
     fileprivate struct Entry {
         var new: NewItem
         var life: ItemLife
@@ -47,30 +49,25 @@ package final class MemoryStore: OutboxStore {
 
     private let state = Locked(State())
 
-    package var executor: any TaskExecutor { globalConcurrentExecutor }
-
-    /// An empty store.
-    package init() {}
-
-    package func enqueue(_ items: [NewItem], now: Int64) async throws(OutboxError) -> [EnqueuedItem] {
+    func enqueue(_ items: [NewItem], now: Int64) async throws(OutboxError) -> [EnqueuedItem] {
         state.withLock { state in items.map { state.insert($0, now) } }
     }
 
-    package func lease(_ wish: LeaseWish) async throws(OutboxError) -> LeaseAnswer {
+    func lease(_ wish: LeaseWish) async throws(OutboxError) -> LeaseAnswer {
         state.withLock { $0.lease(wish) }
     }
 
-    package func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange] {
+    func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange] {
         state.withLock { state in changes.map { state.apply($0, now) } }
     }
 
-    package func apply(
+    func apply(
         _ changes: [ItemChange], thenLease wish: LeaseWish
     ) async throws(OutboxError) -> (applied: [AppliedChange], leased: LeaseAnswer) {
         state.withLock { state in (changes.map { state.apply($0, wish.now) }, state.lease(wish)) }
     }
 
-    package func control(
+    func control(
         _ event: ItemLife.Event, _ selection: ItemSelection, now: Int64
     ) async throws(OutboxError) -> ControlAnswer {
         state.withLock { state in
@@ -86,7 +83,7 @@ package final class MemoryStore: OutboxStore {
         }
     }
 
-    package func recover(token: String, now: Int64) async throws(OutboxError) -> Int {
+    func recover(token: String, now: Int64) async throws(OutboxError) -> Int {
         state.withLock { state in
             var count = 0
             for id in state.order {
@@ -99,7 +96,7 @@ package final class MemoryStore: OutboxStore {
         }
     }
 
-    package func items(
+    func items(
         _ selection: ItemSelection, after id: Int64, limit: Int
     ) async throws(OutboxError) -> [OutboxItem] {
         state.withLock { state in
@@ -109,7 +106,7 @@ package final class MemoryStore: OutboxStore {
         }
     }
 
-    package func detail(_ id: Int64) async throws(OutboxError) -> StoredDetail? {
+    func detail(_ id: Int64) async throws(OutboxError) -> StoredDetail? {
         state.withLock { state in
             guard let entry = state.entries[id] else { return nil }
             return StoredDetail(
@@ -119,7 +116,7 @@ package final class MemoryStore: OutboxStore {
         }
     }
 
-    package func tally(batch: String?) async throws(OutboxError) -> OutboxTally {
+    func tally(batch: String?) async throws(OutboxError) -> OutboxTally {
         state.withLock { state in
             var tally = OutboxTally()
             for entry in state.entries.values where batch == nil || entry.new.batch == batch {
@@ -130,7 +127,7 @@ package final class MemoryStore: OutboxStore {
         }
     }
 
-    package func results(after sequence: Int64, limit: Int) async throws(OutboxError) -> [OutboxResult] {
+    func results(after sequence: Int64, limit: Int) async throws(OutboxError) -> [OutboxResult] {
         state.withLock { state in
             let ends = state.entries.compactMap { id, entry in entry.sequence.map { ($0, id) } }
             return ends.filter { $0.0 > sequence }.sorted { $0 < $1 }.prefix(limit).compactMap { number, id in
@@ -143,21 +140,21 @@ package final class MemoryStore: OutboxStore {
         }
     }
 
-    package func lanes() async throws(OutboxError) -> [String: LaneLife] {
+    func lanes() async throws(OutboxError) -> [String: LaneLife] {
         state.withLock { $0.lanes.filter { $0.value != LaneLife() } }
     }
 
-    package func lane(_ name: String, _ event: LaneLife.Event, now: Int64) async throws(OutboxError) {
+    func lane(_ name: String, _ event: LaneLife.Event, now: Int64) async throws(OutboxError) {
         state.withLock { $0.lanes[name, default: LaneLife()].handle(event, at: now) }
     }
 
-    package func mark(_ name: String) async throws(OutboxError) -> Int64 { state.withLock { $0.marks[name] ?? 0 } }
+    func mark(_ name: String) async throws(OutboxError) -> Int64 { state.withLock { $0.marks[name] ?? 0 } }
 
-    package func raise(_ name: String, to value: Int64) async throws(OutboxError) {
+    func raise(_ name: String, to value: Int64) async throws(OutboxError) {
         state.withLock { $0.marks[name] = max($0.marks[name] ?? 0, value) }
     }
 
-    package func purge(endedBefore: Int64) async throws(OutboxError) -> Int {
+    func purge(endedBefore: Int64) async throws(OutboxError) -> Int {
         state.withLock { state in
             let old = state.entries.filter { ($0.value.endedAt ?? .max) < endedBefore }.map(\.key)
             for id in old { state.entries[id] = nil }
@@ -165,12 +162,12 @@ package final class MemoryStore: OutboxStore {
         }
     }
 
-    package func stagedInUse(_ names: [String]) async throws(OutboxError) -> Set<String> {
+    func stagedInUse(_ names: [String]) async throws(OutboxError) -> Set<String> {
         state.withLock { state in Set(state.entries.values.flatMap(\.staged)).intersection(names) }
     }
 
-    package func checkIntegrity() async throws(OutboxError) -> String { "ok" }
-    package func close() async {}
+    func checkIntegrity() async throws(OutboxError) -> String { "ok" }
+    func close() async {}
 }
 
 extension MemoryStore.State {
@@ -305,5 +302,16 @@ extension MemoryStore.State {
             default: return nil
             }
         }
+    }
+}
+
+extension ItemSelection {
+    fileprivate func includes(_ item: OutboxItem) -> Bool {
+        if let ids, !ids.contains(item.id) { return false }
+        if let batch, item.batch != batch { return false }
+        if let tag, !item.tags.contains(tag) { return false }
+        if let lane, item.lane != lane { return false }
+        if let states, !states.contains(item.state) { return false }
+        return true
     }
 }

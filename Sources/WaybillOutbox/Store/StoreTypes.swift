@@ -1,53 +1,5 @@
 import Waybill
 
-/// Where items are kept. One conformance suite holds every store to the same rules.
-///
-/// Every call is one transaction. When it returns, what it did survives the process; with the store on disk it survives the
-/// machine. Times are milliseconds since 1970.
-package protocol OutboxStore: Sendable {
-    /// Where a task costs the least when it asks for one transaction after another.
-    var executor: any TaskExecutor { get }
-
-    /// Adds items, all or none.
-    func enqueue(_ items: [NewItem], now: Int64) async throws(OutboxError) -> [EnqueuedItem]
-    /// Takes items that can be worked on, so that nobody else takes them.
-    func lease(_ wish: LeaseWish) async throws(OutboxError) -> LeaseAnswer
-    /// Has events happen to items and lanes. An event with an old lease number changes nothing.
-    func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange]
-    /// The two in one transaction, so that an upload after the other costs one sync of the disk and not two.
-    func apply(_ changes: [ItemChange], thenLease wish: LeaseWish) async throws(OutboxError)
-        -> (applied: [AppliedChange], leased: LeaseAnswer)
-    /// Has one event happen to all items of a selection.
-    func control(_ event: ItemLife.Event, _ selection: ItemSelection, now: Int64) async throws(OutboxError)
-        -> ControlAnswer
-    /// Makes items that somebody else had leased ready to be verified.
-    func recover(token: String, now: Int64) async throws(OutboxError) -> Int
-
-    /// Items in the order of their numbers.
-    func items(_ selection: ItemSelection, after id: Int64, limit: Int) async throws(OutboxError) -> [OutboxItem]
-    /// All that is kept of an item.
-    func detail(_ id: Int64) async throws(OutboxError) -> StoredDetail?
-    /// How many items there are in each state.
-    func tally(batch: String?) async throws(OutboxError) -> OutboxTally
-    /// Ends in their order.
-    func results(after sequence: Int64, limit: Int) async throws(OutboxError) -> [OutboxResult]
-    /// The lanes that are not as usual.
-    func lanes() async throws(OutboxError) -> [String: LaneLife]
-    func lane(_ name: String, _ event: LaneLife.Event, now: Int64) async throws(OutboxError)
-
-    /// A number that is remembered by name; 0 at first. It never becomes smaller.
-    func mark(_ name: String) async throws(OutboxError) -> Int64
-    func raise(_ name: String, to value: Int64) async throws(OutboxError)
-
-    /// Forgets items that ended before a time.
-    func purge(endedBefore: Int64) async throws(OutboxError) -> Int
-    /// Which of these staged files an item still needs.
-    func stagedInUse(_ names: [String]) async throws(OutboxError) -> Set<String>
-    /// Finds damage: `ok`, or what is wrong.
-    func checkIntegrity() async throws(OutboxError) -> String
-    func close() async
-}
-
 /// The names of marks.
 package enum OutboxMark {
     package static let acknowledged = "acknowledged"
@@ -235,15 +187,6 @@ public struct ItemSelection: Sendable, Hashable, Codable {
     public static func item(_ id: OutboxID) -> ItemSelection { ItemSelection(ids: [id]) }
     /// Those that failed.
     public static let failed = ItemSelection(states: [.failed])
-
-    package func includes(_ item: OutboxItem) -> Bool {
-        if let ids, !ids.contains(item.id) { return false }
-        if let batch, item.batch != batch { return false }
-        if let tag, !item.tags.contains(tag) { return false }
-        if let lane, item.lane != lane { return false }
-        if let states, !states.contains(item.state) { return false }
-        return true
-    }
 }
 
 /// How many items are in which state, and how many bytes they have.

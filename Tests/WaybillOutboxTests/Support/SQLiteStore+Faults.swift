@@ -1,0 +1,25 @@
+import GRDB
+
+@testable import WaybillOutbox
+
+extension SQLiteStore {
+    /// Changes the limit on the file's size, for tests of full disks.
+    func limit(pages: Int) async throws(OutboxError) {
+        try await group.perform { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
+    }
+
+    /// Moves the log into the file and releases all pages in memory, for tests of damaged files.
+    func forgetPages() async throws(OutboxError) {
+        let queue = group.queue
+        let failure = await onThread { () -> OutboxError? in
+            do {
+                try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+                queue.releaseMemory()
+                return nil
+            } catch {
+                return OutboxError(storage: error)
+            }
+        }
+        if let failure { throw failure }
+    }
+}
