@@ -17,8 +17,8 @@ struct FormBuild: Sendable {
     func run(into target: Target) async -> CommandFailure? {
         do {
             // Made before the work, which may take seconds, so that a wrong name is known at once.
-            var file: NewFile?
-            if case .file(let path, let replaces) = target { file = try NewFile(path, replaces: replaces) }
+            var file: OutputFile?
+            if case .file(let path, let replaces) = target { file = try OutputFile(path, replaces: replaces) }
             let boundary = try boundary.map { (text) throws(BodyError) in try MultipartBoundary(text) }
             let body = try await form.prepared(boundary: boundary ?? .random())
             try await write(body, to: target, file)
@@ -30,7 +30,7 @@ struct FormBuild: Sendable {
         }
     }
 
-    private func write(_ body: MultipartBody, to target: Target, _ file: NewFile?) async throws {
+    private func write(_ body: MultipartBody, to target: Target, _ file: OutputFile?) async throws {
         switch target {
         case .preview: try StandardOutput.write(Array(body.preview().utf8))
         case .standardOutput:

@@ -10,7 +10,7 @@ struct AnswerTarget {
         case standardOutput
         /// Kept in the summary of `--json`.
         case nowhere
-        case newFile(NewFile)
+        case newFile(OutputFile)
         /// A device or a pipe, such as `/dev/null`, with its option.
         case device(Int32, String)
     }
@@ -37,7 +37,7 @@ struct AnswerTarget {
             }
             (kind, place) = (.device(descriptor, "\(option) \"\(Redaction.escaped(path))\""), nil)
         } else {
-            (kind, place) = (.newFile(try NewFile(path, replaces: true)), ShrinkPlan.place(of: path))
+            (kind, place) = (.newFile(try OutputFile(path, replaces: true)), ShrinkPlan.place(of: path))
         }
     }
 

@@ -155,7 +155,7 @@ struct EachPlan: Sendable {
             let place = ShrinkPlan.place(of: job.output)
             let folder = place.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(place[..<$0]) } ?? place
             // Opened and closed: a directory that takes no file is an error before anything is sent.
-            if folders.insert(folder).inserted { _ = try NewFile(job.output, replaces: true) }
+            if folders.insert(folder).inserted { _ = try OutputFile(job.output, replaces: true) }
         }
     }
 }

@@ -36,7 +36,7 @@ struct ShrinkRun: Sendable {
         _ each: (ShrinkJob, Outcome) throws(CommandFailure) -> Void
     ) async throws(CommandFailure) -> [Outcome] {
         // Made before the work, which may take long, so that a wrong name is known at once.
-        let file: NewFile? =
+        let file: OutputFile? =
             if let page { try openFile(page) } else { nil }
         let piped =
             jobs.contains { $0.input == "-" }
@@ -121,9 +121,9 @@ struct ShrinkRun: Sendable {
         return try? await JPEGRecompressor(options).recompress(result.bytes).bytes
     }
 
-    private func openFile(_ path: String, mode: mode_t = 0o600) throws(CommandFailure) -> NewFile {
+    private func openFile(_ path: String, mode: mode_t = 0o600) throws(CommandFailure) -> OutputFile {
         try directories.make(above: path)
-        return try NewFile(path, replaces: replaces, mode: mode)
+        return try OutputFile(path, replaces: replaces, mode: mode)
     }
 
     private func write(_ job: ShrinkJob, _ input: JPEGInput) async throws(CommandFailure) -> JPEGResult {

@@ -81,10 +81,10 @@ public struct JPEGRecompressor: Sendable {
     ) async throws(JPEGError) -> JPEGReport {
         let options = options
         return try await WorkerPool.shared.run { flag throws(JPEGError) in
-            try NewFile.check(path, replaces: replacing)
+            try PhotoFile.check(path, replaces: replacing)
             let result = try Recompression(input: input, options: options, flag: flag).run()
             try flag.check()
-            try NewFile.write(result.bytes, to: path, replaces: replacing)
+            try PhotoFile.write(result.bytes, to: path, replaces: replacing)
             return result.report
         }
     }

@@ -29,7 +29,7 @@ struct CurveMeasurement {
 
     private func held() throws(JPEGError) -> JPEGInput {
         guard case .file(let path) = input else { return input }
-        return .bytes(try SourceFile.read(path, upTo: JPEGBounds.inputBytes))
+        return .bytes(try PhotoFile.read(path, upTo: JPEGBounds.inputBytes))
     }
 
     private func judge(of input: JPEGInput) throws(JPEGError) -> SimilarityJudge {

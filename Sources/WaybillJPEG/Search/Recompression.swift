@@ -21,7 +21,7 @@ struct Recompression {
         switch input {
         case .bytes(let bytes): return try run(file: bytes, since: start)
         case .file(let path):
-            return try run(file: SourceFile.read(path, upTo: JPEGBounds.inputBytes), since: start)
+            return try run(file: PhotoFile.read(path, upTo: JPEGBounds.inputBytes), since: start)
         case .pixels(let pixels):
             try pixels.check()
             let source = PictureSource(pixels)
@@ -35,7 +35,7 @@ struct Recompression {
         switch input {
         case .bytes(let bytes): return PictureSource(file: bytes, try Self.header(of: bytes))
         case .file(let path):
-            let bytes = try SourceFile.read(path, upTo: JPEGBounds.inputBytes)
+            let bytes = try PhotoFile.read(path, upTo: JPEGBounds.inputBytes)
             return PictureSource(file: bytes, try Self.header(of: bytes))
         case .pixels(let pixels):
             try pixels.check()

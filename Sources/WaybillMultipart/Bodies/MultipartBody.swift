@@ -1,3 +1,4 @@
+import Glibc
 public import WaybillCore
 
 /// A form that can be sent: its exact length and content type are known, its bytes are a fixed list.
@@ -65,10 +66,36 @@ public struct MultipartBody: UploadBody {
 
     /// Writes the bytes to a new file that only its owner may read (mode 0600).
     ///
-    /// - Throws: ``BodyError/Code/fileExists`` when something lies at the path, a link included. On any failure, and
-    ///   when the task is cancelled, the file is removed again.
+    /// The file appears when it is complete: on any failure, and when the task is cancelled, there is none.
+    ///
+    /// - Throws: ``BodyError/Code/fileExists`` if something has the path, a link included.
     public func write(to path: String) async throws(BodyError) {
-        try await BodyFileWriter(path: path).write(chunks)
+        let file = try await Self.onDisk(path) { () throws(SystemError) in
+            guard !NewFile.exists(path) else { throw SystemError(EEXIST) }
+            return try NewFile.make(for: path)
+        }
+        for try await chunk in chunks {
+            try await Self.onDisk(path) { () throws(SystemError) in try file.append(chunk) }
+        }
+        try await Self.onDisk(path) { () throws(SystemError) in try file.link(to: path) }
+    }
+
+    private static func onDisk<Value: Sendable>(
+        _ path: String, _ work: @escaping @Sendable () throws(SystemError) -> Value
+    ) async throws(BodyError) -> Value {
+        guard !path.utf8.contains(0) else {
+            throw BodyError(.writeFailed, "A path can't contain a NUL: \(quoted(path)).", path: path)
+        }
+        return try await ReaderPool.shared.run { () throws(BodyError) in
+            do throws(SystemError) {
+                return try work()
+            } catch  where error.number == EEXIST {
+                throw BodyError(
+                    .fileExists, "\(path) exists. Remove it or choose another path.", path: path, cause: error)
+            } catch {
+                throw BodyError(.writeFailed, "\(path) can't be written: \(error).", path: path, cause: error)
+            }
+        }
     }
 
     /// What is going to be sent, for people: the header lines, and instead of each content its size.

@@ -1,4 +1,5 @@
 import Glibc
+import WaybillCore
 
 /// What tells one state of a file from another.
 package struct FileStamp: Sendable, Hashable {
@@ -38,5 +39,14 @@ package struct FileStamp: Sendable, Hashable {
         if later.size > size { return .grew }
         if later.modified != modified || later.changed != changed { return .modified }
         return nil
+    }
+}
+
+extension FileDescriptor {
+    /// Returns the present status of the file.
+    func status() throws(SystemError) -> stat {
+        var status = stat()
+        guard unsafe fstat(raw, &status) == 0 else { throw SystemError.last }
+        return status
     }
 }

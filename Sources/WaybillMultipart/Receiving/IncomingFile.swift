@@ -1,75 +1,52 @@
 import Glibc
 import WaybillCore
 
-/// A file on its way into a folder: without a name, or under a hidden one, until it is complete.
+/// A file of a form that is not complete yet: without a name, or with a hidden one.
 ///
-/// To be called on the pool, one call at a time.
+/// Call it on the pool, one call at a time.
 final class IncomingFile: Sendable {
     let folder: UploadFolder
-    private let descriptor: FileDescriptor
-    private let temporaryName: String?
-
-    /// `O_TMPFILE`, which glibc shows only with _GNU_SOURCE: a bit of its own (`asm-generic/fcntl.h`) and O_DIRECTORY.
-    private static let withoutName: Int32 = 0o20000000 | O_DIRECTORY
+    private let file: NewFile
 
     /// Makes a file in a folder.
     init(in folder: UploadFolder) throws(BodyError) {
         self.folder = folder
-        var raw: Int32 = -1
-        errno = EOPNOTSUPP
-        if !folder.namesUnfinishedFiles {
-            raw = unsafe openat(folder.descriptor.raw, ".", O_WRONLY | O_CLOEXEC | Self.withoutName, 0o600)
+        let directory = folder.descriptor
+        let nameless = try folder.attempt { () throws(SystemError) in
+            folder.namesUnfinishedFiles ? nil : try NewFile.withoutName(of: directory)
         }
-        if raw < 0, [EOPNOTSUPP, EISDIR, EINVAL, ENOENT].contains(errno) {
-            let (name, file) = try folder.makeLocked()
-            self.temporaryName = name
-            descriptor = file
-            return
+        if let nameless {
+            file = nameless
+        } else {
+            let (name, descriptor) = try folder.makeLocked()
+            file = NewFile(descriptor, named: name, in: directory)
         }
-        guard raw >= 0 else { throw folder.failure(.last) }
-        temporaryName = nil
-        descriptor = FileDescriptor(owning: raw)
-        // The umask has no say.
-        fchmod(raw, 0o600)
     }
 
-    /// Takes any open file for one; tests hand in one that is always full.
+    /// Makes a value of any open file, such as one that is always full.
     init(_ descriptor: FileDescriptor, in folder: UploadFolder) {
         self.folder = folder
-        self.descriptor = descriptor
-        temporaryName = nil
-    }
-
-    deinit {
-        if let temporaryName { folder.remove(temporaryName) }
+        file = NewFile(descriptor, in: folder.descriptor)
     }
 
     /// Writes a chunk.
     func append(_ chunk: [UInt8]) throws(BodyError) {
-        var start = 0
-        while start < chunk.count {
-            let written = unsafe chunk.withUnsafeBytes { bytes in
-                unsafe write(descriptor.raw, bytes.baseAddress! + start, bytes.count - start)
-            }
-            if written > 0 {
-                start += written
-            } else if written == 0 || errno != EINTR {
-                throw folder.failure(written == 0 ? SystemError(ENOSPC) : .last)
-            }
-        }
+        try folder.attempt { () throws(SystemError) in try file.append(chunk) }
     }
 
-    /// Puts the file on the disk and gives it a hidden name that begins with that of a ``FormLock``.
+    /// Brings the file to the disk and gives it a hidden name that begins with that of a ``FormLock``.
     func commit(under lock: String) throws(BodyError) -> String {
-        guard fsync(descriptor.raw) == 0 || errno == EINVAL else { throw folder.failure(.last) }
-        let place = folder.descriptor.raw
-        while true {
-            let name = "\(lock)-\(UploadFolder.randomName())"
-            let result =
-                unsafe temporaryName.map { unsafe linkat(place, $0, place, name, 0) }
-                ?? linkat(AT_FDCWD, "/proc/self/fd/\(descriptor.raw)", place, name, AT_SYMLINK_FOLLOW)
-            if result == 0 { return name }
-            guard errno == EEXIST else { throw folder.failure(.last) }
+        try folder.attempt { () throws(SystemError) in
+            try file.synchronize()
+            while true {
+                let name = "\(lock)-\(UploadFolder.randomName())"
+                do throws(SystemError) {
+                    try file.link(to: name)
+                    return name
+                } catch  where error.number == EEXIST {
+                    continue
+                }
+            }
         }
     }
 }
@@ -123,7 +100,7 @@ extension UploadFolder {
 
     /// Puts names on the disk.
     func synchronize() throws(BodyError) {
-        guard fsync(descriptor.raw) == 0 || errno == EINVAL else { throw failure(.last) }
+        try attempt { () throws(SystemError) in try descriptor.synchronize() }
     }
 
     /// Removes what a process left that ended while it had a form.
@@ -165,6 +142,15 @@ extension UploadFolder {
             name += String(repeating: "0", count: 16 - digits.utf8.count) + digits
         }
         return name
+    }
+
+    /// Makes calls to the system, and describes their failure.
+    func attempt<Value>(_ calls: () throws(SystemError) -> Value) throws(BodyError) -> Value {
+        do {
+            return try calls()
+        } catch {
+            throw failure(error)
+        }
     }
 
     func failure(_ error: SystemError) -> BodyError {

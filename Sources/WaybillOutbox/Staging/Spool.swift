@@ -129,7 +129,7 @@ package struct Spool: Sendable {
 extension Spool {
     private func write(_ bytes: [UInt8]) async throws(OutboxError) -> String {
         try await onDisk { () throws(OutboxError) in
-            try make { file, path throws(OutboxError) in try disk.write(bytes[...], to: file, path) }
+            try make { file, path throws(OutboxError) in try disk.write(bytes, to: file, path) }
         }
     }
 
@@ -151,37 +151,34 @@ extension Spool {
     }
 
     /// Makes a file, complete and on the disk, or none.
-    private func make(_ fill: (Int32, String) throws(OutboxError) -> Void) throws(OutboxError) -> String {
+    private func make(_ fill: (NewFile, String) throws(OutboxError) -> Void) throws(OutboxError) -> String {
         let halves = [UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max)]
         let name = halves.map { String($0, radix: 36) }.joined(separator: "-")
         let path = path(name)
         let file = try disk.create(path)
-        defer { close(file) }
-        do {
-            try fill(file, path)
-            try disk.sync(file, path)
-        } catch {
-            unsafe unlink(path)
-            throw error
-        }
+        try fill(file, path)
+        try disk.sync(file, path)
+        file.keepName()
         return name
     }
 
-    private func copy(_ source: String, to file: Int32, _ path: String) throws(OutboxError) {
-        let input = unsafe SystemPath.with(source) { unsafe open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) }
-        guard input >= 0 else { throw disk.readFailed(errno, source) }
-        defer { close(input) }
+    private func copy(_ source: String, to file: NewFile, _ path: String) throws(OutboxError) {
+        let raw = unsafe SystemPath.with(source) { unsafe open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) }
+        guard raw >= 0 else { throw disk.readFailed(errno, source) }
+        let input = FileDescriptor(owning: raw)
         if disk.clone(input, to: file) { return }
-        var buffer = [UInt8](repeating: 0, count: 1 << 20)
         while true {
             try disk.check(.read, source)
-            let count = unsafe buffer.withUnsafeMutableBytes { unsafe read(input, $0.baseAddress!, $0.count) }
-            if count == 0 { return }
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw disk.readFailed(errno, source)
+            var number: Int32 = 0
+            let chunk = unsafe [UInt8](unsafeUninitializedCapacity: 1 << 20) { buffer, count in
+                let read = unsafe read(raw, buffer.baseAddress!, buffer.count)
+                count = max(0, read)
+                if read < 0 { number = errno }
             }
-            try disk.write(buffer[..<count], to: file, path)
+            if number == EINTR { continue }
+            guard number == 0 else { throw disk.readFailed(number, source) }
+            if chunk.isEmpty { return }
+            try disk.write(chunk, to: file, path)
         }
     }
 

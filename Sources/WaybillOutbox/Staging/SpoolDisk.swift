@@ -1,4 +1,5 @@
 import Glibc
+import WaybillCore
 
 /// The system calls behind staged files. Tests make single ones fail.
 package struct SpoolDisk: Sendable {
@@ -12,32 +13,22 @@ package struct SpoolDisk: Sendable {
 
     package init() {}
 
-    func create(_ path: String) throws(OutboxError) -> Int32 {
-        try check(.create, path)
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        let file = unsafe open(path, flags, 0o600)
-        guard file >= 0 else { throw failure(errno, path) }
-        return file
+    func create(_ path: String) throws(OutboxError) -> NewFile {
+        try attempt(.create, path) { () throws(SystemError) in try NewFile.named(path) }
     }
 
     /// Shares all blocks of another file, where the file system can (`FICLONE`, ioctl_ficlone(2)).
-    func clone(_ source: Int32, to file: Int32) -> Bool {
+    func clone(_ source: FileDescriptor, to file: NewFile) -> Bool {
         if fault?(.clone) != nil { return false }
-        return ioctl(file, Self.shareBlocks, source) == 0
+        return ioctl(file.descriptor.raw, Self.shareBlocks, source.raw) == 0
     }
 
-    func write(_ bytes: ArraySlice<UInt8>, to file: Int32, _ path: String) throws(OutboxError) {
-        try check(.write, path)
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(file, $0.baseAddress!, $0.count) }
-            if count > 0 { rest = rest.dropFirst(count) } else if errno != EINTR { throw failure(errno, path) }
-        }
+    func write(_ bytes: [UInt8], to file: NewFile, _ path: String) throws(OutboxError) {
+        try attempt(.write, path) { () throws(SystemError) in try file.append(bytes) }
     }
 
-    func sync(_ file: Int32, _ path: String) throws(OutboxError) {
-        try check(.sync, path)
-        guard fsync(file) == 0 else { throw failure(errno, path) }
+    func sync(_ file: NewFile, _ path: String) throws(OutboxError) {
+        try attempt(.sync, path) { () throws(SystemError) in try file.synchronize() }
     }
 
     func syncNames(in folder: String) throws(OutboxError) {
@@ -51,6 +42,17 @@ package struct SpoolDisk: Sendable {
 
     func check(_ step: Step, _ path: String) throws(OutboxError) {
         if let number = fault?(step) { throw step == .read ? readFailed(number, path) : failure(number, path) }
+    }
+
+    private func attempt<Value>(
+        _ step: Step, _ path: String, _ call: () throws(SystemError) -> Value
+    ) throws(OutboxError) -> Value {
+        try check(step, path)
+        do {
+            return try call()
+        } catch {
+            throw failure(error.number, path)
+        }
     }
 
     private func failure(_ number: Int32, _ path: String) -> OutboxError {

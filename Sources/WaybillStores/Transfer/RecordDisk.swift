@@ -1,4 +1,5 @@
 import Glibc
+import WaybillCore
 import WaybillMultipart
 
 /// The system calls behind records. Each opens by name in a folder that is open already, follows no link, and looks at
@@ -101,25 +102,12 @@ enum RecordDisk {
         let fresh = "\(name).new"
         // One that a crash left; whoever holds the lock is alone here.
         remove(fresh, in: folder)
-        let raw = unsafe openat(folder.raw, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard raw >= 0 else { throw unusable(path, "can't be written: \(SystemError.last)") }
-        let file = FileDescriptor(owning: raw)
-        var start = 0
-        while start < bytes.count {
-            let written = unsafe bytes.withUnsafeBytes { buffer in
-                unsafe write(raw, buffer.baseAddress! + start, buffer.count - start)
-            }
-            if written < 0, errno == EINTR { continue }
-            guard written > 0 else {
-                let error = SystemError.last
-                remove(fresh, in: folder)
-                throw unusable(path, "can't be written: \(error)")
-            }
-            start += written
-        }
-        guard fsync(file.raw) == 0, unsafe renameat(folder.raw, fresh, folder.raw, name) == 0 else {
-            let error = SystemError.last
-            remove(fresh, in: folder)
+        do {
+            let file = try NewFile.named(fresh, in: folder)
+            try file.append(bytes)
+            try file.synchronize()
+            try file.replace(name)
+        } catch {
             throw unusable(path, "can't be written: \(error)")
         }
         // The new name is on the disk only when the folder is. A file system that can't do that has done what it can.

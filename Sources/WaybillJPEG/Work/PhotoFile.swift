@@ -1,8 +1,27 @@
 import Glibc
 import WaybillCore
 
-/// Reads a whole file, or says why not.
-enum SourceFile {
+/// Reads and writes whole files.
+enum PhotoFile {
+    /// Throws if the path is taken, so that no work is done in vain.
+    static func check(_ path: String, replaces: Bool) throws(JPEGError) {
+        if !replaces, NewFile.exists(path) { throw exists(path) }
+    }
+
+    /// Writes a file that appears complete or not at all, readable by its owner only.
+    static func write(_ bytes: [UInt8], to path: String, replaces: Bool) throws(JPEGError) {
+        try check(path, replaces: replaces)
+        do throws(SystemError) {
+            let file = try NewFile.make(for: path)
+            try file.append(bytes)
+            try file.synchronize()
+            if replaces { try file.replace(path) } else { try file.link(to: path) }
+        } catch {
+            if error.number == EEXIST { throw exists(path) }
+            throw JPEGError(.fileNotWritable, "\(path) can't be written: \(error.text).")
+        }
+    }
+
     static func read(_ path: String, upTo limit: Int) throws(JPEGError) -> [UInt8] {
         // Without O_NONBLOCK, opening a pipe would wait for a writer that may never come.
         let descriptor = unsafe SystemPath.with(path) { unsafe open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
@@ -34,9 +53,12 @@ enum SourceFile {
         return bytes
     }
 
+    private static func exists(_ path: String) -> JPEGError {
+        JPEGError(.fileExists, "\(path) exists. Choose another name, or allow it to be replaced.")
+    }
+
     private static func failure(_ path: String, _ number: Int32) -> JPEGError {
-        let reason = unsafe String(cString: strerror(number))
         let code: JPEGError.Code = number == ENOENT || number == ENOTDIR ? .fileNotFound : .fileNotReadable
-        return JPEGError(code, "\(path) can't be read: \(reason).")
+        return JPEGError(code, "\(path) can't be read: \(SystemError(number).text).")
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import WaybillCLI
 
-@Suite struct NewFileTests {
+@Suite struct OutputFileTests {
     private let bytes = Array("whole".utf8)
 
     @Test(arguments: [false, true]) func `a file appears with its bytes and its mode, and nothing else does`(
@@ -12,7 +12,7 @@ import Testing
     ) throws {
         let folder = try TemporaryDirectory()
         let path = folder.path("a")
-        try NewFile(path, replaces: false, mode: 0o644, isNamed: isNamed).commit(bytes)
+        try OutputFile(path, replaces: false, mode: 0o644, isNamed: isNamed).commit(bytes)
         var status = stat()
         #expect(unsafe stat(path, &status) == 0 && status.st_mode & 0o777 == 0o644)
         #expect(try folder.read("a") == bytes)
@@ -22,7 +22,7 @@ import Testing
     @Test(arguments: [false, true]) func `a file that is not finished leaves nothing`(_ isNamed: Bool) throws {
         let folder = try TemporaryDirectory()
         do {
-            let file = try NewFile(folder.path("a"), replaces: true, isNamed: isNamed)
+            let file = try OutputFile(folder.path("a"), replaces: true, isNamed: isNamed)
             // Without a name where that can be had, and else with one that is not the file's.
             #expect(try folder.names().count == (isNamed ? 1 : 0) && folder.names() != ["a"])
             withExtendedLifetime(file) {}
@@ -33,7 +33,7 @@ import Testing
     @Test(arguments: [false, true]) func `what came in between is kept`(_ isNamed: Bool) throws {
         let folder = try TemporaryDirectory()
         do {
-            let file = try NewFile(folder.path("a"), replaces: false, isNamed: isNamed)
+            let file = try OutputFile(folder.path("a"), replaces: false, isNamed: isNamed)
             try folder.write("a", "somebody else's")
             let failure = #expect(throws: CommandFailure.self) { try file.commit(bytes) }
             #expect(failure?.code == .fileExists)
@@ -46,8 +46,8 @@ import Testing
         let folder = try TemporaryDirectory()
         try folder.write("target", "kept")
         #expect(unsafe symlink("target", folder.path("link")) == 0)
-        #expect(throws: CommandFailure.self) { try NewFile(folder.path("link"), replaces: false, isNamed: isNamed) }
-        try NewFile(folder.path("link"), replaces: true, isNamed: isNamed).commit(bytes)
+        #expect(throws: CommandFailure.self) { try OutputFile(folder.path("link"), replaces: false, isNamed: isNamed) }
+        try OutputFile(folder.path("link"), replaces: true, isNamed: isNamed).commit(bytes)
         #expect(try folder.read("target") == Array("kept".utf8))
         #expect(try folder.read("link") == bytes)
         #expect(try folder.names() == ["link", "target"])

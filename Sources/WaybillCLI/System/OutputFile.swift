@@ -1,0 +1,56 @@
+import Glibc
+import Waybill
+
+/// A file that appears complete or not at all. ``commit(_:)`` gives it its name.
+final class OutputFile {
+    private let path: String
+    private let replaces: Bool
+    private let file: NewFile
+
+    /// Opens a file for this path. With `replaces`, it replaces what has the path; a link is replaced, not followed.
+    ///
+    /// With `isNamed`, it has a temporary name from the start, as on file systems that support no files without a name.
+    init(
+        _ path: String, replaces: Bool, mode: mode_t = 0o600, isNamed: Bool = false
+    ) throws(CommandFailure) {
+        self.path = path
+        self.replaces = replaces
+        if !replaces, NewFile.exists(path) { throw Self.exists(at: path) }
+        file = try Self.attempt(path, "made") { () throws(SystemError) in
+            try NewFile.make(for: path, mode: mode, isNamed: isNamed)
+        }
+    }
+
+    /// Writes some bytes; the file does not have its name yet.
+    func append(_ bytes: [UInt8]) throws(CommandFailure) {
+        try Self.attempt(path, "written") { () throws(SystemError) in try file.append(bytes) }
+    }
+
+    /// Writes the last bytes and gives the file its name.
+    func commit(_ bytes: [UInt8] = []) throws(CommandFailure) {
+        try append(bytes)
+        try Self.attempt(path, "written") { () throws(SystemError) in try file.synchronize() }
+        try Self.attempt(path, "put in its place") { () throws(SystemError) in
+            if replaces { try file.replace(path) } else { try file.link(to: path) }
+        }
+    }
+
+    private static func attempt<Value>(
+        _ path: String, _ verb: String, _ call: () throws(SystemError) -> Value
+    ) throws(CommandFailure) -> Value {
+        do throws(SystemError) {
+            return try call()
+        } catch {
+            if error.number == EEXIST { throw exists(at: path) }
+            throw CommandFailure(
+                code: .writeFailed, exit: .fatal,
+                message: "\"\(Redaction.escaped(path))\" can't be \(verb): \(SystemText.of(error.number)).")
+        }
+    }
+
+    private static func exists(at path: String) -> CommandFailure {
+        CommandFailure(
+            code: .fileExists, exit: .usage,
+            message: "\"\(Redaction.escaped(path))\" is there already. Choose another name, or say --force.")
+    }
+}
