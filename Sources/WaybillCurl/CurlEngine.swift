@@ -46,18 +46,12 @@ final class CurlEngine: @unchecked Sendable {
     ///
     /// - Returns: Whether the thread runs. If it does not, the engine is closed.
     func run() -> Bool {
-        let context = unsafe Unmanaged.passRetained(self)
-        var thread = pthread_t()
-        guard unsafe pthread_create(&thread, nil, runEngine, context.toOpaque()) == 0 else {
-            unsafe context.release()
-            inbox.close()
-            return false
-        }
-        pthread_detach(thread)
-        return true
+        if BlockingThread.start({ [self] in loop() }) { return true }
+        inbox.close()
+        return false
     }
 
-    fileprivate func loop() {
+    private func loop() {
         unsafe wb_prepare_thread("waybill-curl")
         // exit(3) takes from libcurl what its TLS library holds, under the feet of whoever is at work. So it waits for the
         // engine to sleep, and then the engine never wakes.
@@ -206,10 +200,4 @@ final class CurlEngine: @unchecked Sendable {
             if let due = transfer.heldUntil { release(by: due) }
         }
     }
-}
-
-private func runEngine(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    let engine = unsafe Unmanaged<CurlEngine>.fromOpaque(context!).takeRetainedValue()
-    engine.loop()
-    return nil
 }

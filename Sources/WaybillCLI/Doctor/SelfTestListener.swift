@@ -39,7 +39,7 @@ final class SelfTestListener: Sendable {
     /// Takes a request, reads its form, and answers 200, on a thread of its own.
     func receiveOne() async throws -> ReceivedForm {
         try await withCheckedThrowingContinuation { continuation in
-            Thread.start {
+            BlockingThread.perform {
                 continuation.resume(with: Result { try self.serve() })
             }
         }

@@ -32,7 +32,7 @@ enum Interrupt {
     static func onFirst(_ body: @escaping @Sendable (Int32) -> Void) {
         let reader = unsafe listening
         guard reader >= 0 else { return }
-        Thread.start {
+        BlockingThread.perform {
             var number: UInt8 = 0
             while true {
                 let count = unsafe read(reader, &number, 1)
@@ -77,25 +77,4 @@ private func takeSignal(_ number: Int32) {
     var byte = UInt8(truncatingIfNeeded: number)
     unsafe _ = write(wakeUp, &byte, 1)
     errno = saved
-}
-
-/// A thread for code that blocks and so has no place in Swift's pool.
-enum Thread {
-    private final class Work {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-
-    static func start(_ body: @escaping @Sendable () -> Void) {
-        var id = pthread_t()
-        let work = unsafe Unmanaged.passRetained(Work(body))
-        let code = unsafe pthread_create(
-            &id, nil,
-            { context in
-                unsafe Unmanaged<Work>.fromOpaque(context!).takeRetainedValue().body()
-                return nil
-            }, work.toOpaque())
-        precondition(code == 0, "a thread could not be started: \(SystemText.of(code))")
-        pthread_detach(id)
-    }
 }

@@ -71,7 +71,7 @@ final class PipedInput: Sendable {
             return (state.result, !state.isStarted)
         }
         if let result { return waiter.resume(returning: result) }
-        if isFirst { Thread.start { self.finish(Result { () throws(CommandFailure) in try self.copy() }) } }
+        if isFirst { BlockingThread.perform { self.finish(Result { () throws(CommandFailure) in try self.copy() }) } }
         // The cancellation may have come before there was anything to cancel.
         if Task.isCancelled { stopWaiting(id) }
     }

@@ -28,15 +28,12 @@ final class OutboxCore: Sendable {
         stepDown: @escaping @Sendable () -> Void
     ) async throws(OutboxError) -> OutboxCore {
         let synchronous = configuration.synchronous
-        let opened = await onThread {
-            Result { () throws(OutboxError) in
-                if lock.hasQueue { try folder.requireQueue() }
-                let store = try SQLiteStore(path: folder.queue, synchronous: synchronous)
-                try lock.noteQueue()
-                return store
-            }
+        let store = try await BlockingThread.run { () throws(OutboxError) in
+            if lock.hasQueue { try folder.requireQueue() }
+            let store = try SQLiteStore(path: folder.queue, synchronous: synchronous)
+            try lock.noteQueue()
+            return store
         }
-        let store = try opened.get()
         try syncFolder(folder.path)
         let core = OutboxCore(
             store, Spool(folder: folder.spool, disk: configuration.spoolDisk), lock, configuration, stepDown)

@@ -24,7 +24,7 @@ final class OwnerDoor: Sendable {
     ) throws(OutboxError) {
         listener = try LocalSocket.listen(in: folder.path)
         self.answer = answer
-        BlockingThread.start { [self] in
+        BlockingThread.perform { [self] in
             while let guest = listener.accept() { take(guest) }
             present.withLock { present in
                 listener.close()
@@ -57,7 +57,7 @@ final class OwnerDoor: Sendable {
         }
         guard hasRoom else { return guest.close() }
         threads.update { $0 += 1 }
-        BlockingThread.start { [self] in
+        BlockingThread.perform { [self] in
             while let frame = guest.receiveFrame(), guest.send(reply(to: frame)) {}
             present.withLock { present in
                 present.guests.remove(guest.descriptor)
@@ -106,8 +106,8 @@ enum OwnerGuest {
     /// - Throws: ``OutboxError/Code/ownerUnreachable`` if the owner has been stopped for some seconds, or does not answer in two
     ///   minutes.
     static func ask(_ request: OutboxRequest, in folder: OutboxFolder) async throws(OutboxError) -> OutboxReply? {
-        let result: Result<OutboxReply?, any Error> = await onThread {
-            Result {
+        do {
+            let reply: OutboxReply? = try await BlockingThread.run { () throws(any Error) in
                 guard let socket = try LocalSocket.connect(in: folder.path) else { return nil }
                 defer { socket.close() }
                 var patience = OwnerPatience(owner: socket.peerProcess)
@@ -120,9 +120,6 @@ enum OwnerGuest {
                 }
                 return try Wire.decode(OutboxReply.self, from: frame)
             }
-        }
-        do {
-            let reply = try result.get()
             if case .failed(let code, let message) = reply { throw OutboxError(OutboxError.Code(code), message) }
             return reply
         } catch {

@@ -62,7 +62,7 @@ package struct Spool: Sendable {
                 try await Self.inspect(&files[index])
             }
             if !names.isEmpty {
-                try await onDisk { () throws(OutboxError) in try disk.syncNames(in: folder) }
+                try await BlockingThread.run { () throws(OutboxError) in try disk.syncNames(in: folder) }
             }
         } catch {
             remove(names)
@@ -128,7 +128,7 @@ package struct Spool: Sendable {
 
 extension Spool {
     private func write(_ bytes: [UInt8]) async throws(OutboxError) -> String {
-        try await onDisk { () throws(OutboxError) in
+        try await BlockingThread.run { () throws(OutboxError) in
             try make { file, path throws(OutboxError) in try disk.write(bytes, to: file, path) }
         }
     }
@@ -137,7 +137,7 @@ extension Spool {
         var seen = source
         try await Self.inspect(&seen)
         let before = seen
-        let name = try await onDisk { () throws(OutboxError) in
+        let name = try await BlockingThread.run { () throws(OutboxError) in
             try make { file, path throws(OutboxError) in try copy(source.path, to: file, path) }
         }
         do {
@@ -180,12 +180,6 @@ extension Spool {
             if chunk.isEmpty { return }
             try disk.write(chunk, to: file, path)
         }
-    }
-
-    private func onDisk<Value: Sendable>(
-        _ work: @escaping @Sendable () throws(OutboxError) -> Value
-    ) async throws(OutboxError) -> Value {
-        try await onThread { Result { () throws(OutboxError) in try work() } }.get()
     }
 }
 

@@ -67,7 +67,7 @@ final class WriteGroup: Sendable {
             }
         }
         // It waits for the connection's thread, which the caller may be on.
-        await onThread { [queue] in try? queue.close() }
+        await BlockingThread.run { [queue] in try? queue.close() }
     }
 
     private func submit(_ job: Job) {

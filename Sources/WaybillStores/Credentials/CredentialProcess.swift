@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 import WaybillCore
 
@@ -14,13 +13,8 @@ struct CredentialProcess: Sendable {
 
     /// What the command printed, as credentials.
     func run() async throws(StoreError) -> StoreCredentials {
-        let output = await withCheckedContinuation { continuation in
-            // It waits for another process, which Swift's own threads must not.
-            DispatchQueue.global().async {
-                continuation.resume(returning: Result { () throws(StoreError) in try self.output() })
-            }
-        }
-        return try StoreCredentials(json: output.get())
+        let output = try await BlockingThread.run { () throws(StoreError) in try self.output() }
+        return try StoreCredentials(json: output)
     }
 
     private func output() throws(StoreError) -> [UInt8] {

@@ -1,6 +1,7 @@
 import Glibc
 import TestSupport
 import Testing
+import WaybillCore
 import Waybill
 
 @testable import WaybillOutbox
@@ -101,7 +102,7 @@ import Waybill
         for bytes in [[0, 0, 0, 2, 123, 125], [255, 255, 255, 255], [0, 0]] as [[UInt8]] {
             let socket = try #require(try LocalSocket.connect(in: world.path))
             #expect(socket.send(bytes))
-            if bytes.count == 6 { #expect(await onThread { socket.receiveFrame() } != nil) }
+            if bytes.count == 6 { #expect(await BlockingThread.run { socket.receiveFrame() } != nil) }
             socket.close()
         }
         #expect(try await outbox.tally().total == 0)
@@ -114,7 +115,7 @@ import Waybill
         let guest = try #require(try LocalSocket.connect(in: world.path))
         #expect(outbox?.isOwner == true)
         outbox = nil
-        #expect(await onThread { guest.receiveFrame() } == nil)
+        #expect(await BlockingThread.run { guest.receiveFrame() } == nil)
         guest.close()
         let next = try await world.open()
         #expect(next.isOwner)

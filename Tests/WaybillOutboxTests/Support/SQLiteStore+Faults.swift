@@ -1,4 +1,5 @@
 import GRDB
+import WaybillCore
 
 @testable import WaybillOutbox
 
@@ -11,15 +12,13 @@ extension SQLiteStore {
     /// Moves the log into the file and releases all pages in memory, for tests of damaged files.
     func forgetPages() async throws(OutboxError) {
         let queue = group.queue
-        let failure = await onThread { () -> OutboxError? in
+        try await BlockingThread.run { () throws(OutboxError) in
             do {
                 try queue.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
                 queue.releaseMemory()
-                return nil
             } catch {
-                return OutboxError(storage: error)
+                throw OutboxError(storage: error)
             }
         }
-        if let failure { throw failure }
     }
 }
