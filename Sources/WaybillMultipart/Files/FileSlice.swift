@@ -12,10 +12,14 @@ struct FileSlice: Sendable {
         range = 0..<source.stamp.size
     }
 
-    /// Some of a file.
+    /// Some of a file; all of it without a range.
     ///
     /// - Throws: ``BodyError/Code/invalidRange`` if the file ends before the range does.
-    init(_ source: SourceFile, range: Range<Int64>) throws(BodyError) {
+    init(_ source: SourceFile, range: Range<Int64>?) throws(BodyError) {
+        guard let range else {
+            self.init(source)
+            return
+        }
         guard range.lowerBound >= 0, range.upperBound <= source.stamp.size else {
             throw BodyError(
                 .invalidRange,

@@ -54,9 +54,7 @@ extension MultipartPart {
     /// The length of its content.
     fileprivate func expectedLength() async -> ExpectedLength? {
         switch content {
-        case .text(let text): return ExpectedLength(Int64(FormText.withNormalLineBreaks(text).count))
-        case .secret(let secret): return ExpectedLength(Int64(FormText.withNormalLineBreaks(secret.value).count))
-        case .bytes(let bytes), .rawText(let bytes, _): return ExpectedLength(Int64(bytes.count))
+        case .text, .secret, .rawText, .bytes: return ExpectedLength(content.ready?.count ?? 0)
         case .file(_, let range?): return ExpectedLength(range.upperBound - range.lowerBound)
         case .file(let path, nil):
             let size = await FileSize.of(path)

@@ -64,14 +64,9 @@ extension MultipartPart {
     }
 
     fileprivate func contentAtOnce(at place: PartPlace) -> ReadyContent? {
-        switch content {
-        case .text(let text): .bytes(FormText.withNormalLineBreaks(text))
-        case .secret(let secret): .bytes(FormText.withNormalLineBreaks(secret.value))
-        case .bytes(let bytes), .rawText(let bytes, _): .bytes(bytes)
-        case .file(let path, nil): SourceFile(inspectingAtOnce: path, at: place).map { .file(FileSlice($0)) }
-        case .file(let path, let range?):
-            SourceFile(inspectingAtOnce: path, at: place).flatMap { try? FileSlice($0, range: range) }.map { .file($0) }
-        case .stream, .encoding, .preparing, .refused: nil
+        guard case .file(let path, let range) = content else { return content.ready }
+        return SourceFile(inspectingAtOnce: path, at: place).flatMap { try? FileSlice($0, range: range) }.map {
+            .file($0)
         }
     }
 }

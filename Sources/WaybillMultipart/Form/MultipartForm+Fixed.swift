@@ -28,14 +28,9 @@ extension MultipartForm {
 
 extension MultipartPart {
     fileprivate func fixed(_ ready: ReadyContent) -> MultipartPart {
-        let isText =
-            switch content {
-            case .text, .secret, .rawText: true
-            default: false
-            }
         let fixedContent: PartContent =
             switch ready {
-            case .bytes(let bytes) where isText: .rawText(bytes, isSecret: false)
+            case .bytes(let bytes) where content.isText: .rawText(bytes, isSecret: false)
             case .bytes(let bytes): .bytes(bytes)
             case .file(let slice): .file(path: slice.source.path, slice.range)
             // Refused before anything was made.

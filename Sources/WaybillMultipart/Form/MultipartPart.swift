@@ -163,9 +163,37 @@ package enum PartContent: Sendable {
     case encoding(@Sendable () throws -> [UInt8])
     case preparing(any PartPreparing)
     case refused(BodyError.Code, String)
+
+    /// The bytes of a text or a secret, as they are sent; `nil` for other contents.
+    var textBytes: [UInt8]? {
+        switch self {
+        case .text(let text): FormText.withNormalLineBreaks(text)
+        case .secret(let secret): FormText.withNormalLineBreaks(secret.value)
+        case .rawText(let bytes, _): bytes
+        case .bytes, .file, .stream, .encoding, .preparing, .refused: nil
+        }
+    }
+
+    /// Whether it is a text or a secret.
+    var isText: Bool {
+        switch self {
+        case .text, .secret, .rawText: true
+        case .bytes, .file, .stream, .encoding, .preparing, .refused: false
+        }
+    }
+
+    /// The content, if it is in memory.
+    var ready: ReadyContent? {
+        if case .bytes(let bytes) = self { .bytes(bytes) } else { textBytes.map { .bytes($0) } }
+    }
 }
 
 extension MultipartPart {
+    /// The bytes of a plain field, as they are sent: of a text or a secret without a file name. `nil` for any other part.
+    ///
+    /// For signatures, which are made of the bytes that the server will read.
+    package var fieldBytes: [UInt8]? { fileName == nil ? content.textBytes : nil }
+
     /// Whether its content has to be made, read or looked at before it can be sent.
     var takesWork: Bool {
         switch content {

@@ -58,9 +58,7 @@ struct PartResolver {
         _ original: MultipartPart, at place: PartPlace
     ) async throws(BodyError) -> (MultipartPart, ReadyContent) {
         switch original.content {
-        case .text(let text): return (original, .bytes(FormText.withNormalLineBreaks(text)))
-        case .secret(let secret): return (original, .bytes(FormText.withNormalLineBreaks(secret.value)))
-        case .bytes(let bytes), .rawText(let bytes, _): return (original, .bytes(bytes))
+        case .text, .secret, .rawText, .bytes: return (original, original.content.ready ?? .bytes([]))
         case .file(let path, let range):
             return (original, .file(try await Self.inspect(path, range, at: place)))
         case .stream(let stream): return (original, try await ready(stream, at: place))
@@ -141,8 +139,7 @@ struct PartResolver {
     ) async throws(BodyError) -> FileSlice {
         // On the pool: opening may wait for a disk or a network, and a task must not keep others waiting.
         try await ReaderPool.shared.run(reading: path, at: place) { () throws(BodyError) in
-            let source = try SourceFile(inspecting: path, at: place)
-            return if let range { try FileSlice(source, range: range) } else { FileSlice(source) }
+            try FileSlice(SourceFile(inspecting: path, at: place), range: range)
         }
     }
 }
@@ -152,11 +149,8 @@ extension MultipartPart {
     /// none.
     func toldType(_ table: ContentTypeTable) -> String? {
         if let type = fileName.flatMap(table.type) { return type }
-        switch content {
-        case .file(let path, _): return table.type(forFile: path) ?? ContentTypeTable.unknown
-        case .text, .secret, .rawText: return fileName == nil ? nil : ContentTypeTable.unknown
-        default: return ContentTypeTable.unknown
-        }
+        if case .file(let path, _) = content, let type = table.type(forFile: path) { return type }
+        return content.isText && fileName == nil ? nil : ContentTypeTable.unknown
     }
 
     /// Lets type and ending say what the bytes are. A name that says so already stays as it is.
