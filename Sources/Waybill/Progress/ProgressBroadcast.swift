@@ -9,20 +9,15 @@ final class ProgressBroadcast: Sendable {
         var snapshot = UploadSnapshot()
         var parts: [BodyPart] = []
         var meter = RateMeter()
-        var listeners: [Int: Listener] = [:]
         /// The last snapshots of handles that were cancelled apart.
         var departed: [Int: UploadProgress] = [:]
-        var nextKey = 0
         /// When the wait for a retry began.
         var waitBegan = Duration.zero
     }
 
-    private struct Listener {
-        let handle: Int
-        let stream: AsyncStream<UploadProgress>.Continuation
-    }
-
     private let state = Locked(State())
+    /// The topic is the handle. Snapshots are sent under the lock of the state, which keeps their order.
+    private let listeners = Broadcast<Int, UploadProgress>()
     /// Runs since the upload was made.
     let stopwatch: Stopwatch
 
@@ -30,8 +25,8 @@ final class ProgressBroadcast: Sendable {
         stopwatch = Stopwatch(clock)
     }
 
-    /// Whether anybody listens.
-    var hasListeners: Bool { state.withLock { !$0.listeners.isEmpty } }
+    /// Whether there is a listener.
+    var hasListeners: Bool { !listeners.isEmpty }
 
     /// The latest position.
     var snapshot: UploadSnapshot { state.withLock { $0.snapshot } }
@@ -45,17 +40,16 @@ final class ProgressBroadcast: Sendable {
     /// A handle was cancelled, and the others go on.
     func depart(_ handle: Int) {
         let time = stopwatch.elapsed
-        let leaving = state.withLock { state -> [Listener] in
+        let leaving = state.withLock { state -> [AsyncStream<UploadProgress>.Continuation] in
             guard !state.snapshot.phase.isTerminal, state.departed[handle] == nil else { return [] }
             var last = Self.progress(&state, at: time)
             last.phase = .cancelled
             last.isPaused = false
             state.departed[handle] = last
-            let keys = state.listeners.filter { $0.value.handle == handle }.keys
-            for key in keys { state.listeners[key]?.stream.yield(last) }
-            return keys.compactMap { state.listeners.removeValue(forKey: $0) }
+            listeners.send(last, to: handle)
+            return listeners.remove(handle)
         }
-        for listener in leaving { listener.stream.finish() }
+        for listener in leaving { listener.finish() }
     }
 
     /// The parts of the body, once they are known.
@@ -66,51 +60,29 @@ final class ProgressBroadcast: Sendable {
     /// Tells all listeners; a terminal snapshot is the last.
     func publish(_ snapshot: UploadSnapshot) {
         let waitBegan = snapshot.retry == nil ? Duration.zero : stopwatch.elapsed
-        let isHeard = state.withLock { state in
+        state.withLock { state in
             if snapshot.retry != nil, state.snapshot.retry == nil { state.waitBegan = waitBegan }
             state.snapshot = snapshot
-            return !state.listeners.isEmpty
         }
-        // Who comes to listen from now on begins with this snapshot.
-        guard isHeard else { return }
+        // A later listener begins with this snapshot.
+        guard hasListeners else { return }
         let time = stopwatch.elapsed
-        let leaving = state.withLock { state -> [Listener] in
-            let progress = Self.progress(&state, at: time)
-            for listener in state.listeners.values { listener.stream.yield(progress) }
-            guard snapshot.phase.isTerminal else { return [] }
-            defer { state.listeners = [:] }
-            return Array(state.listeners.values)
+        let leaving = state.withLock { state -> [AsyncStream<UploadProgress>.Continuation] in
+            listeners.send(Self.progress(&state, at: time))
+            return snapshot.phase.isTerminal ? listeners.removeAll() : []
         }
-        // Outside the lock: finishing calls the termination handler, which takes it.
-        for listener in leaving { listener.stream.finish() }
+        for listener in leaving { listener.finish() }
     }
 
-    /// A new listener. It has the latest snapshot at once.
+    /// Adds a listener, which begins with the latest snapshot.
     func listen(for handle: Int) -> AsyncStream<UploadProgress> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: UploadProgress.self, bufferingPolicy: .bufferingNewest(1))
         let time = stopwatch.elapsed
-        let key = state.withLock { state -> Int? in
+        return state.withLock { state in
             let last = state.departed[handle]
-            continuation.yield(last ?? Self.progress(&state, at: time))
-            guard last == nil, !state.snapshot.phase.isTerminal else { return nil }
-            state.nextKey += 1
-            state.listeners[state.nextKey] = Listener(handle: handle, stream: continuation)
-            return state.nextKey
+            return listeners.listen(
+                to: handle, first: last ?? Self.progress(&state, at: time),
+                isLast: last != nil || state.snapshot.phase.isTerminal)
         }
-        if let key {
-            continuation.onTermination = { [weak self] _ in
-                self?.remove(key)
-            }
-        } else {
-            continuation.finish()
-        }
-        return stream
-    }
-
-    private func remove(_ key: Int) {
-        // The continuation is destroyed after the lock is free.
-        _ = state.withLock { $0.listeners.removeValue(forKey: key) }
     }
 
     private static func progress(_ state: inout State, at time: Duration) -> UploadProgress {

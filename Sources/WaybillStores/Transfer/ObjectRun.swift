@@ -11,8 +11,6 @@ final class ObjectRun: Sendable {
         var phase = ObjectPhase.starting
         var isPaused = false
         var live: [UploadID: Live] = [:]
-        var listeners: [Int: AsyncStream<ObjectProgress>.Continuation] = [:]
-        var nextKey = 0
 
         var snapshot: ObjectProgress {
             // All bytes are there, and the answer is not.
@@ -32,6 +30,8 @@ final class ObjectRun: Sendable {
     }
 
     private let state = Locked(State())
+    /// Snapshots are sent under the lock of the state, which keeps their order.
+    private let listeners = Broadcast<Never?, ObjectProgress>()
     private let gate = Observed(false)
 
     // MARK: For a store's protocol
@@ -74,7 +74,7 @@ final class ObjectRun: Sendable {
     private func enter(_ task: UploadTask, isCounted: Bool) {
         let (isPaused, isHeard) = state.withLock { state in
             state.live[task.id] = Live(task: task, isCounted: isCounted)
-            return (state.isPaused, !state.listeners.isEmpty)
+            return (state.isPaused, !listeners.isEmpty)
         }
         if isPaused { task.pause() }
         if isHeard { watch(task) }
@@ -137,39 +137,25 @@ final class ObjectRun: Sendable {
         let leaving = state.withLock { state -> [AsyncStream<ObjectProgress>.Continuation] in
             state.phase = phase
             state.isPaused = false
-            let last = state.snapshot
-            for listener in state.listeners.values { listener.yield(last) }
-            defer { state.listeners = [:] }
-            return Array(state.listeners.values)
+            listeners.send(state.snapshot)
+            return listeners.removeAll()
         }
         gate.update { $0 = false }
         // Outside the lock: finishing calls the termination handler, which takes it.
         for listener in leaving { listener.finish() }
     }
 
-    /// A new listener. It has the latest snapshot at once.
+    /// Adds a listener, which begins with the latest snapshot.
     func listen() -> AsyncStream<ObjectProgress> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: ObjectProgress.self, bufferingPolicy: .bufferingNewest(1))
-        let (key, unwatched) = state.withLock { state -> (Int?, [UploadTask]) in
-            continuation.yield(state.snapshot)
-            guard !state.phase.isTerminal else { return (nil, []) }
-            state.nextKey += 1
-            state.listeners[state.nextKey] = continuation
-            return (state.nextKey, state.live.values.filter { $0.watcher == nil }.map(\.task))
-        }
-        if let key {
-            continuation.onTermination = { [weak self] _ in self?.forget(key) }
-        } else {
-            continuation.finish()
+        let (stream, unwatched) = state.withLock { state -> (AsyncStream<ObjectProgress>, [UploadTask]) in
+            let isOver = state.phase.isTerminal
+            return (
+                listeners.listen(to: nil, first: state.snapshot, isLast: isOver),
+                isOver ? [] : state.live.values.filter { $0.watcher == nil }.map(\.task)
+            )
         }
         unwatched.forEach(watch)
         return stream
-    }
-
-    private func forget(_ key: Int) {
-        // The continuation is destroyed after the lock is free.
-        _ = state.withLock { $0.listeners.removeValue(forKey: key) }
     }
 
     private func change(_ body: (inout State) -> Void) {
@@ -178,7 +164,7 @@ final class ObjectRun: Sendable {
             body(&state)
             let after = state.snapshot
             guard after != before, !after.phase.isTerminal else { return }
-            for listener in state.listeners.values { listener.yield(after) }
+            listeners.send(after)
         }
     }
 }
