@@ -9,3 +9,4 @@
 @_exported public import struct WaybillCore.ByteCount
 @_exported public import struct WaybillCore.PreparedPart
 @_exported public import struct WaybillCore.Secret
+@_exported public import struct WaybillCore.AsyncValues

@@ -48,7 +48,22 @@ extension Outbox {
     /// Items in the order of their numbers, read in pages while they are listed: a hundred thousand take no more memory than
     /// a few hundred.
     public func items(_ selection: ItemSelection = .all) -> OutboxItems {
-        OutboxItems(outbox: self, selection: selection)
+        OutboxItems { [self] in
+            let pageSize = 500
+            var page: [OutboxItem] = []
+            var last: OutboxID?
+            var isLastPage = false
+            return { () async throws(OutboxError) in
+                if page.isEmpty {
+                    guard !isLastPage else { return nil }
+                    page = try await self.page(selection, after: last, limit: pageSize).reversed()
+                    isLastPage = page.count < pageSize
+                }
+                guard let item = page.popLast() else { return nil }
+                last = item.id
+                return item
+            }
+        }
     }
 
     /// How many items are in which state.
@@ -86,39 +101,5 @@ extension Outbox {
     }
 }
 
-/// The items of an outbox, page by page.
-public struct OutboxItems: AsyncSequence, Sendable {
-    let outbox: Outbox
-    let selection: ItemSelection
-
-    /// Starts before the first.
-    public func makeAsyncIterator() -> Iterator { Iterator(outbox: outbox, selection: selection) }
-
-    /// A place in the list.
-    public struct Iterator: AsyncIteratorProtocol {
-        let outbox: Outbox
-        let selection: ItemSelection
-        private var page: [OutboxItem] = []
-        private var last: OutboxID?
-        private var isLastPage = false
-
-        init(outbox: Outbox, selection: ItemSelection) {
-            self.outbox = outbox
-            self.selection = selection
-        }
-
-        /// The next item.
-        public mutating func next() async throws(OutboxError) -> OutboxItem? {
-            if page.isEmpty {
-                guard !isLastPage else { return nil }
-                page = try await outbox.page(selection, after: last, limit: Self.pageSize).reversed()
-                isLastPage = page.count < Self.pageSize
-            }
-            guard let item = page.popLast() else { return nil }
-            last = item.id
-            return item
-        }
-
-        private static let pageSize = 500
-    }
-}
+/// The items of an outbox in the order of their numbers, read page by page.
+public typealias OutboxItems = AsyncValues<OutboxItem, OutboxError>

@@ -57,6 +57,7 @@ package final class Broadcast<Topic: Hashable & Sendable, Element: Sendable>: Se
     ///   - room: Of more values than this that wait for it, the oldest are lost.
     ///   - first: What it gets first.
     ///   - isLast: Whether nothing follows.
+    /// - Returns: Its stream.
     package func listen(
         to topic: Topic, room: Int = 1, first: Element? = nil, isLast: Bool = false
     ) -> AsyncStream<Element> {

@@ -1,44 +1,27 @@
-import WaybillCore
+public import WaybillCore
 
-/// Events as they come: ``UploadSession/events`` and ``UploadTask/events``.
+/// Events as they occur: ``UploadSession/events`` and ``UploadTask/events``.
 ///
-/// A listener hears what happens from the moment it asks for its iterator. A slow one delays nobody: of more than
-/// ``room`` events that wait for it, the oldest are lost.
-public struct UploadEventSequence: AsyncSequence, Sendable {
+/// A listener gets the events from the moment on at which its iterator is made. A slow listener delays no other: of more than
+/// 4,096 events of a session, or 64 of an upload, that wait for it, the oldest are lost.
+public typealias UploadEventSequence = AsyncValues<UploadEvent, Never>
+
+extension EventHub {
     /// How many events wait for a slow listener of a session, and of an upload.
-    public static let room = (session: 4_096, upload: 64)
+    static let room = (session: 4_096, upload: 64)
 
-    let hub: EventHub
-    let upload: UploadID?
-    /// Whether the upload is over already.
-    let isOver: @Sendable () -> UploadEvent?
-
-    /// A new listener.
-    public func makeAsyncIterator() -> Iterator {
-        let room = upload == nil ? Self.room.session : Self.room.upload
-        let stream = hub.listen(to: upload, room: room)
-        // Asked after listening began: an end between the two is heard twice and told once.
-        return Iterator(base: stream.makeAsyncIterator(), last: isOver())
-    }
-
-    /// Gives one event after the other.
-    public struct Iterator: AsyncIteratorProtocol {
-        var base: AsyncStream<UploadEvent>.Iterator
-        /// The end of an upload that was over before somebody listened.
-        var last: UploadEvent?
-
-        /// The next event; `nil` after the end of the upload or of the session, or when the task was cancelled.
-        public mutating func next() async -> UploadEvent? {
-            await next(isolation: #isolation)
-        }
-
-        /// The next event, without leaving the caller's actor.
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> UploadEvent? {
-            if let event = last.take() {
-                base = AsyncStream { $0.finish() }.makeAsyncIterator()
-                return event
+    /// The events of an upload, or of all. `end` is asked for the end of an upload that is over already.
+    func events(of upload: UploadID?, end: @escaping @Sendable () -> UploadEvent?) -> UploadEventSequence {
+        UploadEventSequence { [self] in
+            let room = upload == nil ? Self.room.session : Self.room.upload
+            let stream = listen(to: upload, room: room)
+            // Asked after listening began, so that an end between the two is not missed. It is delivered once.
+            if let end = end() {
+                var last: UploadEvent? = end
+                return { last.take() }
             }
-            return await base.next(isolation: actor)
+            var events = stream.makeAsyncIterator()
+            return { await events.next(isolation: #isolation) }
         }
     }
 }
@@ -49,7 +32,7 @@ extension UploadSession {
     ///
     /// Nobody listening costs nothing.
     public var events: UploadEventSequence {
-        UploadEventSequence(hub: core.events, upload: nil) { nil }
+        core.events.events(of: nil) { nil }
     }
 }
 
@@ -57,6 +40,6 @@ extension UploadTask {
     /// What happens to the upload from now on; if it is over, its end alone. The last event is always
     /// ``UploadEvent/Kind/ended(_:)``.
     public var events: UploadEventSequence {
-        UploadEventSequence(hub: run.events, upload: id) { [run] in run.lastEvent }
+        run.events.events(of: id) { [run] in run.lastEvent }
     }
 }

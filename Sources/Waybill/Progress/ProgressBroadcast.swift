@@ -1,4 +1,4 @@
-import WaybillCore
+public import WaybillCore
 
 /// Tells any number of listeners the latest snapshot. With no listener it costs one look at a counter.
 ///
@@ -99,6 +99,22 @@ final class ProgressBroadcast: Sendable {
             bytesPerSecond: now.phase.isOnWire || now.phase.isTerminal ? state.meter.bytesPerSecond : 0,
             parts: state.parts.map { PartProgress($0, acknowledgedOfBody: now.acknowledged) },
             isPaused: now.isPaused, retry: retry)
+    }
+}
+
+/// The snapshots of an upload as an asynchronous sequence.
+///
+/// Each iteration is a listener: it begins with the latest snapshot, waits for newer ones, keeps only the newest while its
+/// consumer is busy, and ends after the terminal phase. Its memory is one snapshot.
+public typealias UploadProgressSequence = AsyncValues<UploadProgress, Never>
+
+extension UploadRun {
+    /// The snapshots that a handle sees.
+    func progress(for handle: Int) -> UploadProgressSequence {
+        UploadProgressSequence { [self] in
+            var snapshots = listen(for: handle).makeAsyncIterator()
+            return { await snapshots.next(isolation: #isolation) }
+        }
     }
 }
 

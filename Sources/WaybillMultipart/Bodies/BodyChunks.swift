@@ -1,4 +1,4 @@
-package import WaybillCore
+public import WaybillCore
 
 /// The bytes of a body, chunk by chunk, for a loop.
 ///
@@ -8,40 +8,16 @@ package import WaybillCore
 ///
 /// It reads no further than it is asked to; leaving the loop closes the files. Cancelling the task ends the loop with
 /// ``BodyError/Code/cancelled``.
-public struct BodyChunks: AsyncSequence, Sendable {
-    /// Some bytes, never none: at most 64 KiB, or as many as were asked for.
-    public typealias Element = [UInt8]
-    /// What the loop throws.
-    public typealias Failure = BodyError
+///
+/// A chunk has 1 byte to 64 KiB, or the size that was asked for.
+public typealias BodyChunks = AsyncValues<[UInt8], BodyError>
 
-    let body: any UploadBody
-    let size: Int?
-
-    init(body: any UploadBody, size: Int?) {
-        self.body = body
-        self.size = size
-    }
-
-    /// The bytes of any body.
-    package init(of body: any UploadBody) {
-        self.init(body: body, size: nil)
-    }
-
-    /// Begins at the first byte.
-    public func makeAsyncIterator() -> Iterator { Iterator(source: ChunkSource(body: body, size: size)) }
-
-    /// One pass over the bytes.
-    public struct Iterator: AsyncIteratorProtocol {
-        let source: ChunkSource
-
-        /// The next bytes, or `nil` after the last.
-        public mutating func next() async throws(BodyError) -> [UInt8]? {
-            try await source.next()
-        }
-
-        /// The next bytes, or `nil` after the last.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(BodyError) -> [UInt8]? {
-            try await source.next()
+extension BodyChunks {
+    /// The bytes of any body, in chunks of a size or as they are read.
+    package init(of body: any UploadBody, size: Int? = nil) {
+        self.init {
+            let source = ChunkSource(body: body, size: size)
+            return { () async throws(BodyError) in try await source.next() }
         }
     }
 }

@@ -23,7 +23,9 @@ public struct IncomingPart: Sendable {
     /// ```swift
     /// let form: MultipartForm = [.stream("FILE", part.chunks, length: nil, fileName: part.fileName)]
     /// ```
-    public var chunks: IncomingChunks { IncomingChunks(part: self) }
+    public var chunks: IncomingChunks {
+        IncomingChunks { { () async throws(BodyError) in try await source.nextChunk(of: self) } }
+    }
 
     /// The content as a whole, for what is known to be small.
     ///
@@ -50,30 +52,6 @@ public struct IncomingPart: Sendable {
     }
 }
 
-/// The content of a part that is being received. One pass; it is read as fast as it is taken.
-public struct IncomingChunks: AsyncSequence, Sendable {
-    /// Some bytes, never none, and at most 32 KiB.
-    public typealias Element = [UInt8]
-    /// What the loop throws. ``BodyError/Code/partPassed`` when the form has gone on to the next part.
-    public typealias Failure = BodyError
-
-    let part: IncomingPart
-
-    /// Goes on where the content was left.
-    public func makeAsyncIterator() -> Iterator { Iterator(part: part) }
-
-    /// The way through the content.
-    public struct Iterator: AsyncIteratorProtocol {
-        let part: IncomingPart
-
-        /// The next bytes, or `nil` after the last.
-        public mutating func next() async throws(BodyError) -> [UInt8]? {
-            try await part.source.nextChunk(of: part)
-        }
-
-        /// The next bytes, or `nil` after the last.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(BodyError) -> [UInt8]? {
-            try await part.source.nextChunk(of: part)
-        }
-    }
-}
+/// The content of a part that is being received: chunks of 1 byte to 32 KiB. It is read as fast as it is taken, once: a loop
+/// continues where the last one ended. It throws ``BodyError/Code/partPassed`` when the form is at a later part.
+public typealias IncomingChunks = AsyncValues<[UInt8], BodyError>

@@ -69,43 +69,26 @@ extension Outbox {
     /// - Returns: The snapshots; each loop over them starts with what is there then.
     public func progress(batch: String? = nil, every interval: Duration = .milliseconds(500)) -> OutboxProgressSequence
     {
-        OutboxProgressSequence(outbox: self, batch: batch, interval: max(interval, .milliseconds(200)))
-    }
-}
-
-/// Snapshots of an outbox.
-public struct OutboxProgressSequence: AsyncSequence, Sendable {
-    let outbox: Outbox
-    let batch: String?
-    let interval: Duration
-
-    /// Starts with what is there now.
-    public func makeAsyncIterator() -> Iterator { Iterator(sequence: self) }
-
-    /// Takes one snapshot after the other.
-    public struct Iterator: AsyncIteratorProtocol {
-        private let sequence: OutboxProgressSequence
-        private var meter = ProgressMeter()
-        private var isFirst = true
-        private var isOver = false
-        private let start = ContinuousClock.now
-
-        init(sequence: OutboxProgressSequence) {
-            self.sequence = sequence
-        }
-
-        /// The next snapshot; `nil` when the batch is finished or the task was cancelled.
-        public mutating func next() async throws(OutboxError) -> OutboxProgress? {
-            guard !isOver else { return nil }
-            if !isFirst, (try? await Task.sleep(for: sequence.interval)) == nil { return nil }
-            isFirst = false
-            let outbox = sequence.outbox
-            let tally = try await outbox.tally(batch: sequence.batch)
-            let running = try await outbox.running().filter { sequence.batch == nil || $0.batch == sequence.batch }
-            let blocked = try await outbox.blockedLanes()
-            let snapshot = meter.snapshot(tally, running, blocked, at: start.duration(to: .now))
-            isOver = sequence.batch != nil && snapshot.isFinished
-            return snapshot
+        let interval = max(interval, .milliseconds(200))
+        return OutboxProgressSequence { [self] in
+            var meter = ProgressMeter()
+            var isFirst = true
+            var isOver = false
+            let start = ContinuousClock.now
+            return { () async throws(OutboxError) in
+                guard !isOver else { return nil }
+                if !isFirst, (try? await Task.sleep(for: interval)) == nil { return nil }
+                isFirst = false
+                let tally = try await tally(batch: batch)
+                let running = try await running().filter { batch == nil || $0.batch == batch }
+                let blocked = try await blockedLanes()
+                let snapshot = meter.snapshot(tally, running, blocked, at: start.duration(to: .now))
+                isOver = batch != nil && snapshot.isFinished
+                return snapshot
+            }
         }
     }
 }
+
+/// Snapshots of an outbox. Each loop begins with the present one, and ends when the batch is finished or the task is cancelled.
+public typealias OutboxProgressSequence = AsyncValues<OutboxProgress, OutboxError>

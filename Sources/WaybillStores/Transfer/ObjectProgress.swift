@@ -1,5 +1,5 @@
 public import Waybill
-import WaybillCore
+public import WaybillCore
 
 /// Where the upload of an object stands.
 public enum ObjectPhase: String, Sendable, Hashable, CaseIterable {
@@ -69,30 +69,7 @@ public struct ObjectProgress: Sendable, Hashable {
 ///
 /// Every iteration is a listener of its own: it begins with the latest snapshot, keeps only the newest while its consumer is
 /// busy, and ends after the terminal phase.
-public struct ObjectProgressSequence: AsyncSequence, Sendable {
-    /// A snapshot.
-    public typealias Element = ObjectProgress
-    /// It never fails; the error is the upload's.
-    public typealias Failure = Never
-
-    let run: ObjectRun
-
-    /// Joins the listeners.
-    public func makeAsyncIterator() -> Iterator { Iterator(stream: run.listen().makeAsyncIterator()) }
-
-    /// One listener. It leaves when it is let go.
-    public struct Iterator: AsyncIteratorProtocol {
-        var stream: AsyncStream<ObjectProgress>.Iterator
-
-        /// The next newer snapshot; `nil` after the last, or when the surrounding task was cancelled.
-        public mutating func next() async -> ObjectProgress? { await next(isolation: #isolation) }
-
-        /// The next newer snapshot, without leaving the caller's actor.
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> ObjectProgress? {
-            await stream.next(isolation: actor)
-        }
-    }
-}
+public typealias ObjectProgressSequence = AsyncValues<ObjectProgress, Never>
 
 /// Counts the bytes of an object over all requests that carry some of it.
 struct ObjectLedger: Sendable {

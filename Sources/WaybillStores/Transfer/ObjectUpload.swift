@@ -45,7 +45,12 @@ public final class ObjectUpload<Value: Sendable>: Sendable, Identifiable {
     }
 
     /// Snapshots over the whole object, for any number of listeners. Nothing is measured while nobody listens.
-    public var progress: ObjectProgressSequence { ObjectProgressSequence(run: run) }
+    public var progress: ObjectProgressSequence {
+        ObjectProgressSequence { [run] in
+            var snapshots = run.listen().makeAsyncIterator()
+            return { await snapshots.next(isolation: #isolation) }
+        }
+    }
 
     /// Where it stands now. Between listeners, the count of bytes stands still at the last whole part.
     public var currentProgress: ObjectProgress { run.snapshot }

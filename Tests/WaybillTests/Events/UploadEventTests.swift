@@ -109,7 +109,7 @@ import WaybillTesting
         await session.close()
         var found: [UploadEvent] = []
         while let event = await lazy.next() { found.append(event) }
-        #expect(found.count == UploadEventSequence.room.session)
+        #expect(found.count == EventHub.room.session)
         #expect(words(found).last == "succeeded")
         var after = session.events.makeAsyncIterator()
         #expect(await after.next() == nil)
