@@ -1,3 +1,4 @@
+import Glibc
 public import Logging
 public import Waybill
 
@@ -43,5 +44,15 @@ extension Outbox {
 
         /// The defaults.
         public init() {}
+    }
+}
+
+/// The time that survives a restart.
+enum WallClock {
+    /// Milliseconds since 1970.
+    static func now() -> Int64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
     }
 }

@@ -1,4 +1,5 @@
 import CWaybillJPEG
+import Glibc
 
 /// A flag that the caller raises and the work looks at, here between rows and in libjpeg between MCU rows.
 @safe final class StopFlag: @unchecked Sendable {
@@ -23,4 +24,13 @@ import CWaybillJPEG
 
 extension JPEGError {
     static var stopped: JPEGError { JPEGError(.cancelled, "The work was cancelled; nothing was made.") }
+}
+
+/// CPU time of the calling thread.
+enum ThreadClock {
+    static var now: Duration {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
 }

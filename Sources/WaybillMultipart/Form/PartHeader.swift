@@ -105,3 +105,59 @@ struct PartHeader {
         "content-disposition", "content-type", "content-length", "content-transfer-encoding", "transfer-encoding",
     ]
 }
+
+/// What separates the parts of one body, as bytes.
+struct PartDelimiter {
+    /// The line before a part.
+    let line: [UInt8]
+    /// The line behind the last one. It always ends in CRLF: some servers wait for it.
+    let closing: [UInt8]
+    // Empty where it need not be looked for.
+    private let needle: [UInt8]
+
+    /// Takes the boundary of a body. One of 128 random bits that is made for this body can't occur in it; one that
+    /// somebody chose can.
+    init(_ boundary: MultipartBoundary, mayOccur: Bool) {
+        let text = Array(boundary.description.utf8)
+        let dashes = [UInt8](repeating: UInt8(ascii: "-"), count: 2)
+        line = dashes + text + FormText.lineBreak
+        closing = dashes + text + dashes + FormText.lineBreak
+        needle = mayOccur ? text : []
+    }
+
+    /// Whether the boundary stands in bytes that go between delimiters; the bare text of it, for some servers look for that
+    /// without the line break before it.
+    func occurs(in bytes: Span<UInt8>, from start: Int = 0) -> Bool {
+        !needle.isEmpty && ByteSearch.find(needle, in: bytes, from: start) != nil
+    }
+}
+
+/// A header line of a part.
+public struct MultipartHeader: Sendable, Hashable {
+    /// The name, as written.
+    public var name: String
+    /// The value, without blanks around it.
+    public var value: String
+
+    /// Describes a header line.
+    public init(name: String, value: String) {
+        self.name = name
+        self.value = value
+    }
+
+    /// The value if it is known to be harmless, else the placeholder: a header of a part may carry a credential as well as
+    /// one of the request.
+    var printedValue: String { Self.harmless.contains(name.lowercased()) ? value : Secret.placeholder }
+
+    private static let harmless: Set<String> = [
+        "content-description", "content-disposition", "content-encoding", "content-id", "content-language",
+        "content-location", "content-type", "date", "last-modified",
+    ]
+}
+
+extension MultipartHeader: CustomStringConvertible, CustomReflectable {
+    /// The header line; only a value that is known to be harmless is shown.
+    public var description: String { "\(name): \(printedValue)" }
+    /// The description only, so that `dump` shows no more.
+    public var customMirror: Mirror { Mirror(self, children: ["header": description]) }
+}
