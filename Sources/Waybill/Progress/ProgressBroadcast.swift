@@ -1,9 +1,9 @@
 public import WaybillCore
 
-/// Tells any number of listeners the latest snapshot. With no listener it costs one look at a counter.
+/// Sends the latest snapshot to any number of listeners. Without a listener it makes none.
 ///
-/// Each listens for one handle of the upload. One that was cancelled while others stayed hears of its own end and of nothing
-/// after it.
+/// Each listens for one handle of the upload. The listeners of a handle that was cancelled while others stayed get its end as
+/// their last snapshot.
 final class ProgressBroadcast: Sendable {
     private struct State {
         var snapshot = UploadSnapshot()
@@ -57,15 +57,16 @@ final class ProgressBroadcast: Sendable {
         state.withLock { $0.parts = parts }
     }
 
-    /// Tells all listeners; a terminal snapshot is the last.
+    /// Sends a snapshot to all listeners; a terminal one is the last.
     func publish(_ snapshot: UploadSnapshot) {
         let waitBegan = snapshot.retry == nil ? Duration.zero : stopwatch.elapsed
-        state.withLock { state in
+        let isHeard = state.withLock { state in
             if snapshot.retry != nil, state.snapshot.retry == nil { state.waitBegan = waitBegan }
             state.snapshot = snapshot
+            return hasListeners
         }
         // A later listener begins with this snapshot.
-        guard hasListeners else { return }
+        guard isHeard else { return }
         let time = stopwatch.elapsed
         let leaving = state.withLock { state -> [AsyncStream<UploadProgress>.Continuation] in
             listeners.send(Self.progress(&state, at: time))
