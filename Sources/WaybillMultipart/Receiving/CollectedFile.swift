@@ -39,17 +39,27 @@ extension IncomingPart {
         to folder: UploadFolder, naming: FileNaming = .random
     ) async throws(BodyError) -> CollectedFile {
         let file = try await ReaderPool.shared.run { () throws(BodyError) in try IncomingFile(in: folder) }
+        do throws(BodyError) {
+            let size = try await write(to: file)
+            let suggestion = naming == .suggested ? head.safeFileName : nil
+            let (files, part) = (source.files, name)
+            return try await ReaderPool.shared.run { () throws(BodyError) in
+                try files.add(file, of: part, size: size, suggestion: suggestion)
+            }
+        } catch {
+            file.discard()
+            throw error
+        }
+    }
+
+    private func write(to file: IncomingFile) async throws(BodyError) -> ByteCount {
         var count: Int64 = 0
         while let chunk = try await source.nextChunk(of: self) {
             count += Int64(chunk.count)
             try source.files.check(count, limits: source.limits, part: name)
             try await ReaderPool.shared.run { () throws(BodyError) in try file.append(chunk) }
         }
-        let suggestion = naming == .suggested ? head.safeFileName : nil
-        let (size, files, part) = (ByteCount.bytes(count), source.files, name)
-        return try await ReaderPool.shared.run { () throws(BodyError) in
-            try files.add(file, of: part, size: size, suggestion: suggestion)
-        }
+        return .bytes(count)
     }
 }
 

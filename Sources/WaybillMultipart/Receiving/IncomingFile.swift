@@ -29,6 +29,12 @@ final class IncomingFile: Sendable {
         file = NewFile(descriptor, in: folder.descriptor)
     }
 
+    /// Removes the name that the file has while it is written. Called as soon as that name is not needed: a thread of the pool
+    /// may hold the file for a moment longer than the caller.
+    func discard() {
+        try? file.removeTemporaryName()
+    }
+
     /// Writes a chunk.
     func append(_ chunk: [UInt8]) throws(BodyError) {
         try folder.attempt { () throws(SystemError) in try file.append(chunk) }
@@ -42,6 +48,7 @@ final class IncomingFile: Sendable {
                 let name = "\(lock)-\(UploadFolder.randomName())"
                 do throws(SystemError) {
                     try file.link(to: name)
+                    discard()
                     return name
                 } catch  where error.number == EEXIST {
                     continue

@@ -127,6 +127,18 @@ import WaybillCore
         #expect(try directory.list() == [])
     }
 
+    @Test func `a file under its final name has no other, even while a thread still holds it`() async throws {
+        var folder = try await UploadFolder(path: directory.path)
+        folder.namesUnfinishedFiles = true
+        let (complete, broken) = (try IncomingFile(in: folder), try IncomingFile(in: folder))
+        #expect(try directory.list().count == 2)
+        let name = try complete.commit(under: ".incoming-\(UploadFolder.randomName())")
+        broken.discard()
+        #expect(try directory.list() == [name])
+        withExtendedLifetime((complete, broken)) {}
+        folder.remove(name)
+    }
+
     /// A part that breaks a rule after a file that was collected, and what it breaks.
     private static let laterFaults: [(String, [UInt8], String)] = [
         (
