@@ -31,6 +31,13 @@ public struct App: Sendable {
         try await client.post(.image("file", path: path, .maxBytes(.kibibytes(100))), to: key)
     }
 
+    /// Makes an object by its recipe and stores it under the recipe's key.
+    public func upload(
+        _ recipe: UploadRecipe, photo path: String, parameters: [String: String]
+    ) async throws(StoreError) -> OSSStoredObject {
+        try await client.upload(recipe, file: path, parameters: parameters)
+    }
+
     /// Puts a file there as it is.
     public func upload(file path: String, to key: String) async throws(StoreError) -> OSSStoredObject {
         try await client.put(.file(path: path), to: key)

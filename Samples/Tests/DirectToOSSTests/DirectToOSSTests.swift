@@ -35,6 +35,32 @@ import WaybillStores
         await store.stop()
     }
 
+    @Test func `each recipe of the sample has keys of its own and a limit`() async throws {
+        let keys = KeyRing()
+        let store = try await LittleStore(keys: keys)
+        let tokens = try await TokenServer(keys: keys)
+        let app = try App(tokens: tokens.url, endpoint: store.endpoint, bucket: "cards")
+        let path = try await photo()
+        let recipes: [(UploadRecipe, String, Int)] = [
+            (.idCardFront, "idcards/77/front-", 102_400), (.idCardBack, "idcards/77/back-", 102_400),
+            (.idCardHandHeld, "idcards/77/handheld-", 204_800), (.ticket, "tickets/77/", 307_200),
+            (.goods, "goods/shoes/", 204_800),
+        ]
+        for (recipe, prefix, limit) in recipes {
+            var recipe = recipe
+            recipe.image?.mode = .draft
+            let stored = try await app.upload(
+                recipe, photo: path, parameters: ["businessNo": "77", "category": "shoes"])
+            #expect(stored.key.hasPrefix(prefix) && stored.key.hasSuffix(".jpg"))
+            let image = try #require(await store.contents["cards/\(stored.key)"])
+            #expect(image.contentType == "image/jpeg" && image.bytes.count <= limit)
+        }
+        try FileManager.default.removeItem(atPath: path)
+        await app.close()
+        await tokens.stop()
+        await store.stop()
+    }
+
     @Test func `keys of somebody else open nothing`() async throws {
         let store = try await LittleStore(keys: KeyRing())
         let tokens = try await TokenServer(keys: KeyRing())

@@ -1,24 +1,20 @@
 public import WaybillJPEG
 
-/// How one kind of object is made and where it goes: the key, what pictures become, what is said of it.
-///
-/// ```swift
-/// let front = UploadRecipe.idCardFront            // cards/front/{businessNo}/…, at most 100 KiB
-/// let object = try await front.prepare(file: "IMG_0042.jpg", parameters: ["businessNo": number])
-/// print(object.key, object.length)
-/// ```
-///
-/// The ready kinds are starting points: copy one and change what is different with you.
+/// Describes how objects of one kind are made: their key, the compression of images, their metadata.
 ///
 /// ```swift
 /// extension UploadRecipe {
-///     static var receipt: UploadRecipe {
-///         var recipe = UploadRecipe.ticket
-///         recipe.key = "receipts/{+shop}/{date}/{uuid}{.ext}"
-///         return recipe
+///     static var idCardFront: UploadRecipe {
+///         UploadRecipe(
+///             "ID card, front", key: "idcards/{businessNo}/front-{uuid}{.ext}", image: .maxBytes(.kibibytes(100)))
 ///     }
 /// }
+///
+/// let object = try await UploadRecipe.idCardFront.prepare(file: "IMG_0042.jpg", parameters: ["businessNo": number])
+/// print(object.key, object.length)
 /// ```
+///
+/// The sample `DirectToOSS` has recipes for ID cards, tickets and photos of goods to copy.
 public struct UploadRecipe: Sendable, Hashable {
     /// What it is called, in errors and logs.
     public var name: String
@@ -40,43 +36,5 @@ public struct UploadRecipe: Sendable, Hashable {
         self.key = key
         self.image = image
         self.contentType = contentType
-    }
-}
-
-extension UploadRecipe {
-    /// A picture of any kind: 2 megapixels at most, quality 80, in a folder a day.
-    public static var generalImage: UploadRecipe {
-        UploadRecipe(
-            "general image", key: "images/{year}/{month}/{day}/{uuid}{.ext}",
-            image: JPEGOptions(quality: 80, maxPixels: 2_000_000, mode: .fast))
-    }
-
-    /// A ticket or an invoice: its text counts. At most 300 KiB, under the parameter `businessNo`.
-    public static var ticket: UploadRecipe {
-        UploadRecipe(
-            "ticket", key: "tickets/{businessNo}/{date}/{uuid}{.ext}",
-            image: JPEGOptions(maxBytes: .kibibytes(300), isDocument: true))
-    }
-
-    /// A picture of goods: 1,600 pixels on its longer side and 200 KiB at most. The key is the digest of the bytes, so the same
-    /// picture is stored once, under the parameter `category`.
-    public static var goods: UploadRecipe {
-        UploadRecipe(
-            "goods", key: "goods/{+category}/{sha256:2}/{sha256}{.ext}",
-            image: JPEGOptions(maxBytes: .kibibytes(200), maxSide: 1_600))
-    }
-
-    /// The front of an ID card: at most 100 KiB, under the parameter `businessNo`.
-    public static var idCardFront: UploadRecipe { idCard("front") }
-    /// The back of an ID card: as ``idCardFront``.
-    public static var idCardBack: UploadRecipe { idCard("back") }
-    /// The person with the card in the hand: at most 200 KiB, for a face has to be seen as well.
-    public static var idCardHandHeld: UploadRecipe { idCard("handheld", maxBytes: .kibibytes(200)) }
-
-    // No document hint: the face on the card counts as much as its text.
-    private static func idCard(_ side: String, maxBytes: ByteCount = .kibibytes(100)) -> UploadRecipe {
-        // A pattern made of a constant side can't be misread.
-        let key = ObjectKeyTemplate(stringLiteral: "idcards/{businessNo}/\(side)-{uuid}{.ext}")
-        return UploadRecipe("ID card, \(side)", key: key, image: .maxBytes(maxBytes))
     }
 }

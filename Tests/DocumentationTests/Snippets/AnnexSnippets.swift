@@ -32,7 +32,9 @@ private func qiniu(_ tokens: QiniuTokens, _ session: UploadSession) async throws
 
 private func recipe(_ client: AliyunOSSClient, _ number: String) async throws {
     // snippet: recipe
-    let front = try await client.upload(.idCardFront, file: "IMG_0042.jpg", parameters: ["businessNo": number])
+    let idCardFront = UploadRecipe(
+        "ID card, front", key: "idcards/{businessNo}/front-{uuid}{.ext}", image: .maxBytes(.kibibytes(100)))
+    let front = try await client.upload(idCardFront, file: "IMG_0042.jpg", parameters: ["businessNo": number])
     print(front.url)
     // end
 }

@@ -42,11 +42,9 @@ import WaybillStores
         }
     }
 
-    @Test func `The ready kinds give keys of their own`() async throws {
+    @Test func `each recipe has keys of its own`() async throws {
         let kinds: [(UploadRecipe, String)] = [
-            (.idCardFront, "idcards/77/front-"), (.idCardBack, "idcards/77/back-"),
-            (.idCardHandHeld, "idcards/77/handheld-"), (.ticket, "tickets/77/20261121/"),
-            (.generalImage, "images/2026/11/21/"),
+            (.idCardFront, "idcards/77/front-"), (.idCardBack, "idcards/77/back-"), (.dated, "images/2026/11/21/"),
         ]
         for (kind, prefix) in kinds {
             var kind = kind

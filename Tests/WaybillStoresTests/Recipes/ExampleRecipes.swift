@@ -1,0 +1,27 @@
+import WaybillJPEG
+import WaybillStores
+
+/// Recipes as a business has them; the sample DirectToOSS has the same for users to copy.
+extension UploadRecipe {
+    static var idCardFront: UploadRecipe {
+        UploadRecipe(
+            "ID card, front", key: "idcards/{businessNo}/front-{uuid}{.ext}", image: .maxBytes(.kibibytes(100)))
+    }
+
+    static var idCardBack: UploadRecipe {
+        UploadRecipe("ID card, back", key: "idcards/{businessNo}/back-{uuid}{.ext}", image: .maxBytes(.kibibytes(100)))
+    }
+
+    static var goods: UploadRecipe {
+        UploadRecipe(
+            "goods", key: "goods/{+category}/{sha256:2}/{sha256}{.ext}",
+            image: JPEGOptions(maxBytes: .kibibytes(200), maxSide: 1_600))
+    }
+
+    /// Its key has a folder per day.
+    static var dated: UploadRecipe {
+        UploadRecipe(
+            "dated", key: "images/{year}/{month}/{day}/{uuid}{.ext}",
+            image: JPEGOptions(quality: 80, maxPixels: 2_000_000, mode: .fast))
+    }
+}
