@@ -1,11 +1,13 @@
 import WaybillCore
 
-/// Sends values to any number of listeners. Each listens to one topic, with a stream of its own.
+/// Sends values to any number of listeners. Each listener has a topic and a buffer of its own.
+///
+/// No listener is resumed here: methods return ``Wakeups``, and the caller resumes them where it holds no lock. Resuming a task
+/// takes the runtime's lock of that task. Cancelling a task holds the same lock while its cancellation handlers run, and these
+/// take locks of ours. With a lock of ours around the first, two threads would wait for each other indefinitely.
 package final class Broadcast<Topic: Hashable & Sendable, Element: Sendable>: Sendable {
-    package typealias Continuation = AsyncStream<Element>.Continuation
-
     private struct State {
-        var listeners: [Topic: [Int: Continuation]] = [:]
+        var mailboxes: [Topic: [Int: Mailbox<Element>]] = [:]
         var nextKey = 0
         var isClosed = false
     }
@@ -17,73 +19,198 @@ package final class Broadcast<Topic: Hashable & Sendable, Element: Sendable>: Se
     deinit { close() }
 
     /// Whether there is no listener.
-    package var isEmpty: Bool { state.withLock { $0.listeners.isEmpty } }
+    package var isEmpty: Bool { state.withLock { $0.mailboxes.isEmpty } }
 
     /// Returns whether a topic has a listener.
-    package func isHeard(_ topic: Topic) -> Bool { state.withLock { $0.listeners[topic] != nil } }
+    package func isHeard(_ topic: Topic) -> Bool { state.withLock { $0.mailboxes[topic] != nil } }
 
-    /// Sends a value to the listeners of these topics; of all without one.
-    package func send(_ element: Element, to topics: Topic...) {
-        let streams = state.withLock { state in
-            let lists = topics.isEmpty ? Array(state.listeners.values) : topics.compactMap { state.listeners[$0] }
-            return lists.flatMap(\.values)
-        }
-        for stream in streams { stream.yield(element) }
-    }
-
-    /// Removes the listeners of a topic, to be finished where no lock is held: that calls their termination handlers.
-    package func remove(_ topic: Topic) -> [Continuation] {
-        state.withLock { state in state.listeners.removeValue(forKey: topic).map { Array($0.values) } ?? [] }
-    }
-
-    /// Removes all listeners, to be finished where no lock is held.
-    package func removeAll() -> [Continuation] {
+    /// Gives a value to the listeners of these topics; to all without one. Values reach each listener in the order of the calls.
+    package func send(_ element: Element, to topics: Topic...) -> Wakeups {
         state.withLock { state in
-            defer { state.listeners = [:] }
-            return state.listeners.values.flatMap(\.values)
+            let lists = topics.isEmpty ? Array(state.mailboxes.values) : topics.compactMap { state.mailboxes[$0] }
+            return Wakeups(lists.flatMap(\.values).compactMap { $0.put(element) })
         }
     }
 
-    /// Finishes all listeners, and each that comes later.
+    /// Ends the listeners of a topic, after the values that they have not taken yet.
+    package func finish(_ topic: Topic) -> Wakeups {
+        let ended = state.withLock { $0.mailboxes.removeValue(forKey: topic) }
+        return Wakeups((ended ?? [:]).values.compactMap { $0.finish() })
+    }
+
+    /// Ends all listeners, after the values that they have not taken yet.
+    package func finishAll() -> Wakeups {
+        let ended = state.withLock { state in
+            defer { state.mailboxes = [:] }
+            return state.mailboxes.values.flatMap(\.values)
+        }
+        return Wakeups(ended.compactMap { $0.finish() })
+    }
+
+    /// Ends all listeners, and each that comes later.
     package func close() {
         state.withLock { $0.isClosed = true }
-        for stream in removeAll() { stream.finish() }
+        finishAll().resume()
     }
 
     /// Adds a listener.
     ///
     /// - Parameters:
-    ///   - topic: What it listens to.
-    ///   - room: Of more values than this that wait for it, the oldest are lost.
-    ///   - first: What it gets first.
-    ///   - isLast: Whether nothing follows.
-    /// - Returns: Its stream.
+    ///   - topic: The topic.
+    ///   - room: The size of its buffer. When more values wait, the oldest are dropped.
+    ///   - first: The first value.
+    ///   - isLast: Whether no value follows.
+    /// - Returns: The values. The listener is removed when the last copy of the sequence and its iterators is released.
     package func listen(
         to topic: Topic, room: Int = 1, first: Element? = nil, isLast: Bool = false
-    ) -> AsyncStream<Element> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: Element.self, bufferingPolicy: .bufferingNewest(room))
-        if let first { continuation.yield(first) }
+    ) -> Listening<Element> {
+        let mailbox = Mailbox<Element>(room: room, first: first)
         let key = state.withLock { state -> Int? in
             guard !isLast, !state.isClosed else { return nil }
             state.nextKey += 1
-            state.listeners[topic, default: [:]][state.nextKey] = continuation
+            state.mailboxes[topic, default: [:]][state.nextKey] = mailbox
             return state.nextKey
         }
-        if let key {
-            continuation.onTermination = { [weak self] _ in self?.forget(key, of: topic) }
-        } else {
-            continuation.finish()
+        guard let key else {
+            _ = mailbox.finish()
+            return Listening(mailbox) {}
         }
-        return stream
+        return Listening(mailbox) { [weak self] in self?.remove(key, of: topic) }
     }
 
-    private func forget(_ key: Int, of topic: Topic) {
-        // The continuation is destroyed after the lock is free.
-        _ = state.withLock { state -> Continuation? in
-            let stream = state.listeners[topic]?.removeValue(forKey: key)
-            if state.listeners[topic]?.isEmpty == true { state.listeners[topic] = nil }
-            return stream
+    private func remove(_ key: Int, of topic: Topic) {
+        // The values that the mailbox holds are released after the lock.
+        _ = state.withLock { state -> Mailbox<Element>? in
+            let mailbox = state.mailboxes[topic]?.removeValue(forKey: key)
+            if state.mailboxes[topic]?.isEmpty == true { state.mailboxes[topic] = nil }
+            return mailbox
+        }
+    }
+}
+
+extension Broadcast {
+    package typealias Wakeups = BroadcastWakeups<Element>
+}
+
+/// Listeners that wait, each with the value that it gets.
+package struct BroadcastWakeups<Element: Sendable>: Sendable {
+    fileprivate typealias Wakeup = (waiter: CheckedContinuation<Element?, Never>, element: Element?)
+
+    private var wakeups: [Wakeup]
+
+    package init() { wakeups = [] }
+
+    fileprivate init(_ wakeups: [Wakeup]) { self.wakeups = wakeups }
+
+    package static func += (left: inout Self, right: Self) { left.wakeups += right.wakeups }
+
+    /// Resumes them. Call it once, and where no lock is held.
+    package consuming func resume() {
+        for (waiter, element) in wakeups { waiter.resume(returning: element) }
+    }
+}
+
+/// The values for one listener, as an asynchronous sequence. All its iterators share one buffer.
+package struct Listening<Element: Sendable>: AsyncSequence, Sendable {
+    package typealias Failure = Never
+
+    private let listener: Listener
+
+    fileprivate init(_ mailbox: Mailbox<Element>, onRelease: @escaping @Sendable () -> Void) {
+        listener = Listener(mailbox, onRelease)
+    }
+
+    package func makeAsyncIterator() -> Iterator { Iterator(listener: listener) }
+
+    package struct Iterator: AsyncIteratorProtocol {
+        fileprivate let listener: Listener
+
+        package mutating func next() async -> Element? { await next(isolation: #isolation) }
+
+        /// Waits for the next value, without leaving the caller's actor. Returns `nil` after the last value and when the task was
+        /// cancelled.
+        package mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
+            await listener.mailbox.next(isolation: actor)
+        }
+    }
+
+    fileprivate final class Listener: Sendable {
+        let mailbox: Mailbox<Element>
+        private let onRelease: @Sendable () -> Void
+
+        init(_ mailbox: Mailbox<Element>, _ onRelease: @escaping @Sendable () -> Void) {
+            self.mailbox = mailbox
+            self.onRelease = onRelease
+        }
+
+        deinit { onRelease() }
+    }
+}
+
+/// The values that wait for one listener.
+private final class Mailbox<Element: Sendable>: Sendable {
+    private struct State {
+        var elements: [Element]
+        /// The index of the oldest value. Values before it were taken or dropped.
+        var start = 0
+        var isFinished = false
+        /// Set only while no value waits.
+        var waiter: CheckedContinuation<Element?, Never>?
+
+        mutating func take() -> Element? {
+            guard start < elements.count else { return nil }
+            defer { drop() }
+            return elements[start]
+        }
+
+        mutating func drop() {
+            start += 1
+            // Half of the array at a time, so that each value is moved once.
+            guard start * 2 >= elements.count else { return }
+            elements.removeFirst(start)
+            start = 0
+        }
+    }
+
+    private let state: Locked<State>
+    private let room: Int
+
+    init(room: Int, first: Element?) {
+        self.room = max(1, room)
+        state = Locked(State(elements: first.map { [$0] } ?? []))
+    }
+
+    func put(_ element: Element) -> BroadcastWakeups<Element>.Wakeup? {
+        state.withLock { state in
+            guard !state.isFinished else { return nil }
+            if let waiter = state.waiter.take() { return (waiter, element) }
+            state.elements.append(element)
+            if state.elements.count - state.start > room { state.drop() }
+            return nil
+        }
+    }
+
+    func finish() -> BroadcastWakeups<Element>.Wakeup? {
+        state.withLock { state in
+            state.isFinished = true
+            return state.waiter.take().map { ($0, nil) }
+        }
+    }
+
+    func next(isolation actor: isolated (any Actor)?) async -> Element? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation(isolation: actor) { waiter in
+                let element: Element?? = state.withLock { state in
+                    if let element = state.take() { return .some(element) }
+                    // A second task that waits at the same iterator gets none.
+                    if state.isFinished || state.waiter != nil { return .some(nil) }
+                    state.waiter = waiter
+                    return nil
+                }
+                if let element { waiter.resume(returning: element) }
+            }
+        } onCancel: {
+            if let (waiter, _) = finish() { waiter.resume(returning: nil) }
         }
     }
 }

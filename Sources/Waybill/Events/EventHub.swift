@@ -12,19 +12,17 @@ final class EventHub: Sendable {
 
     /// Sends an event, which is made only if it has a listener.
     func tell(_ upload: UploadID, _ make: () -> UploadEvent) {
-        if isHeard(upload) { listeners.send(make(), to: nil, upload) }
+        if isHeard(upload) { listeners.send(make(), to: nil, upload).resume() }
     }
 
-    /// Finishes the listeners of an upload, which has ended.
-    func end(_ upload: UploadID) {
-        for stream in listeners.remove(upload) { stream.finish() }
-    }
+    /// Ends the listeners of an upload, which has ended.
+    func end(_ upload: UploadID) { listeners.finish(upload).resume() }
 
-    /// Finishes all listeners.
+    /// Ends all listeners.
     func close() { listeners.close() }
 
-    /// Adds a listener to one upload or to all; of more than `room` events that wait for it, the oldest are lost.
-    func listen(to upload: UploadID?, room: Int) -> AsyncStream<UploadEvent> {
+    /// Adds a listener to one upload or to all. When more than `room` events wait for it, the oldest are dropped.
+    func listen(to upload: UploadID?, room: Int) -> Listening<UploadEvent> {
         listeners.listen(to: upload, room: room)
     }
 }

@@ -16,7 +16,8 @@ final class ProgressBroadcast: Sendable {
     }
 
     private let state = Locked(State())
-    /// The topic is the handle. Snapshots are sent under the lock of the state, which keeps their order.
+    /// The topic is the handle. Snapshots are sent under the lock of the state, which keeps their order, and listeners are
+    /// resumed after it.
     private let listeners = Broadcast<Int, UploadProgress>()
     /// Runs since the upload was made.
     let stopwatch: Stopwatch
@@ -40,16 +41,17 @@ final class ProgressBroadcast: Sendable {
     /// A handle was cancelled, and the others go on.
     func depart(_ handle: Int) {
         let time = stopwatch.elapsed
-        let leaving = state.withLock { state -> [AsyncStream<UploadProgress>.Continuation] in
-            guard !state.snapshot.phase.isTerminal, state.departed[handle] == nil else { return [] }
+        let wakeups = state.withLock { state in
+            guard !state.snapshot.phase.isTerminal, state.departed[handle] == nil else { return BroadcastWakeups() }
             var last = Self.progress(&state, at: time)
             last.phase = .cancelled
             last.isPaused = false
             state.departed[handle] = last
-            listeners.send(last, to: handle)
-            return listeners.remove(handle)
+            var wakeups = listeners.send(last, to: handle)
+            wakeups += listeners.finish(handle)
+            return wakeups
         }
-        for listener in leaving { listener.finish() }
+        wakeups.resume()
     }
 
     /// The parts of the body, once they are known.
@@ -68,15 +70,16 @@ final class ProgressBroadcast: Sendable {
         // A later listener begins with this snapshot.
         guard isHeard else { return }
         let time = stopwatch.elapsed
-        let leaving = state.withLock { state -> [AsyncStream<UploadProgress>.Continuation] in
-            listeners.send(Self.progress(&state, at: time))
-            return snapshot.phase.isTerminal ? listeners.removeAll() : []
+        let wakeups = state.withLock { state in
+            var wakeups = listeners.send(Self.progress(&state, at: time))
+            if snapshot.phase.isTerminal { wakeups += listeners.finishAll() }
+            return wakeups
         }
-        for listener in leaving { listener.finish() }
+        wakeups.resume()
     }
 
     /// Adds a listener, which begins with the latest snapshot.
-    func listen(for handle: Int) -> AsyncStream<UploadProgress> {
+    func listen(for handle: Int) -> Listening<UploadProgress> {
         let time = stopwatch.elapsed
         return state.withLock { state in
             let last = state.departed[handle]

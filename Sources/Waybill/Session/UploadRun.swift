@@ -101,7 +101,7 @@ final class UploadRun: Sendable {
     var snapshot: UploadSnapshot { broadcast.snapshot }
     var wantsProgress: Bool { broadcast.hasListeners || hold { $0.isStanding } }
     func currentProgress(for handle: Int) -> UploadProgress { broadcast.current(for: handle) }
-    func listen(for handle: Int) -> AsyncStream<UploadProgress> { broadcast.listen(for: handle) }
+    func listen(for handle: Int) -> Listening<UploadProgress> { broadcast.listen(for: handle) }
 
     /// The end of a handle, or of the whole for `nil`, when it has come.
     func result(for handle: Int?) async -> Result<UploadResponse, UploadError> {

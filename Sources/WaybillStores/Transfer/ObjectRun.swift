@@ -134,20 +134,20 @@ final class ObjectRun: Sendable {
 
     /// Nothing follows.
     func end(_ phase: ObjectPhase) {
-        let leaving = state.withLock { state -> [AsyncStream<ObjectProgress>.Continuation] in
+        let wakeups = state.withLock { state in
             state.phase = phase
             state.isPaused = false
-            listeners.send(state.snapshot)
-            return listeners.removeAll()
+            var wakeups = listeners.send(state.snapshot)
+            wakeups += listeners.finishAll()
+            return wakeups
         }
         gate.update { $0 = false }
-        // Outside the lock: finishing calls the termination handler, which takes it.
-        for listener in leaving { listener.finish() }
+        wakeups.resume()
     }
 
     /// Adds a listener, which begins with the latest snapshot.
-    func listen() -> AsyncStream<ObjectProgress> {
-        let (stream, unwatched) = state.withLock { state -> (AsyncStream<ObjectProgress>, [UploadTask]) in
+    func listen() -> Listening<ObjectProgress> {
+        let (stream, unwatched) = state.withLock { state -> (Listening<ObjectProgress>, [UploadTask]) in
             let isOver = state.phase.isTerminal
             return (
                 listeners.listen(to: nil, first: state.snapshot, isLast: isOver),
@@ -159,12 +159,12 @@ final class ObjectRun: Sendable {
     }
 
     private func change(_ body: (inout State) -> Void) {
-        state.withLock { state in
+        let wakeups = state.withLock { state in
             let before = state.snapshot
             body(&state)
             let after = state.snapshot
-            guard after != before, !after.phase.isTerminal else { return }
-            listeners.send(after)
+            return after == before || after.phase.isTerminal ? BroadcastWakeups() : listeners.send(after)
         }
+        wakeups.resume()
     }
 }

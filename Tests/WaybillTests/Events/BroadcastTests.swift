@@ -1,0 +1,71 @@
+import TestSupport
+import Testing
+import WaybillCore
+
+@testable import Waybill
+
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct BroadcastTests {
+    @Test func `values arrive in their order, the newest ones where the buffer is full`() async {
+        let broadcast = Broadcast<Int, Int>()
+        var narrow = broadcast.listen(to: 1, room: 2, first: 0).makeAsyncIterator()
+        var wide = broadcast.listen(to: 2, room: 9).makeAsyncIterator()
+        for value in 1...5 { broadcast.send(value).resume() }
+        broadcast.send(6, to: 2).resume()
+        broadcast.finishAll().resume()
+        for expected in [4, 5, nil, nil] { #expect(await narrow.next() == expected) }
+        for expected in [1, 2, 3, 4, 5, 6, nil] { #expect(await wide.next() == expected) }
+    }
+
+    @Test func `a released listener is removed, a finished one gets what is left`() async {
+        let broadcast = Broadcast<Int, Int>()
+        do {
+            let listening = broadcast.listen(to: 1)
+            #expect(broadcast.isHeard(1) && !broadcast.isHeard(2) && !broadcast.isEmpty)
+            withExtendedLifetime(listening) {}
+        }
+        #expect(broadcast.isEmpty)
+        var late = broadcast.listen(to: 1, first: 7, isLast: true).makeAsyncIterator()
+        #expect(broadcast.isEmpty)
+        #expect(await late.next() == 7)
+        #expect(await late.next() == nil)
+        broadcast.close()
+        var closed = broadcast.listen(to: 1).makeAsyncIterator()
+        #expect(await closed.next() == nil)
+    }
+
+    @Test func `a cancelled task ends its listener`() async {
+        let broadcast = Broadcast<Int, Int>()
+        let listening = broadcast.listen(to: 1)
+        let task = Task { await listening.first { _ in true } }
+        task.cancel()
+        #expect(await task.value == nil)
+        broadcast.send(1).resume()
+        #expect(await listening.first { _ in true } == nil)
+    }
+
+    /// The thread that sends and the one that cancels each hold one of two locks, and want the other: with a listener that is
+    /// resumed under the lock of the state, this hangs.
+    @Test func `a task that is cancelled while a snapshot is sent stops neither`() async {
+        for _ in 0..<2_000 {
+            let broadcast = ProgressBroadcast(clock: ContinuousClock())
+            let listening = broadcast.listen(for: 0)
+            let task = Task {
+                await withTaskCancellationHandler {
+                    for await progress in listening where progress.phase.isTerminal { return }
+                } onCancel: {
+                    broadcast.publish(UploadSnapshot())
+                }
+            }
+            async let sending: Void = Task.detached {
+                for number in 0..<20 {
+                    var snapshot = UploadSnapshot()
+                    snapshot.acknowledged = Int64(number)
+                    broadcast.publish(snapshot)
+                }
+            }.value
+            task.cancel()
+            await sending
+            await task.value
+        }
+    }
+}
