@@ -1,4 +1,5 @@
 public import struct FoundationEssentials.URL
+public import HTTPTypes
 public import WaybillCore
 public import WaybillMultipart
 
@@ -59,15 +60,22 @@ public struct UploadContent: Sendable {
 
     /// A body of your own, or a `MultipartBody` that was prepared earlier.
     ///
-    /// Contents go out with `PUT` unless a method is named, this one too; a form that is given as a form is a `POST`.
-    ///
     /// ```swift
-    /// try await session.upload(.body(form.prepared()), to: url, method: .post)
+    /// try await session.upload(.body(form.prepared()), to: url)     // POST, as for the form itself
     /// ```
     public static func body(_ body: any UploadBody) -> UploadContent { UploadContent(kind: .body(body)) }
 }
 
 extension UploadContent {
+    /// The method if the caller names none: `POST` for a form, prepared or not, and `PUT` for everything else.
+    public var defaultMethod: HTTPRequest.Method {
+        switch kind {
+        case .form: .post
+        case .body(let body): body is MultipartBody ? .post : .put
+        case .empty, .file, .notAFile: .put
+        }
+    }
+
     /// The length of the body as far as it is known before the body is prepared.
     func expectedLength() async -> ExpectedLength? {
         switch kind {

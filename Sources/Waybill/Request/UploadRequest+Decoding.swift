@@ -30,7 +30,7 @@ extension UploadSession {
     /// - Throws: ``UploadError``, as for a form.
     public func upload<Value: Decodable>(
         _ content: UploadContent, to location: some UploadLocation, as type: Value.Type,
-        decoder: JSONDecoder = JSONDecoder(), method: HTTPRequest.Method = .put, headers: HTTPFields = [:],
+        decoder: JSONDecoder = JSONDecoder(), method: HTTPRequest.Method? = nil, headers: HTTPFields = [:],
         options: UploadOptions? = nil, onProgress: (@Sendable (UploadProgress) -> Void)? = nil
     ) async throws(UploadError) -> Value {
         try await upload(

@@ -66,14 +66,15 @@ public final class UploadSession: Sendable {
         return try await core.start(request, isCancelled: Task.isCancelled).outcome(onProgress: onProgress)
     }
 
-    /// Sends a file, bytes or a stream and waits for the answer; `PUT` unless told otherwise.
+    /// Sends a file, bytes, a stream or a prepared form and waits for the response.
     ///
-    /// The parameters mean what they mean for a form.
+    /// The parameters are those of a form. The default method is ``UploadContent/defaultMethod``: `POST` for forms, else `PUT`.
     public func upload(
-        _ content: UploadContent, to location: some UploadLocation, method: HTTPRequest.Method = .put,
+        _ content: UploadContent, to location: some UploadLocation, method: HTTPRequest.Method? = nil,
         headers: HTTPFields = [:], options: UploadOptions? = nil,
         onProgress: (@Sendable (UploadProgress) -> Void)? = nil
     ) async throws(UploadError) -> UploadResponse {
+        let method = method ?? content.defaultMethod
         let request = UploadRequest(method, location, headers: headers, content: content, options: options)
         return try await core.start(request, isCancelled: Task.isCancelled).outcome(onProgress: onProgress)
     }
@@ -105,13 +106,15 @@ extension UploadSession {
         start(UploadRequest(method, location, headers: headers, content: .form(form), options: options))
     }
 
-    /// Starts sending a file, bytes or a stream and returns the handle at once; `PUT` unless told otherwise.
+    /// Starts sending a file, bytes, a stream or a prepared form and returns the handle immediately. The default method is
+    /// ``UploadContent/defaultMethod``.
     @discardableResult
     public func start(
-        _ content: UploadContent, to location: some UploadLocation, method: HTTPRequest.Method = .put,
+        _ content: UploadContent, to location: some UploadLocation, method: HTTPRequest.Method? = nil,
         headers: HTTPFields = [:], options: UploadOptions? = nil
     ) -> UploadTask {
-        start(UploadRequest(method, location, headers: headers, content: content, options: options))
+        let method = method ?? content.defaultMethod
+        return start(UploadRequest(method, location, headers: headers, content: content, options: options))
     }
 
     /// Closes the session and, when its last upload has ended, the connections that it kept open; then returns. From now on

@@ -24,6 +24,21 @@ import WaybillTesting
         #expect(String(decoding: transfer.body, as: UTF8.self).contains("s3cr3t"))
     }
 
+    @Test func `a form and a prepared form are posted, everything else is put`() async throws {
+        let form: MultipartForm = [.text("a", "b")]
+        let contents: [(UploadContent, HTTPRequest.Method)] = [
+            (.form(form), .post), (.body(try await form.prepared()), .post), (.data([1]), .put), (.empty, .put),
+        ]
+        let world = SessionWorld(contents.flatMap { _ in [TransferScript.answering(.ok), .answering(.ok)] } + [.answering(.ok)])
+        for (content, method) in contents {
+            #expect(content.defaultMethod == method)
+            _ = try await world.session.upload(content, to: SessionWorld.url)
+            _ = try await world.session.start(content, to: SessionWorld.url).response
+        }
+        _ = try await world.session.upload(.data([1]), to: SessionWorld.url, method: .patch)
+        #expect(world.transport.transfers.map(\.request.method) == contents.flatMap { [$0.1, $0.1] } + [.patch])
+    }
+
     @Test func `the phases come in order, and the last snapshot is the terminal one`() async throws {
         let seen = Watched<[UploadProgress]>([])
         let gates = (0..<3).map { _ in ScriptGate() }
