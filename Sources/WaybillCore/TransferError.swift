@@ -9,7 +9,7 @@ public struct TransferError: Error, Sendable {
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The name, as it is printed.
         public let description: String
-        /// Makes a code of a name.
+        /// Makes a code, for transports with errors of their own: a short name in camel case.
         public init(_ name: String) { description = name }
     }
 

@@ -6,8 +6,7 @@ public struct OutboxError: Error, Sendable, CustomStringConvertible {
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The name, as it is printed.
         public let description: String
-        /// Makes a code of a name.
-        public init(_ name: String) { description = name }
+        package init(_ name: String) { description = name }
 
         /// The folder can't be used: it can't be made, or others may read it.
         public static let folderUnusable = Code("folderUnusable")

@@ -7,8 +7,7 @@ public struct JPEGError: Error, Sendable {
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The name, as it is printed.
         public let description: String
-        /// Makes a code of a name.
-        public init(_ name: String) { description = name }
+        package init(_ name: String) { description = name }
     }
 
     /// What kind of failure it is.

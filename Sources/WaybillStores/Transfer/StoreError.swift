@@ -21,8 +21,7 @@ public struct StoreError: Error, Sendable {
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The name, as it is printed.
         public let description: String
-        /// Makes a code of a name.
-        public init(_ name: String) { description = name }
+        package init(_ name: String) { description = name }
     }
 
     /// What kind of failure it is.
@@ -90,6 +89,12 @@ extension StoreError.Code {
     public static let recordInUse = Self("recordInUse")
     /// A record lies there that is not ours to read: of another owner, open to others, a link, or no file.
     public static let recordRefused = Self("recordRefused")
+    /// No file exists at the path.
+    public static let fileNotFound = Self("fileNotFound")
+    /// The path is a directory, device or socket.
+    public static let notARegularFile = Self("notARegularFile")
+    /// The file cannot be opened or read.
+    public static let fileNotReadable = Self("fileNotReadable")
     /// The folder of records can't be used; the message says why.
     public static let recordFolderUnusable = Self("recordFolderUnusable")
     /// Cancelled by the caller, or by the closing of the session.

@@ -386,7 +386,7 @@ private func errors(
     // end
     _ = cantKeepRecords
     // row: OSSClientErrorCodeFileCantRead
-    let isMissing = error.code == StoreError.Code("fileNotFound")
+    let isMissing = error.code == .fileNotFound
     // end
     _ = isMissing
     // row: OSSClientErrorCodeInvalidArgument

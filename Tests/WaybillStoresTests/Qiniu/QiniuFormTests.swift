@@ -97,13 +97,13 @@ import WaybillCore
                 }
             ),
             (
-                StoreError.Code("fileNotFound"),
+                .fileNotFound,
                 { () async throws(StoreError) in
                     try await plain.upload(.file(path: "/nowhere/at/all"), to: "k")
                 }
             ),
             (
-                StoreError.Code("notARegularFile"),
+                .notARegularFile,
                 { () async throws(StoreError) in
                     try await plain.upload(.file(path: "/dev/null"), to: "k")
                 }

@@ -116,11 +116,11 @@ import Waybill
         }
     }
 
-    @Test func `a code that is no plain word is told as other`() {
+    @Test func `a code that is not a plain word is reported as other`() {
         #expect(Dimension.code(nil) == "none")
         #expect(Dimension.code(.cannotConnect) == "cannotConnect")
-        #expect(Dimension.code(UploadError.Code("no way to https://u:p@host/")) == "other")
-        #expect(Dimension.code(UploadError.Code("")) == "other")
+        #expect(Dimension.word("no way to https://u:p@host/") == "other")
+        #expect(Dimension.word("") == "other")
         #expect([nil, .cancelled, .stalled].map(Dimension.result) == ["success", "cancelled", "failure"])
     }
 

@@ -12,10 +12,12 @@ enum Dimension {
         }
     }
 
-    /// The word of a code. Codes are open, so one that is no plain word, from a transport or a part of somebody's own, is
-    /// `other`: what it says might be anything.
+    /// The name of a code; `other` for one that is not a plain word. An interceptor can name codes as it likes.
     static func code(_ code: UploadError.Code?) -> String {
-        guard let word = code?.description else { return none }
+        code.map { word($0.description) } ?? none
+    }
+
+    static func word(_ word: String) -> String {
         let isWord = !word.isEmpty && word.utf8.count <= 40 && word.allSatisfy { $0.isASCII && $0.isLetter }
         return isWord ? word : "other"
     }

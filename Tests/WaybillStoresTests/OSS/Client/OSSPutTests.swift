@@ -178,9 +178,9 @@ import WaybillMultipart
     @Test func `A file that is not there or is none is told before anything is sent`() async throws {
         let world = try OSSWorld()
         let missing = try await storeError { try await world.client.put(.file(path: "/no/such"), to: "k") }
-        #expect(missing.code == StoreError.Code("fileNotFound"))
+        #expect(missing.code == .fileNotFound)
         let folder = try await storeError { try await world.client.put(.file(path: "/tmp"), to: "k") }
-        #expect(folder.code == StoreError.Code("notARegularFile"))
+        #expect(folder.code == .notARegularFile)
         #expect(world.store.state.log.isEmpty)
     }
 
