@@ -41,7 +41,7 @@ final class ProgressBroadcast: Sendable {
     /// A handle was cancelled, and the others go on.
     func depart(_ handle: Int) {
         let time = stopwatch.elapsed
-        let wakeups = state.withLock { state in
+        let wakeups = state.withLock { state -> BroadcastWakeups<UploadProgress> in
             guard !state.snapshot.phase.isTerminal, state.departed[handle] == nil else { return BroadcastWakeups() }
             var last = Self.progress(&state, at: time)
             last.phase = .cancelled
@@ -70,7 +70,7 @@ final class ProgressBroadcast: Sendable {
         // A later listener begins with this snapshot.
         guard isHeard else { return }
         let time = stopwatch.elapsed
-        let wakeups = state.withLock { state in
+        let wakeups = state.withLock { state -> BroadcastWakeups<UploadProgress> in
             var wakeups = listeners.send(Self.progress(&state, at: time))
             if snapshot.phase.isTerminal { wakeups += listeners.finishAll() }
             return wakeups

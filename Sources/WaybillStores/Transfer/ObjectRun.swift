@@ -134,7 +134,7 @@ final class ObjectRun: Sendable {
 
     /// Nothing follows.
     func end(_ phase: ObjectPhase) {
-        let wakeups = state.withLock { state in
+        let wakeups = state.withLock { state -> BroadcastWakeups<ObjectProgress> in
             state.phase = phase
             state.isPaused = false
             var wakeups = listeners.send(state.snapshot)
@@ -159,7 +159,7 @@ final class ObjectRun: Sendable {
     }
 
     private func change(_ body: (inout State) -> Void) {
-        let wakeups = state.withLock { state in
+        let wakeups = state.withLock { state -> BroadcastWakeups<ObjectProgress> in
             let before = state.snapshot
             body(&state)
             let after = state.snapshot

@@ -29,7 +29,8 @@ import WaybillTesting
         let contents: [(UploadContent, HTTPRequest.Method)] = [
             (.form(form), .post), (.body(try await form.prepared()), .post), (.data([1]), .put), (.empty, .put),
         ]
-        let world = SessionWorld(contents.flatMap { _ in [TransferScript.answering(.ok), .answering(.ok)] } + [.answering(.ok)])
+        let world = SessionWorld(
+            contents.flatMap { _ in [TransferScript.answering(.ok), .answering(.ok)] } + [.answering(.ok)])
         for (content, method) in contents {
             #expect(content.defaultMethod == method)
             _ = try await world.session.upload(content, to: SessionWorld.url)
