@@ -13,7 +13,7 @@ extension CurlTransfer {
     func end(code: CURLcode?, own: TransferError.Code? = nil) -> TransferEnd {
         isRunning = false
         if let own, ownFailure == nil {
-            ownFailure = (own, OutcomeTable.message(for: own, limits: request.options.limits), nil)
+            ownFailure = (own, CurlFailure.message(for: own, limits: request.options.limits), nil)
         }
         let (progress, isAcknowledgedNow) = look()
         // TLS says goodbye before a socket is closed, and that is not acknowledged yet when the last look is taken.
@@ -89,10 +89,10 @@ extension CurlTransfer {
                     .proxyFailed, "The proxy answered \(tunnel) and opened no way to the server.", evidence: evidence,
                     curl: code)
             }
-            if connection == nil, OutcomeTable.isOutOfDescriptors(code) {
-                return failure(.resourcesExhausted, OutcomeTable.outOfDescriptors, evidence: evidence, curl: code)
+            if connection == nil, CurlFailure.isOutOfDescriptors(code) {
+                return failure(.resourcesExhausted, CurlFailure.outOfDescriptors, evidence: evidence, curl: code)
             }
-            let meaning = OutcomeTable.meaning(
+            let meaning = CurlFailure.meaning(
                 of: code ?? CURLE_OK, isConnected: connection != nil, sawResponseHead: evidence.sawResponseHead)
             return failure(meaning.code, meaning.message, evidence: evidence, curl: code)
         }
@@ -121,13 +121,13 @@ extension CurlTransfer {
         _ code: TransferError.Code, _ message: String, evidence: TransferEvidence, curl: CURLcode?,
         cause: (any Error)? = nil
     ) -> Result<TransferResponse, TransferError> {
-        let quoted = curl.flatMap { $0 == CURLE_OK ? nil : OutcomeTable.quote($0) }
+        let quoted = curl.flatMap { $0 == CURLE_OK ? nil : CurlFailure.quote($0) }
         let detail = easy?.lastError ?? ""
         let isOwn = ownFailure != nil
         return .failure(
             TransferError(
                 code, isOwn || detail.isEmpty ? message : "\(message) (\(detail))",
-                outcome: OutcomeTable.outcome(of: evidence),
+                outcome: UploadOutcome(of: evidence, status: assembler.head?.status),
                 transportCode: isOwn ? nil : quoted, status: assembler.head?.status, cause: cause))
     }
 

@@ -107,7 +107,7 @@ final class CurlTransfer: @unchecked Sendable {
         if let (option, code) = handle.refusal {
             closeBody()
             throw TransferError(
-                .invalidRequest, "libcurl refuses option \(option.rawValue): \(OutcomeTable.quote(code)).",
+                .invalidRequest, "libcurl refuses option \(option.rawValue): \(CurlFailure.quote(code)).",
                 outcome: .notSent)
         }
         address = handle.address
@@ -292,7 +292,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     private func refuse(_ failure: ResponseAssembler.Failure) {
-        let (code, message) = OutcomeTable.error(for: failure, limits: request.options.limits)
+        let (code, message) = CurlFailure.error(for: failure, limits: request.options.limits)
         ownFailure = (code, message, nil)
     }
 

@@ -39,7 +39,7 @@ public final class CurlTransport: UploadTransport {
     ///   - logger: Where attempts are logged, at `debug` and, for what endangers the user, at `warning`. Silent by default.
     public init(configuration: Configuration = Configuration(), logger: Logger? = nil) {
         let code = wb_global_init()
-        precondition(code == CURLE_OK, "libcurl could not be initialised: \(OutcomeTable.quote(code))")
+        precondition(code == CURLE_OK, "libcurl could not be initialised: \(CurlFailure.quote(code))")
         self.configuration = configuration
         self.logger = logger
         _ = post(nil)
@@ -76,7 +76,7 @@ public final class CurlTransport: UploadTransport {
         logger?.debug("attempt started", metadata: ["upload": "\(request.id)", "method": "\(request.method)"])
         let transfer = CurlTransfer(request, sink: sink)
         guard let inbox = post(.start(transfer)) else {
-            transfer.tell(OutcomeTable.withoutEngine(request))
+            transfer.tell(CurlFailure.withoutEngine(request))
             return NoTransferControl()
         }
         return CurlTransferControl(transfer: transfer, inbox: inbox)

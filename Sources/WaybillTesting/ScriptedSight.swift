@@ -17,20 +17,12 @@ struct ScriptedSight {
 
     var isBodyAcknowledged: Bool { evidence.isBodyComplete && evidence.acknowledged == evidence.sent }
 
-    /// What may be believed, by the table that the real transport has (Docs/Architecture.md, "What may be believed").
-    private var outcome: UploadOutcome {
-        switch (evidence.requestAcknowledged, evidence.isBodyComplete) {
-        case (false, false): .notSent
-        case (true, false): .incomplete(acknowledged: evidence.acknowledged)
-        case (false, true) where evidence.isConnectionReused && evidence.sent > 0: .notSent
-        case (_, true): .unknown
-        }
-    }
-
     func error(
         _ code: TransferError.Code, _ message: String, outcome claimed: UploadOutcome? = nil, cause: (any Error)? = nil
     ) -> TransferError {
-        TransferError(code, message, outcome: claimed ?? outcome, status: head?.status, cause: cause)
+        TransferError(
+            code, message, outcome: claimed ?? UploadOutcome(of: evidence, status: head?.status), status: head?.status,
+            cause: cause)
     }
 
     func end(_ result: Result<TransferResponse, TransferError>) -> TransferEnd {

@@ -65,7 +65,7 @@ import WaybillTesting
         (.breaking(after: 10), .unknown), (.deadConnection(), .notSent), (.deadConnection(afterSending: 4), .notSent),
         (.deadConnection(afterSending: 10), .notSent), (.losingAnswer, .unknown), (.cuttingAnswer(), .unknown),
         ([.connect, .takeUnacknowledged(10), .fail(.connectionLost)], .unknown),
-        (.answeringEarly(.ok, after: 4), .incomplete(acknowledged: 4)),
+        (.answeringEarly(.ok, after: 4), .unknown),
         ([.takeUnacknowledged(10), .answer(.ok)], .unknown),
     ]
 

@@ -1,10 +1,8 @@
 import HTTPTypes
 package import WaybillCore
 
-/// What was seen of one attempt while it ran, and what may be concluded from it.
-///
-/// The transport sums up its evidence at the end; what it reported on the way counts as well, so that a sum that forgot
-/// something can't make the outcome look more certain than it is.
+/// The evidence of one attempt: what the transport sums up at the end, joined with what it reported on the way. So a sum
+/// that lacks something cannot make the outcome more certain than it is.
 package struct AttemptRecord: Sendable {
     package let number: Int
     package private(set) var evidence = TransferEvidence()
@@ -50,6 +48,7 @@ package struct AttemptRecord: Sendable {
         evidence.announced = end.evidence.announced
         evidence.isBodyComplete = evidence.isBodyComplete || end.evidence.isBodyComplete
         evidence.sawResponseHead = evidence.sawResponseHead || end.evidence.sawResponseHead
+        evidence.isConnectionReused = end.evidence.isConnectionReused
         evidence.requestAcknowledged =
             evidence.requestAcknowledged || end.evidence.requestAcknowledged || evidence.acknowledged > 0
             || evidence.sawResponseHead
@@ -65,42 +64,8 @@ package struct AttemptRecord: Sendable {
         evidence.sent = max(evidence.sent, sent, evidence.acknowledged)
     }
 
-    /// What may be believed of a failed attempt: the less certain of the transport's claim and of what was seen.
-    package func outcome(claimed: UploadOutcome?, status: HTTPResponse.Status?) -> UploadOutcome {
-        let seen = UploadOutcome(seen: evidence, status: head?.status ?? status)
-        return claimed.map { seen.lessCertain(than: $0) } ?? seen
-    }
-}
-
-extension UploadOutcome {
-    /// The most that may be believed on this evidence.
-    package init(seen evidence: TransferEvidence, status: HTTPResponse.Status?) {
-        if evidence.sawResponseHead {
-            self = status.map { UploadOutcome(status: $0, isBodyComplete: evidence.isBodyComplete) } ?? .unknown
-        } else if !evidence.requestAcknowledged && evidence.acknowledged == 0 {
-            self = .notSent
-        } else if !evidence.isBodyComplete {
-            self = .incomplete(acknowledged: evidence.acknowledged)
-        } else {
-            self = .unknown
-        }
-    }
-
-    /// The one of the two that promises less.
-    package func lessCertain(than other: UploadOutcome) -> UploadOutcome {
-        if case .incomplete(let mine) = self, case .incomplete(let theirs) = other {
-            return .incomplete(acknowledged: max(mine, theirs))
-        }
-        return uncertainty >= other.uncertainty ? self : other
-    }
-
-    /// 0 for the most certain.
-    package var uncertainty: Int {
-        switch self {
-        case .notSent: 0
-        case .incomplete: 1
-        case .rejected: 2
-        case .unknown: 3
-        }
+    /// The outcome of an attempt that ended in an error: the less certain of the transport's claim and of what was seen.
+    package func outcome(of error: TransferError) -> UploadOutcome {
+        UploadOutcome(of: evidence, status: head?.status ?? error.status).lessCertain(than: error.outcome)
     }
 }

@@ -28,7 +28,7 @@ struct AttemptVerdict: Sendable {
         case .success(let response):
             let status = response.head.status
             let isBodyComplete = record.isBodyAcknowledged || end.evidence.isBodyComplete
-            let outcome = UploadOutcome(status: status, isBodyComplete: isBodyComplete)
+            let outcome = UploadOutcome(of: record.evidence, status: status, isResponseComplete: true)
             self.response = response
             let words = Redaction.escaped("\(status.code) \(status.reasonPhrase)")
             reason = words + (end.objection.map { ", but \($0.words)" } ?? "")
@@ -38,7 +38,8 @@ struct AttemptVerdict: Sendable {
                 // body is the transport's to see; a 4xx or 5xx that is accepted says itself that it is no yes.
                 failure =
                     status.kind == .redirection && !isBodyComplete
-                    ? Self.notTaken(status) : end.objection.map { Failure($0, status, cancelMessage: cancelMessage) }
+                    ? Self.notTaken(status, outcome)
+                    : end.objection.map { Failure($0, status, cancelMessage: cancelMessage) }
                 return
             }
             failure = Failure(
@@ -46,7 +47,7 @@ struct AttemptVerdict: Sendable {
                 message: cancelMessage ?? "the server answered \(reason)\(Self.hint(for: status, outcome))",
                 outcome: outcome)
         case .failure(let error):
-            let outcome = record.outcome(claimed: error.outcome, status: error.status)
+            let outcome = record.outcome(of: error)
             response = nil
             reason = cancelMessage ?? Redaction.escaped(error.message)
             failure = Failure(
@@ -60,11 +61,11 @@ struct AttemptVerdict: Sendable {
     }
 
     /// A yes to a part of the body is no success, whatever the status that the caller takes for a yes.
-    private static func notTaken(_ status: HTTPResponse.Status) -> Failure {
+    private static func notTaken(_ status: HTTPResponse.Status, _ outcome: UploadOutcome) -> Failure {
         Failure(
             code: .bodyNotTaken, transferCode: .bodyNotTaken,
             message: "the server answered \(status.code) before it had taken the whole body",
-            outcome: UploadOutcome(status: status, isBodyComplete: false))
+            outcome: outcome)
     }
 
     /// What to do about a refusal, where the status alone tells.

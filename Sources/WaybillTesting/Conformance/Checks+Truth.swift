@@ -96,7 +96,7 @@ extension TransportConformance {
         return switch outcome {
         case .notSent:
             !evidence.requestAcknowledged
-                && (!evidence.isBodyComplete || end.metrics.connection?.isReused == true)
+                && (!evidence.isBodyComplete || evidence.isConnectionReused && evidence.sent > 0)
         case .incomplete(let acknowledged): !evidence.isBodyComplete && acknowledged <= evidence.acknowledged
         case .rejected: evidence.sawResponseHead
         case .unknown: true

@@ -56,8 +56,10 @@ struct CertaintyFloor {
             case .failure(let error):
                 worstClaim = max(worstClaim, error.outcome.uncertainty)
                 if error.outcome == .unknown { mayBeStored = true }
-                // A whole body of which nothing arrived is the dead connection of the design, and nothing else is.
-                if isCurrentWhole, end.evidence.requestAcknowledged { wholeBodyLeft = true }
+                // Only on a reused connection that acknowledged nothing of a body can a whole body be lost as a whole.
+                let evidence = end.evidence
+                let isDead = evidence.isConnectionReused && evidence.sent > 0 && !evidence.requestAcknowledged
+                if isCurrentWhole, !isDead { wholeBodyLeft = true }
             }
         }
     }
@@ -76,7 +78,9 @@ struct CertaintyFloor {
         if outcome.uncertainty < worstClaim { return "\(outcome) though the transport claimed less certainty" }
         if wasTaken, outcome != .unknown { return "\(outcome) though the server had taken it" }
         switch outcome {
-        case .notSent: return anythingArrived ? "notSent though something arrived" : nil
+        case .notSent:
+            if wholeBodyLeft { return "notSent though the whole body left" }
+            return anythingArrived ? "notSent though something arrived" : nil
         case .incomplete(let acknowledged):
             if wasRefused || wasPromisedYes { return "incomplete though an answer came" }
             if wholeBodyLeft { return "incomplete though the whole body left" }

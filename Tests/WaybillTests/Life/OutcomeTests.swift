@@ -1,3 +1,4 @@
+import HTTPTypes
 import Testing
 import WaybillCore
 
@@ -6,17 +7,22 @@ import WaybillCore
 @Suite struct OutcomeTests {
     @Test(arguments: [
         (TransferEvidence(), nil, UploadOutcome.notSent),
-        (TransferEvidence(announced: 10, sent: 10, isBodyComplete: true), nil, .notSent),
+        (TransferEvidence(announced: 10, sent: 8), nil, .notSent),
+        (TransferEvidence(announced: 10, sent: 10, isBodyComplete: true), nil, .unknown),
+        (TransferEvidence(announced: 10, sent: 10, isBodyComplete: true, isConnectionReused: true), nil, .notSent),
+        (TransferEvidence(isBodyComplete: true, isConnectionReused: true), nil, .unknown),
         (TransferEvidence(announced: 10, requestAcknowledged: true), nil, .incomplete(acknowledged: 0)),
         (
             TransferEvidence(announced: 10, sent: 9, acknowledged: 4, requestAcknowledged: true), nil,
             .incomplete(acknowledged: 4)
         ),
+        (TransferEvidence(announced: 10, sent: 9, acknowledged: 4), nil, .incomplete(acknowledged: 4)),
         (
             TransferEvidence(announced: 10, sent: 10, acknowledged: 4, requestAcknowledged: true, isBodyComplete: true),
             nil, .unknown
         ),
         (TransferEvidence(requestAcknowledged: true, sawResponseHead: true), 413, .rejected),
+        (TransferEvidence(requestAcknowledged: true, isBodyComplete: true, sawResponseHead: true), 413, .unknown),
         (TransferEvidence(requestAcknowledged: true, sawResponseHead: true), 307, .rejected),
         (TransferEvidence(requestAcknowledged: true, sawResponseHead: true), 200, .unknown),
         (TransferEvidence(requestAcknowledged: true, sawResponseHead: true), nil, .unknown),
@@ -24,7 +30,7 @@ import WaybillCore
     func `an outcome is no more certain than the evidence`(
         evidence: TransferEvidence, status: Int?, outcome: UploadOutcome
     ) {
-        #expect(UploadOutcome(seen: evidence, status: status.map { .init(code: $0) }) == outcome)
+        #expect(UploadOutcome(of: evidence, status: status.map { .init(code: $0) }) == outcome)
     }
 
     @Test(arguments: [
@@ -38,7 +44,8 @@ import WaybillCore
     func `a status says whether the server may have acted on a whole body`(
         status: Int, isBodyComplete: Bool, outcome: UploadOutcome
     ) {
-        #expect(UploadOutcome(status: .init(code: status), isBodyComplete: isBodyComplete) == outcome)
+        let evidence = TransferEvidence(isBodyComplete: isBodyComplete, sawResponseHead: true)
+        #expect(UploadOutcome(of: evidence, status: .init(code: status), isResponseComplete: true) == outcome)
     }
 
     @Test func `of two outcomes the less certain one stands`() {
@@ -53,9 +60,9 @@ import WaybillCore
     @Test func `what was seen on the way counts when the transport's sum forgets it`() {
         var record = AttemptRecord(number: 1)
         record.see(.progress(TransferProgress(sent: 8, acknowledged: 5, accuracy: .exact)), total: 10)
-        let end = TransferEnd(
-            result: .failure(TransferError(.connectionLost, "lost", outcome: .notSent)), evidence: TransferEvidence())
+        let lost = TransferError(.connectionLost, "lost", outcome: .notSent)
+        let end = TransferEnd(result: .failure(lost), evidence: TransferEvidence())
         record.see(.ended(end), total: 10)
-        #expect(record.outcome(claimed: .notSent, status: nil) == .incomplete(acknowledged: 5))
+        #expect(record.outcome(of: lost) == .incomplete(acknowledged: 5))
     }
 }

@@ -158,7 +158,7 @@ struct RandomLife {
         let evidence = TransferEvidence(
             announced: total, sent: acknowledged, acknowledged: acknowledged,
             requestAcknowledged: .random(using: &random), isBodyComplete: .random(using: &random),
-            sawResponseHead: Int.random(in: 0..<4, using: &random) == 0)
+            sawResponseHead: Int.random(in: 0..<4, using: &random) == 0, isConnectionReused: .random(using: &random))
         guard Int.random(in: 0..<3, using: &random) > 0 else {
             var head = HTTPResponse(status: status(using: &random))
             let name = ["a", "a", "b"].randomElement(using: &random)!

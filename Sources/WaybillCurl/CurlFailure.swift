@@ -2,29 +2,10 @@ import CWaybillCurl
 import Glibc
 import WaybillCore
 
-/// Where libcurl's codes become ours, and where what was seen becomes what may be believed.
+/// The failures of libcurl and of the engine as codes and messages of Waybill.
 ///
-/// The outcome never depends on the code alone: code 56 is "not sent" before the first byte and "unknown" after the
-/// last. What decides is the evidence of bytes.
-enum OutcomeTable {
-    /// What may be believed after a failure.
-    ///
-    /// | request acknowledged | whole body handed to the kernel | outcome |
-    /// | --- | --- | --- |
-    /// | no | no | `notSent` |
-    /// | no | yes, on a connection that had served another request | `notSent`: it had died meanwhile |
-    /// | no | yes, else | `unknown`: the acknowledgement may be on its way, and a RST brings none |
-    /// | yes | no | `incomplete` |
-    /// | yes | yes | `unknown` |
-    static func outcome(of evidence: TransferEvidence) -> UploadOutcome {
-        switch (evidence.requestAcknowledged, evidence.isBodyComplete) {
-        case (false, false): .notSent
-        case (true, false): .incomplete(acknowledged: evidence.acknowledged)
-        case (false, true) where evidence.isConnectionReused && evidence.sent > 0: .notSent
-        case (_, true): .unknown
-        }
-    }
-
+/// A code says nothing about the outcome: that follows from the evidence (`UploadOutcome(of:status:isResponseComplete:)`).
+enum CurlFailure {
     /// A code of libcurl's (`libcurl-errors(3)`) in our words.
     static func meaning(
         of code: CURLcode, isConnected: Bool, sawResponseHead: Bool
