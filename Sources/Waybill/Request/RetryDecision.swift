@@ -109,10 +109,7 @@ extension RetryPolicy {
     }
 
     private func wait(after question: Question, jitter: Double) -> Plan {
-        let doublings = min(question.attempt - 1, 30)
-        // Compared before it is multiplied: a base of years would overflow.
-        let ceiling = baseDelay >= maxDelay / (1 << doublings) ? maxDelay : baseDelay * (1 << doublings)
-        let wait = ceiling * min(max(jitter, 0), 1)
+        let wait = Backoff(from: baseDelay, to: maxDelay).time(after: question.attempt, jitter: jitter)
         let floor = min(question.response.flatMap(Self.retryAfter) ?? .zero, maxRetryAfter)
         return Plan(delay: max(wait, floor), source: floor > wait ? .retryAfter : .backoff, limits: [])
     }

@@ -38,7 +38,7 @@ extension Exit {
     private static func failed(_ reason: String?) -> Exit {
         guard let reason else { return .rejected }
         if reason.hasPrefix("status"), let status = Int(reason.dropFirst(6)) {
-            return status >= 500 || passing.contains(status) ? .transient : .rejected
+            return status >= 500 || OutboxRetry.statuses.contains(status) ? .transient : .rejected
         }
         if reason == "unknownKind" || reason == "uploadRefused" { return .fatal }
         if refusals.contains(reason) { return .rejected }
@@ -51,8 +51,6 @@ extension Exit {
         }
     }
 
-    /// Refusals that another attempt may not meet: what is left of them after the last attempt.
-    private static let passing: Set<Int> = [408, 409, 423, 425, 429]
     private static let refusals: Set<String> = [
         "rejected", "envelopeRejected", "responseTooLarge", "redirectRefused", "redirectWouldDropBody", "redirectLoop",
         "tooManyRedirects", "checksumMismatch", "unexpectedAnswer", "credentialsRejected",

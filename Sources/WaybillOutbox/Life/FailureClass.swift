@@ -66,7 +66,7 @@ struct FailureClass {
         _ status: Int, _ error: UploadError, wait: Int64, jitter: Double
     ) -> FailureClass {
         let asked = restAsked(by: error)
-        if error.envelope?.asksForRetry == true || passingStatuses.contains(status) {
+        if error.envelope?.asksForRetry == true || OutboxRetry.statuses.contains(status) {
             let lane: LaneLife.Event? = asked.map { .rest($0) }
             return FailureClass(.passing("status\(status)", delay: max(wait, asked ?? 0)), lane: lane, isRetry: true)
         }
@@ -77,10 +77,6 @@ struct FailureClass {
         return FailureClass(.refused(reason), lane: status == 403 ? .forbidden(reason, jitter: jitter) : .answered)
     }
 
-    /// "Not now", in all the ways in which servers and fronts say it. 409: the same key is still worked on; 423: locked.
-    private static let passingStatuses: Set<Int> = [
-        408, 409, 423, 425, 429, 500, 502, 503, 504, 509, 520, 521, 522, 523, 524, 529,
-    ]
     private static let changes: Set<UploadError.Code> = [.sourceChanged]
     private static let laneCodes: Set<UploadError.Code> = [
         .certificateNotTrusted, .tlsSettingsUnusable, .credentialRefreshFailed,
@@ -116,12 +112,14 @@ public struct OutboxRetry: Sendable, Hashable {
         self.deadline = deadline
     }
 
-    /// A random time between nothing and the upper end, in milliseconds.
+    /// A random time between zero and the upper end, in milliseconds.
     func wait(attempt: Int, jitter: Double) -> Int64 {
-        let doublings = Double(1 << min(max(attempt - 1, 0), 30))
-        let ceiling = min(Double(maxDelay.milliseconds), Double(baseDelay.milliseconds) * doublings)
-        return Int64(max(0, ceiling) * min(max(jitter, 0), 1))
+        Backoff(from: baseDelay, to: maxDelay).time(after: attempt, jitter: jitter).milliseconds
     }
+
+    /// The statuses after which an item is sent again: those of a session, "locked" (423), "the request with this key is still
+    /// processed" (409), and what proxies send that lost the server behind them.
+    package static let statuses = RetryPolicy.standard.statuses.union([409, 423, 509, 520, 521, 522, 523, 524, 529])
 }
 
 extension Duration {

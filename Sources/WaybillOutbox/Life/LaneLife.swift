@@ -1,3 +1,5 @@
+import WaybillCore
+
 /// What all items of a lane have in common: whether its server can be asked now. Pure; times are milliseconds since 1970.
 package struct LaneLife: Sendable, Hashable, Codable {
     /// Why its server takes nothing: an expired credential, a certificate. From time to time one item is tried, until one gets
@@ -33,8 +35,7 @@ package struct LaneLife: Sendable, Hashable, Codable {
             (failures, refusals) = (0, 0)
             if blocked != nil { (blocked, restsUntil) = (nil, 0) }
         case .rest(let wait): rest(wait, now)
-        case .offline(let jitter):
-            failed(firstRest: 1_000, longestRest: 60_000, jitter, now)
+        case .offline(let jitter): failed(Backoff(from: .seconds(1), to: .seconds(60)), jitter, now)
         case .block(let reason, let jitter): block(reason, jitter, now)
         case .forbidden(let reason, let jitter):
             refusals = min(refusals + 1, Self.refusalsInARow)
@@ -53,13 +54,13 @@ package struct LaneLife: Sendable, Hashable, Codable {
 
     private mutating func block(_ reason: String, _ jitter: Double, _ now: Int64) {
         blocked = reason
-        failed(firstRest: 30_000, longestRest: 900_000, jitter, now)
+        failed(Backoff(from: .seconds(30), to: .seconds(900)), jitter, now)
     }
 
-    private mutating func failed(firstRest: Int64, longestRest: Int64, _ jitter: Double, _ now: Int64) {
+    private mutating func failed(_ backoff: Backoff, _ jitter: Double, _ now: Int64) {
         failures = min(failures + 1, 30)
-        let ceiling = min(longestRest, firstRest << min(failures - 1, 10))
-        // Never nothing: a refusal comes at once, and asking again at once would be a loop.
+        let ceiling = backoff.time(after: failures).milliseconds
+        // At least a quarter: a server that refuses immediately would be asked in a loop.
         rest(ceiling / 4 + Int64(Double(ceiling * 3 / 4) * min(max(jitter, 0), 1)), now)
     }
 

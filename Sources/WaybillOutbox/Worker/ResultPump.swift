@@ -49,7 +49,7 @@ struct ResultPump: Sendable {
     private func tell(
         _ result: OutboxResult, _ onResult: @Sendable (OutboxResult) async throws -> Void
     ) async -> Bool {
-        for attempt in 0..<Self.attempts {
+        for attempt in 1...Self.attempts {
             guard !Task.isCancelled else { return false }
             do {
                 try await onResult(result)
@@ -57,15 +57,14 @@ struct ResultPump: Sendable {
             } catch {
                 core.logger?.warning(
                     "a result could not be handed to the program",
-                    metadata: ["item": "\(result.item.id)", "attempt": "\(attempt + 1)", "error": "\(error)"])
+                    metadata: ["item": "\(result.item.id)", "attempt": "\(attempt)", "error": "\(error)"])
             }
-            let wait = Self.firstWait * Double(1 << attempt)
-            guard (try? await Task.sleep(for: wait)) != nil else { return false }
+            guard (try? await Task.sleep(for: Self.backoff.time(after: attempt))) != nil else { return false }
         }
         core.logger?.error("a result was passed over", metadata: ["item": "\(result.item.id)"])
         return true
     }
 
     private static let attempts = 6
-    private static let firstWait = Duration.milliseconds(50)
+    private static let backoff = Backoff(from: .milliseconds(50), to: .seconds(2))
 }

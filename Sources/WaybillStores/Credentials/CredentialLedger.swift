@@ -67,8 +67,8 @@ struct CredentialLedger: Sendable {
             notBefore = elapsed + pace.shortestInterval
         case .failure?, nil:
             // What was there stays: it may be good for a while.
-            notBefore = elapsed + pace.delay(afterFailures: failures)
             failures += 1
+            notBefore = elapsed + pace.backoff.time(after: failures)
         }
     }
 
@@ -129,5 +129,5 @@ public struct CredentialPace: Sendable, Hashable {
 
     var leadSeconds: Double { lead / .seconds(1) }
 
-    func delay(afterFailures failures: Int) -> Duration { min(firstBackOff * (1 << min(failures, 16)), longestBackOff) }
+    var backoff: Backoff { Backoff(from: firstBackOff, to: longestBackOff) }
 }

@@ -28,7 +28,7 @@ final class QiniuPace: Sendable {
     }
 
     /// The wait after the n-th refusal, from 1: it doubles from one second, and is half a minute at most.
-    static func delay(after refusals: Int, base: Duration = .seconds(1)) -> Duration {
-        min(base * (1 << min(max(refusals - 1, 0), 10)), .seconds(30))
+    static func delay(after refusals: Int) -> Duration {
+        Backoff(from: .seconds(1), to: .seconds(30)).time(after: refusals)
     }
 }

@@ -1,3 +1,4 @@
+import Waybill
 import WaybillCore
 
 /// What follows a request that Qiniu, or somebody in its place, did not answer with a yes. Pure: one table, no clock.
@@ -44,7 +45,8 @@ struct QiniuRetry: Sendable, Hashable {
     /// The statuses that mean "not now": repeated by the session at the same host.
     ///
     /// Of 500 and above those are left out that are final, and those that ask for a slower pace.
-    static let again: Set<Int> = Set([408, 425, 429] + (500...699)).subtracting(final).subtracting(throttled)
+    static let again: Set<Int> = RetryPolicy.standard.statuses.union(500...699).subtracting(final).subtracting(
+        throttled)
 
     /// Statuses of 500 and above that the next try would meet again.
     static let final: Set<Int> = [501, 509, 579, 608, 612, 614, 616, 618, 619, 630, 631, 632, 640]

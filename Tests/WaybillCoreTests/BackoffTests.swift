@@ -1,0 +1,25 @@
+import Testing
+import WaybillCore
+
+@Suite struct BackoffTests {
+    private let backoff = Backoff(from: .seconds(1), to: .seconds(60))
+
+    @Test func `the time doubles from the first to the longest`() {
+        #expect([1, 2, 3, 6, 7, 31, .max].map { backoff.time(after: $0) } == [1, 2, 4, 32, 60, 60, 60].map { .seconds($0) })
+        #expect(backoff.time(after: 0) == .seconds(1) && backoff.time(after: .min) == .seconds(1))
+        #expect(Backoff(from: .zero, to: .seconds(9)).time(after: 5) == .zero)
+        #expect(Backoff(from: .seconds(9), to: .seconds(1)).time(after: 1) == .seconds(1))
+    }
+
+    @Test func `a random time is between zero and that`() {
+        #expect(backoff.time(after: 3, jitter: 0) == .zero && backoff.time(after: 3, jitter: -1) == .zero)
+        #expect(backoff.time(after: 3, jitter: 0.25) == .seconds(1))
+        #expect(backoff.time(after: 3, jitter: 7) == .seconds(4))
+        #expect(Backoff(from: .seconds(-1), to: .seconds(1)).time(after: 3, jitter: 1) == .zero)
+    }
+
+    @Test func `times of years do not overflow`() {
+        #expect(Backoff(from: .seconds(1 << 60), to: .seconds(1 << 61)).time(after: 90) == .seconds(1 << 61))
+        #expect(Backoff(from: .seconds(1), to: .seconds(Int64.max)).time(after: 90, jitter: 1) > .seconds(1 << 29))
+    }
+}
