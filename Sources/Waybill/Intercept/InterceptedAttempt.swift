@@ -40,7 +40,7 @@ final class InterceptedAttempt: TransferControl, TransferSink {
         self.request = request
         self.attempt = attempt
         self.chain = chain
-        self.adapts = adapts && chain.speaks(at: .adapt)
+        self.adapts = adapts && chain.handles(.adapt)
         self.accepts = accepts
         self.transport = transport
         self.sink = sink
@@ -114,7 +114,7 @@ extension InterceptedAttempt {
     func transfer(_ event: TransferEvent) {
         guard case .ended(let end) = event else { return sink.transfer(event) }
         guard case .success(let answer) = end.result, accepts.accepts(answer.head.status),
-            chain.speaks(at: .transform) || chain.speaks(at: .judge)
+            chain.handles(.transform) || chain.handles(.judge)
         else {
             return finish(end)
         }

@@ -17,10 +17,13 @@ struct InterceptorChain: Sendable {
 
     var isEmpty: Bool { interceptors.isEmpty }
 
-    /// The form after everybody has changed it.
+    /// Whether any interceptor has to be called at a stage.
+    func handles(_ stage: InterceptorStage) -> Bool { interceptors.contains { $0.handles(stage) } }
+
+    /// The form after all interceptors have changed it.
     func composed(_ form: MultipartForm) async throws(UploadError) -> MultipartForm {
         var form = form
-        for interceptor in speakers(at: .compose) {
+        for interceptor in interceptors where interceptor.handles(.compose) {
             do {
                 form = try await TimeLimit.run(limit, clock: clock) { [form] in
                     var copy = form
@@ -35,12 +38,12 @@ struct InterceptorChain: Sendable {
         return form
     }
 
-    /// The request after everybody has changed it.
+    /// The request after all interceptors have changed it.
     ///
     /// - Throws: The end of an attempt of which no byte was sent.
     func adapted(_ request: TransferRequest, attempt: Int) async throws(TransferError) -> TransferRequest {
         var request = request
-        for interceptor in speakers(at: .adapt) {
+        for interceptor in interceptors where interceptor.handles(.adapt) {
             let before = OutgoingRequest(request, attempt: attempt)
             let after: OutgoingRequest
             do {
@@ -69,7 +72,7 @@ struct InterceptorChain: Sendable {
     /// What everybody makes of an answer: its body as it is to be read, and what is wrong with it.
     func reviewed(_ response: UploadResponse) async -> (body: [UInt8], objection: ResponseObjection?) {
         var response = response
-        for interceptor in speakers(at: .transform).reversed() {
+        for interceptor in interceptors.reversed() where interceptor.handles(.transform) {
             do {
                 response.body = try await TimeLimit.run(limit, clock: clock) { [response] in
                     try await interceptor.transform(response)
@@ -78,7 +81,7 @@ struct InterceptorChain: Sendable {
                 return (response.body, Self.objection(error, of: interceptor, limit))
             }
         }
-        for interceptor in speakers(at: .judge).reversed() {
+        for interceptor in interceptors.reversed() where interceptor.handles(.judge) {
             do {
                 let verdict = try await TimeLimit.run(limit, clock: clock) { [response] in
                     try await interceptor.judge(response)
