@@ -51,5 +51,5 @@ public struct UploadGroup: Sendable {
     public func limit(to rate: ByteCount?) { core.limit(group: name, to: rate) }
 
     /// The limit, as it was set last.
-    public var rateLimit: ByteCount? { core.settings(of: name).rateLimit }
+    public var rateLimit: ByteCount? { core.rateLimit(ofGroup: name) }
 }

@@ -34,8 +34,8 @@ extension UploadStateMachine {
         case resume(elapsed: Duration = .zero)
         /// The time for which this pause keeps a slot is over.
         case slotReturnDue(pause: Int)
-        /// The transfer may send so fast now as the driver knows.
-        case rateChanged
+        /// The transfer may send so many bytes per second from now on; `nil` for no limit.
+        case rateChanged(ByteCount?)
         /// The caller wants no more.
         case cancel
         /// The session is closing and cancels what it has.
@@ -76,8 +76,8 @@ extension UploadStateMachine {
         case unscheduleSlotReturn
         /// The number of the attempt that sends anew what a pause had stopped: for whoever keeps records.
         case restarted(attempt: Int)
-        /// Tell the transport that its share of the rate has changed.
-        case limitTransfer
+        /// Limit the transfer to so many bytes per second; `nil` for no limit.
+        case limitTransfer(ByteCount?)
         /// Give the slot back.
         case releaseSlot
         /// Ask the budget for a retry after this attempt, and come back with `retryAnswered`.

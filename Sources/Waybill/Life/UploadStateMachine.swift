@@ -68,8 +68,8 @@ package struct UploadStateMachine: Sendable {
             return pause(at: elapsed)
         case (_, .resume(let elapsed)):
             return resume(at: elapsed)
-        case (.running, .rateChanged):
-            return [.limitTransfer]
+        case (.running, .rateChanged(let rate)):
+            return [.limitTransfer(rate)]
         case (.running, .slotReturnDue(let pause)):
             return returnSlot(pause)
         case (.waiting, .mayPrepare) where snapshot.isPaused, (.queued, .admitted) where snapshot.isPaused:

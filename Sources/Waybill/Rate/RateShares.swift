@@ -3,9 +3,9 @@ package import WaybillCore
 /// Divides a limit in bytes per second among the transfers that are sending: max-min fair, within the session, within each
 /// group and within what each transfer may have of its own. Pure.
 ///
-/// Think of water that rises equally in all transfers. Who reaches a limit of its own stops there, who belongs to a group
-/// or a session that is full stops with all the others in it, and the rest goes on rising. So nobody gets less so that
-/// somebody with more gets more yet, and what one may not use falls to the others.
+/// All shares grow equally. A transfer that reaches its own limit stops growing, the transfers of a group or a session that is
+/// full stop together, and the others continue. So no transfer gets less in favour of one that has more, and what one
+/// may not use is divided among the others.
 ///
 /// Shares are by number and not by need: what a slow peer leaves of its share is not lent to others.
 package struct RateShares: Sendable {
@@ -16,9 +16,9 @@ package struct RateShares: Sendable {
 
     /// The limit of the session, if it has one.
     private var limit: Int64?
-    private var groupLimits: [String: Int64] = [:]
+    private var groupLimits: [String: ByteCount] = [:]
     private var members: [UploadID: Member] = [:]
-    private var told: [UploadID: Int64?] = [:]
+    private var notified: [UploadID: Int64?] = [:]
     /// How many members have a limit of their own.
     private var limitedMembers = 0
 
@@ -31,7 +31,10 @@ package struct RateShares: Sendable {
     package mutating func limit(to rate: ByteCount?) { limit = Self.checked(rate) }
 
     /// The most bytes per second of a group.
-    package mutating func limit(group: String, to rate: ByteCount?) { groupLimits[group] = Self.checked(rate) }
+    package mutating func limit(group: String, to rate: ByteCount?) { groupLimits[group] = rate }
+
+    /// The limit of a group, as it was set last.
+    package func limit(ofGroup group: String) -> ByteCount? { groupLimits[group] }
 
     /// The most bytes per second of a transfer, if it is sending.
     package mutating func limit(_ id: UploadID, to rate: ByteCount?) {
@@ -42,14 +45,14 @@ package struct RateShares: Sendable {
     /// A transfer begins to send.
     package mutating func join(_ id: UploadID, group: String?, limit: ByteCount?) {
         set(id, Member(group: group, limit: Self.checked(limit)))
-        if !told.isEmpty { told[id] = nil }
+        if !notified.isEmpty { notified[id] = nil }
     }
 
-    /// A transfer sends no more: it has ended, stands still, or waits for its answer.
+    /// A transfer sends no more: it has ended, is paused, or waits for its response.
     ///
     /// - Returns: Whether it was sending.
     package mutating func leave(_ id: UploadID) -> Bool {
-        if !told.isEmpty { told[id] = nil }
+        if !notified.isEmpty { notified[id] = nil }
         return set(id, nil) != nil
     }
 
@@ -70,31 +73,31 @@ package struct RateShares: Sendable {
     ///
     /// - Complexity: O(n log n) in the transfers that are sending, and constant when nothing is limited.
     package mutating func changes() -> [(id: UploadID, rate: ByteCount?)] {
-        guard isLimited || !told.isEmpty || limitedMembers > 0 else { return [] }
+        guard isLimited || !notified.isEmpty || limitedMembers > 0 else { return [] }
         let shares = self.shares
         var changes: [(id: UploadID, rate: ByteCount?)] = []
         for id in members.keys {
             let share = shares[id]
-            guard told[id] == nil ? share != nil : told[id]! != share else { continue }
+            guard notified[id] == nil ? share != nil : notified[id]! != share else { continue }
             changes.append((id, share.map { ByteCount(bytes: $0) }))
         }
-        told = isLimited || !shares.isEmpty ? members.keys.reduce(into: [:]) { $0[$1] = .some(shares[$1]) } : [:]
+        notified = isLimited || !shares.isEmpty ? members.keys.reduce(into: [:]) { $0[$1] = .some(shares[$1]) } : [:]
         return changes
     }
 
     private static func checked(_ rate: ByteCount?) -> Int64? { rate.map { max(1, $0.bytes) } }
 }
 
-// MARK: - The water
+// MARK: - Dividing
 
 extension RateShares {
-    /// The share of everybody who has one.
+    /// The shares of all transfers that have one.
     package var shares: [UploadID: Int64] {
         var pools: [Pool] = []
         var loose: [(id: UploadID, limit: Int64?)] = []
         for (group, members) in Dictionary(grouping: members, by: { $0.value.group }) {
             let wants = members.map { (id: $0.key, limit: $0.value.limit) }
-            if let group, let limit = groupLimits[group] {
+            if let group, let limit = Self.checked(groupLimits[group]) {
                 pools.append(Pool(wants, limit: limit))
             } else {
                 loose += wants
@@ -107,8 +110,7 @@ extension RateShares {
         }
     }
 
-    /// How high the water stands when all pools together hold no more than this: the highest whole number, found by halving
-    /// what is between. `nil` when it never gets full.
+    /// The largest share at which all pools together need no more than the limit, found by bisection.
     private static func level(of limit: Int64, in pools: [Pool]) -> Int64 {
         var (low, high) = (Int64(0), limit)
         while low < high {
@@ -127,7 +129,7 @@ extension RateShares {
     /// A group with its limit, or a single transfer.
     private struct Pool {
         private let members: [(id: UploadID, limit: Int64?)]
-        /// How high the water stands in it when it is full; `nil` when it has no limit of its own.
+        /// The share of a member at which the pool is full; `nil` when it has no limit of its own.
         private let top: Int64?
 
         init(_ members: [(id: UploadID, limit: Int64?)], limit: Int64?) {
@@ -135,7 +137,7 @@ extension RateShares {
             top = limit.map { Self.top(of: members.map(\.limit), limit: $0) }
         }
 
-        /// What the pool holds when the water outside stands so high.
+        /// The bytes per second of the pool when each member may have so many.
         func held(at level: Int64) -> Int64 {
             let level = min(level, top ?? level)
             return members.reduce(0) { held, member in

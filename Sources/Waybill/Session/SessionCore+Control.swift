@@ -7,7 +7,6 @@ struct GroupSettings: Sendable, Equatable {
     /// Whether its uploads start paused; `nil` to do as the session does.
     var isPaused: Bool?
     var slots: Int?
-    var rateLimit: ByteCount?
 }
 
 extension SessionCore {

@@ -1,11 +1,11 @@
 import WaybillCore
 
-// The limits in bytes per second, and who is told when shares change.
+// The limits in bytes per second.
 
-/// The shares of those who send, and whether somebody is telling them.
-struct RateDesk: Sendable {
+/// The shares of the transfers that send, and whether a thread is passing changed shares to them.
+struct RateLimiter: Sendable {
     var shares = RateShares()
-    var isTelling = false
+    var isNotifying = false
 
     init(limit: ByteCount?) {
         shares.limit(to: limit)
@@ -13,7 +13,7 @@ struct RateDesk: Sendable {
 }
 
 extension SessionCore {
-    /// A transfer begins to send, and the others make room.
+    /// Gives a transfer that begins to send its share, and reduces those of the others.
     ///
     /// - Returns: Its share.
     func beginSending(_ run: UploadRun) -> ByteCount? {
@@ -24,7 +24,7 @@ extension SessionCore {
         }
     }
 
-    /// It sends no more, and the others get its share.
+    /// Divides the share of a transfer that sends no more among the others.
     func endSending(_ id: UploadID) { changeRates { _ = $0.leave(id) } }
 
     /// Limits one upload.
@@ -32,31 +32,33 @@ extension SessionCore {
 
     /// Limits a group, or all together for `nil`.
     func limit(group: String?, to rate: ByteCount?) {
-        if let group { state.withLock { state in state.set(group) { $0.rateLimit = rate } } }
         changeRates { shares in
             if let group { shares.limit(group: group, to: rate) } else { shares.limit(to: rate) }
         }
     }
 
-    /// Changes the shares and tells those whose share is another now. As with the queue, one does the telling for all, so
-    /// that nobody hears of an older share after a newer one.
-    private func changeRates<Answer: Sendable>(_ change: @Sendable (inout RateShares) -> Answer) -> Answer {
-        let (answer, mustTell) = rates.withLock { desk in
-            let answer = change(&desk.shares)
-            defer { desk.isTelling = true }
-            return (answer, !desk.isTelling)
+    /// The limit of a group, as it was set last.
+    func rateLimit(ofGroup group: String) -> ByteCount? { rates.withLock { $0.shares.limit(ofGroup: group) } }
+
+    /// Changes the shares and passes changed ones to their transfers. As with the queue, one thread does so for all, so that
+    /// no transfer gets an older share after a newer one.
+    private func changeRates<Value: Sendable>(_ change: @Sendable (inout RateShares) -> Value) -> Value {
+        let (value, mustNotify) = rates.withLock { limiter in
+            let value = change(&limiter.shares)
+            defer { limiter.isNotifying = true }
+            return (value, !limiter.isNotifying)
         }
-        guard mustTell else { return answer }
+        guard mustNotify else { return value }
         while let changes = nextRates() {
-            for (id, rate) in changes { run(id)?.setRate(rate) }
+            for (id, rate) in changes { run(id)?.post(.rateChanged(rate)) }
         }
-        return answer
+        return value
     }
 
     private func nextRates() -> [(id: UploadID, rate: ByteCount?)]? {
-        rates.withLock { desk in
-            let changes = desk.shares.changes()
-            if changes.isEmpty { desk.isTelling = false }
+        rates.withLock { limiter in
+            let changes = limiter.shares.changes()
+            if changes.isEmpty { limiter.isNotifying = false }
             return changes.isEmpty ? nil : changes
         }
     }

@@ -31,7 +31,7 @@ final class SessionCore: Sendable {
     let events = EventHub()
     private let isShared: Bool
     let state: Locked<State>
-    let rates: Locked<RateDesk>
+    let rates: Locked<RateLimiter>
 
     init(configuration: UploadSession.Configuration, transport: (any UploadTransport)?, isShared: Bool = false) {
         self.configuration = configuration
@@ -39,7 +39,7 @@ final class SessionCore: Sendable {
         let queue = AdmissionQueue(
             slots: configuration.slots, slotsPerHost: configuration.slotsPerHost, reach: configuration.priorityReach)
         state = Locked(State(queue: queue, retries: RetryBuckets(configuration.retryBudget), transport: transport))
-        rates = Locked(RateDesk(limit: configuration.rateLimit))
+        rates = Locked(RateLimiter(limit: configuration.rateLimit))
     }
 
     deinit { events.close() }

@@ -84,32 +84,29 @@ extension UploadRun {
     /// A handle is cancelled: with the last one the transfer, else only what is awaited through it.
     func cancel(_ handle: Int) {
         let now = broadcast.snapshot
-        let (leaving, waiters, error) = state.withLock { state -> (HandleBook.Leaving, [Waiter], UploadError) in
-            let error = Self.departure(now)
-            guard state.result == nil, !state.isAbandoned else { return (.gone, [], error) }
+        let (leaving, waiters) = state.withLock { state -> (HandleBook.Leaving, [Waiter]) in
+            guard state.result == nil, !state.isAbandoned else { return (.gone, []) }
             let leaving = state.book.leave(handle)
-            switch leaving {
-            case .gone: return (leaving, [], error)
-            case .last:
-                state.isAbandoned = true
-                return (leaving, [], error)
-            case .apart:
-                state.departed[handle] = error
-                let waiters = state.waiters.filter { $0.handle == handle }
-                state.waiters.removeAll { $0.handle == handle }
-                return (leaving, waiters, error)
+            guard leaving == .apart else {
+                state.isAbandoned = leaving == .last
+                return (leaving, [])
             }
+            state.departed[handle] = Self.departure(now)
+            let waiters = state.waiters.filter { $0.handle == handle }
+            state.waiters.removeAll { $0.handle == handle }
+            return (leaving, waiters)
         }
         switch leaving {
         case .gone: return
         case .last: post(.cancel)
         case .apart:
             broadcast.depart(handle)
-            for waiter in waiters { waiter.continuation.resume(returning: .failure(error)) }
+            for waiter in waiters { waiter.continuation.resume(returning: .failure(Self.departure(now))) }
             settle()
         }
     }
 
+    /// The error of a handle that is cancelled while the transfer continues for other handles.
     private static func departure(_ now: UploadSnapshot) -> UploadError {
         UploadError(
             .cancelled, "cancelled by the caller; the transfer goes on for others that joined it",

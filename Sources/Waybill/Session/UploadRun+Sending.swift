@@ -41,23 +41,12 @@ extension UploadRun {
         intercepted.start { [weak self] adapted in self?.hold { $0.sent = adapted } }
     }
 
-    /// The share of the limits that the transfer has now. The mailbox keeps the order of such words.
-    func setRate(_ rate: ByteCount?) {
-        hold { $0.rate = rate }
-        post(.rateChanged)
-    }
-
-    /// Keeps the slot of a paused transfer for a while.
-    func scheduleSlotReturn(after delay: Duration, pause: Int) {
-        let timer = Task { [weak self, clock] in
-            do {
-                try await clock.sleep(for: delay)
-                self?.post(.slotReturnDue(pause: pause))
-            } catch {
-                // It goes on.
-            }
+    /// A timer that posts an event, unless it is cancelled before.
+    func timer(after delay: Duration, _ event: UploadStateMachine.Event) -> Task<Void, Never> {
+        Task { [weak self, clock] in
+            guard (try? await clock.sleep(for: delay)) != nil else { return }
+            self?.post(event)
         }
-        hold { $0.slotTimer = timer }
     }
 
     /// An event of the transport, on its thread.
@@ -105,14 +94,7 @@ extension UploadRun {
 
     func scheduleRetry(after delay: Duration, _ attempt: Int) {
         log.retrying(after: delay, attempt: attempt)
-        let timer = Task { [weak self, clock] in
-            do {
-                try await clock.sleep(for: delay)
-                self?.post(.retryDue(attempt: attempt))
-            } catch {
-                // Unscheduled.
-            }
-        }
+        let timer = timer(after: delay, .retryDue(attempt: attempt))
         hold { held in
             held.control = nil
             held.timer = timer

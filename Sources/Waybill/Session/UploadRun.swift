@@ -49,8 +49,6 @@ final class UploadRun: Sendable {
         /// Whether the transfer stands still. Its position is asked for then, whoever listens: by it is decided whether the
         /// slot can be given back.
         var isStanding = false
-        /// The share of the limits that the transfer has.
-        var rate: ByteCount?
         /// Where redirects have led.
         var hop: UploadRoute.Hop?
         /// The credential that was fetched or sent last.
@@ -156,12 +154,12 @@ extension UploadRun {
             standStill(true)?.pause()
             core?.endSending(id)
         case .resumeTransfer:
-            if let core { setRate(core.beginSending(self)) }
+            if let core { post(.rateChanged(core.beginSending(self))) }
             standStill(false)?.resume()
-        case .limitTransfer:
-            let (control, rate) = hold { ($0.control, $0.rate) }
-            control?.limit(to: rate)
-        case .scheduleSlotReturn(let delay, let pause): scheduleSlotReturn(after: delay, pause: pause)
+        case .limitTransfer(let rate): hold { $0.control }?.limit(to: rate)
+        case .scheduleSlotReturn(let delay, let pause):
+            let timer = timer(after: delay, .slotReturnDue(pause: pause))
+            hold { $0.slotTimer = timer }
         case .unscheduleSlotReturn: hold { $0.slotTimer.take() }?.cancel()
         case .restarted(let attempt): log.restarted(attempt)
         case .askForRetry(let attempt):

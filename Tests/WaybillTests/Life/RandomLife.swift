@@ -101,7 +101,7 @@ struct RandomLife {
         let attempt = Int.random(in: 0...checker.started + 2, using: &random)
         switch Int.random(in: 0..<18, using: &random) {
         case 15, 16: return standstill(using: &random)
-        case 17: return .rateChanged
+        case 17: return .rateChanged(.bytes(Int64.random(in: 1...9, using: &random)))
         case 10: return .credentialReady(attempt: attempt)
         case 11: return .credentialFailed(attempt: attempt, Self.noCredential)
         case 0: return .started
