@@ -21,13 +21,6 @@ extension UploadRun {
         }
     }
 
-    /// Whether whoever starts the upload is still at it. What is short is made by that thread, which spares two changes of
-    /// threads; one that is called later, when a slot falls free, would keep the engine from its other transfers.
-    private var isStarting: Bool { state.withLock { $0.isStarting } }
-
-    /// The upload is under way, and whoever started it goes on.
-    func hasStarted() { state.withLock { $0.isStarting = false } }
-
     /// Whether a form is sent as it was given.
     private var isPlain: Bool {
         plan.map { $0.commonFields == nil && $0.chain.isEmpty } ?? false
@@ -57,13 +50,7 @@ extension UploadRun {
         guard let plan else { return }
         do {
             let headers = try plan.headers(for: body)
-            let isWanted = state.withLock { state -> Bool in
-                guard state.result == nil else { return false }
-                state.held.body = body
-                state.held.headers = headers
-                return true
-            }
-            guard isWanted else { return }
+            guard keep(body, headers) else { return }
             broadcast.describe(body?.parts ?? [])
             post(.prepared(total: body.map(\.length) ?? 0, isReplayable: body?.isReplayable ?? true))
         } catch {

@@ -2,42 +2,40 @@ import HTTPTypes
 import Logging
 import WaybillCore
 
-/// One upload at work: a mailbox before the state machine, and hands that do what it says.
+/// Serializes the events of one upload into its state machine, and performs the actions of the machine.
 ///
-/// Events are put in the mailbox by anyone, from any thread. Whoever finds nobody emptying it empties it: hands each
-/// event to the machine and performs the actions, in order and with no lock held. So an event that comes up while actions
-/// are performed, from inside them too, waits its turn and is never lost.
+/// Events are posted from any thread. The thread that finds the mailbox idle empties it: it passes each event to the machine
+/// and performs the actions, in order and with no lock held. An event that is posted meanwhile, also by an action, waits its
+/// turn and is never lost.
 final class UploadRun: Sendable {
-    struct State {
-        var machine: UploadStateMachine
-        var mailbox: [UploadStateMachine.Event] = []
-        var isEmptying = false
+    private struct State {
+        var mailbox: UploadMailbox
         var held = Held()
         var core: SessionCore?
         var result: Result<UploadResponse, UploadError>?
         var waiters: [Waiter] = []
-        /// Who wants what of it.
+        /// What each handle asks for.
         var book = HandleBook()
-        /// Whether whoever starts it is still at it.
+        /// Whether the thread that starts the upload is still at it.
         var isStarting = true
-        /// Whether the machine was told to stand still.
+        /// Whether the last pause event of the machine was a pause, not a resume.
         var isPaused = false
         var priority: UploadPriority
         /// The limit of this upload alone.
         var ownLimit: ByteCount?
-        /// Whether all of it was cancelled, so that nobody can join any more.
+        /// Whether all handles were cancelled, so that no other can join.
         var isAbandoned = false
-        /// How handles ended that were cancelled while others stayed.
+        /// The errors of handles that were cancelled while others stayed.
         var departed: [Int: UploadError] = [:]
     }
 
-    /// Somebody who waits for the end of a handle, or for that of the whole.
-    struct Waiter {
+    /// A task that waits for the end of a handle, or of the upload for `nil`.
+    private struct Waiter {
         let handle: Int?
         let continuation: CheckedContinuation<Result<UploadResponse, UploadError>, Never>
     }
 
-    /// What has to be let go at the end.
+    /// What is released at the end.
     struct Held {
         var body: (any UploadBody)?
         var headers: HTTPFields = [:]
@@ -72,7 +70,7 @@ final class UploadRun: Sendable {
     /// Where events are told.
     let events: EventHub
     let broadcast: ProgressBroadcast
-    let state: Locked<State>
+    private let state: Locked<State>
 
     init(
         _ request: UploadRequest, _ plan: RequestPlan?, id: UploadID, number: Int, core: SessionCore
@@ -93,7 +91,7 @@ final class UploadRun: Sendable {
         let priority = plan?.options.priority ?? .normal
         let limit = plan?.options.transfer.rateLimit
         state = Locked(
-            State(machine: UploadStateMachine(rules), core: core, priority: priority, ownLimit: limit))
+            State(mailbox: UploadMailbox(rules), core: core, priority: priority, ownLimit: limit))
     }
 
     var snapshot: UploadSnapshot { broadcast.snapshot }
@@ -118,25 +116,19 @@ final class UploadRun: Sendable {
 
 extension UploadRun {
     func post(_ event: UploadStateMachine.Event) {
-        let mustEmpty = state.withLock { $0.put(event) }
+        let mustEmpty = state.withLock { $0.mailbox.put(event) }
         if mustEmpty { emptyMailbox() }
     }
 
-    /// For whoever put an event in while nobody was emptying.
-    func emptyMailbox() {
+    /// Performs the actions of all events, including those that are posted meanwhile.
+    private func emptyMailbox() {
         while let (actions, core) = nextActions() {
             for action in actions { perform(action, core) }
         }
     }
 
     private func nextActions() -> (actions: [UploadStateMachine.Action], core: SessionCore?)? {
-        state.withLock { state in
-            guard !state.mailbox.isEmpty else {
-                state.isEmptying = false
-                return nil
-            }
-            return (state.machine.handle(state.mailbox.removeFirst()), state.core)
-        }
+        state.withLock { state in state.mailbox.next().map { ($0, state.core) } }
     }
 
     private func perform(_ action: UploadStateMachine.Action, _ core: SessionCore?) {
@@ -195,6 +187,24 @@ extension UploadRun {
         }
     }
 
+    /// Whether the thread that starts the upload is still at it. A short body is made by that thread, which spares two changes
+    /// of threads; one that is called later, when a slot becomes free, would keep the engine from its other transfers.
+    var isStarting: Bool { state.withLock { $0.isStarting } }
+
+    /// The upload is under way, and the thread that started it continues.
+    func hasStarted() { state.withLock { $0.isStarting = false } }
+
+    /// Keeps the body that was made.
+    ///
+    /// - Returns: `false` when the upload has ended meanwhile.
+    func keep(_ body: (any UploadBody)?, _ headers: HTTPFields) -> Bool {
+        state.withLock { state in
+            guard state.result == nil else { return false }
+            (state.held.body, state.held.headers) = (body, headers)
+            return true
+        }
+    }
+
     var host: String { hold { $0.hop }?.host ?? plan?.target.hostAndPort ?? "" }
 
     /// The time since the first attempt began; zero before that.
@@ -226,13 +236,116 @@ extension UploadRun {
     }
 }
 
-extension UploadRun.State {
-    /// Puts an event in the mailbox.
-    ///
-    /// - Returns: Whether whoever put it in has to empty it.
-    mutating func put(_ event: UploadStateMachine.Event) -> Bool {
-        mailbox.append(event)
-        defer { isEmptying = true }
-        return !isEmptying
+// MARK: - Handles
+
+extension UploadRun {
+    /// Adds a handle; `nil` when the upload is over or is being cancelled.
+    func join(priority: UploadPriority, isPaused: Bool, word: Int) -> Int? {
+        state.withLock { state in
+            guard !state.isAbandoned, state.result == nil else { return nil }
+            return state.book.join(priority: priority, isPaused: isPaused, word: word)
+        }
+    }
+
+    /// The handles in the order in which they joined.
+    var handles: [Int] { state.withLock { $0.result == nil && !$0.isAbandoned ? $0.book.members : [] } }
+
+    /// How urgent the upload is, now and in the attempts to come.
+    var priority: UploadPriority { state.withLock { $0.priority } }
+
+    /// The priority of a handle, or that of the upload once the handle has left.
+    func priority(of handle: Int) -> UploadPriority {
+        state.withLock { $0.book.priority(of: handle) ?? $0.priority }
+    }
+
+    func prioritize(_ handle: Int, _ priority: UploadPriority) {
+        state.withLock { $0.book.prioritize(handle, priority) }
+        settle()
+    }
+
+    /// Pauses or resumes a handle, or all of them for `nil`.
+    func setPaused(_ handle: Int?, _ isPaused: Bool, word: Int) {
+        state.withLock { $0.book.setPaused(handle, isPaused, word: word) }
+        settle()
+    }
+
+    /// Whether a handle is paused; `false` once it has ended.
+    func isPaused(_ handle: Int) -> Bool {
+        state.withLock { $0.result == nil && $0.departed[handle] == nil && $0.book.isPaused(handle) }
+    }
+
+    /// The session's core, while the upload lives.
+    var core: SessionCore? { state.withLock { $0.core } }
+
+    /// The limit of this upload alone.
+    var ownLimit: ByteCount? { state.withLock { $0.ownLimit } }
+
+    func limit(to rate: ByteCount?) {
+        let core = state.withLock { state in
+            state.ownLimit = rate
+            return state.core
+        }
+        core?.limit(id, to: rate)
+    }
+
+    /// Applies the priority and the pause that the handles ask for now.
+    func settle() {
+        let elapsed = elapsed
+        let (mustEmpty, core) = state.withLock { state -> (Bool, SessionCore?) in
+            guard state.result == nil else { return (false, nil) }
+            let priority = state.book.priority ?? state.priority
+            let isMoved = priority != state.priority
+            state.priority = priority
+            let core = isMoved ? state.core : nil
+            guard state.book.isPaused != state.isPaused else { return (false, core) }
+            state.isPaused.toggle()
+            return (state.mailbox.put(state.isPaused ? .pause(elapsed: elapsed) : .resume(elapsed: elapsed)), core)
+        }
+        if mustEmpty { emptyMailbox() }
+        core?.prioritize(self)
+    }
+
+    /// Cancels all handles.
+    func cancelAll() {
+        state.withLock { $0.isAbandoned = true }
+        post(.cancel)
+    }
+
+    /// Cancels all handles because the session closes.
+    func cancelForClosing() {
+        state.withLock { $0.isAbandoned = true }
+        post(.sessionClosing)
+    }
+
+    /// Cancels a handle: with the last one the transfer, else only what is awaited through it.
+    func cancel(_ handle: Int) {
+        let now = broadcast.snapshot
+        let (leaving, waiters) = state.withLock { state -> (HandleBook.Leaving, [Waiter]) in
+            guard state.result == nil, !state.isAbandoned else { return (.gone, []) }
+            let leaving = state.book.leave(handle)
+            guard leaving == .apart else {
+                state.isAbandoned = leaving == .last
+                return (leaving, [])
+            }
+            state.departed[handle] = Self.departure(now)
+            let waiters = state.waiters.filter { $0.handle == handle }
+            state.waiters.removeAll { $0.handle == handle }
+            return (leaving, waiters)
+        }
+        switch leaving {
+        case .gone: return
+        case .last: post(.cancel)
+        case .apart:
+            broadcast.depart(handle)
+            for waiter in waiters { waiter.continuation.resume(returning: .failure(Self.departure(now))) }
+            settle()
+        }
+    }
+
+    /// The error of a handle that is cancelled while the transfer continues for other handles.
+    private static func departure(_ now: UploadSnapshot) -> UploadError {
+        UploadError(
+            .cancelled, "cancelled by the caller; the transfer goes on for others that joined it",
+            phase: now.phase, attempt: now.attempt, outcome: .unknown, sent: now.sent, acknowledged: now.acknowledged)
     }
 }
