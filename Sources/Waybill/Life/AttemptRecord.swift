@@ -10,6 +10,7 @@ package struct AttemptRecord: Sendable {
     package private(set) var accuracy: ProgressAccuracy = .exact
     package private(set) var isConnected = false
     package private(set) var isBodyAcknowledged = false
+    private var isConnectionFresh = false
 
     package init(number: Int) {
         self.number = number
@@ -18,8 +19,9 @@ package struct AttemptRecord: Sendable {
     /// Takes in an event. Counts never go back.
     package mutating func see(_ event: TransferEvent, total: Int64?) {
         switch event {
-        case .connected:
+        case .connected(let connection):
             isConnected = true
+            isConnectionFresh = !connection.isReused
         case .progress(let progress):
             isConnected = true
             evidence.sent = max(evidence.sent, progress.sent, progress.acknowledged)
@@ -48,7 +50,7 @@ package struct AttemptRecord: Sendable {
         evidence.announced = end.evidence.announced
         evidence.isBodyComplete = evidence.isBodyComplete || end.evidence.isBodyComplete
         evidence.sawResponseHead = evidence.sawResponseHead || end.evidence.sawResponseHead
-        evidence.isConnectionReused = end.evidence.isConnectionReused
+        evidence.isConnectionReused = end.evidence.isConnectionReused && !isConnectionFresh
         evidence.requestAcknowledged =
             evidence.requestAcknowledged || end.evidence.requestAcknowledged || evidence.acknowledged > 0
             || evidence.sawResponseHead

@@ -14,6 +14,9 @@ struct CertaintyFloor {
     private var isLeftOpen = false
     private var worstClaim = 0
     private(set) var isCurrentWhole = false
+    /// Whether a byte of the body left in this attempt, and whether its connection was a fresh one.
+    private var hasCurrentSent = false
+    private var isCurrentFresh = false
 
     /// Whether the server may have acted, by the strictest reading: a whole body left and was not refused.
     private(set) var mayBeStored = false
@@ -26,13 +29,15 @@ struct CertaintyFloor {
     }
 
     mutating func begin() {
-        isCurrentWhole = false
+        (isCurrentWhole, hasCurrentSent, isCurrentFresh) = (false, false, false)
     }
 
     mutating func see(_ event: TransferEvent) {
         switch event {
-        case .connected: break
-        case .progress(let progress): arrived(progress.acknowledged)
+        case .connected(let connection): isCurrentFresh = !connection.isReused
+        case .progress(let progress):
+            hasCurrentSent = hasCurrentSent || progress.sent > 0 || progress.acknowledged > 0
+            arrived(progress.acknowledged)
         case .bodyAcknowledged:
             anythingArrived = true
             isCurrentWhole = true
@@ -58,7 +63,9 @@ struct CertaintyFloor {
                 if error.outcome == .unknown { mayBeStored = true }
                 // Only on a reused connection that acknowledged nothing of a body can a whole body be lost as a whole.
                 let evidence = end.evidence
-                let isDead = evidence.isConnectionReused && evidence.sent > 0 && !evidence.requestAcknowledged
+                let isDead =
+                    evidence.isConnectionReused && !isCurrentFresh && (hasCurrentSent || evidence.sent > 0)
+                    && !evidence.requestAcknowledged
                 if isCurrentWhole, !isDead { wholeBodyLeft = true }
             }
         }

@@ -135,7 +135,8 @@ struct RandomLife {
 
     private static func transferEvent(using random: inout SeededGenerator, total: Int64?) -> TransferEvent {
         switch Int.random(in: 0..<10, using: &random) {
-        case 0, 1: return .connected(TransferConnection(isReused: false, peerAddress: "", peerPort: 0))
+        case 0, 1:
+            return .connected(TransferConnection(isReused: .random(using: &random), peerAddress: "", peerPort: 0))
         case 2, 3, 4:
             let acknowledged = Int64.random(in: 0...(total ?? 500), using: &random)
             let sent = Int64.random(in: 0...(total ?? 500), using: &random)
