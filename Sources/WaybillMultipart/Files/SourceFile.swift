@@ -170,10 +170,7 @@ struct FileSlice: Sendable {
     ///
     /// - Throws: ``BodyError/Code/invalidRange`` if the file ends before the range does.
     init(_ source: SourceFile, range: Range<Int64>?) throws(BodyError) {
-        guard let range else {
-            self.init(source)
-            return
-        }
+        let range = range ?? 0..<source.stamp.size
         guard range.lowerBound >= 0, range.upperBound <= source.stamp.size else {
             throw BodyError(
                 .invalidRange,
