@@ -1,6 +1,7 @@
+import ArgumentParser
 import Waybill
 
-/// How the command ends, as a number that scripts can act on.
+/// The exit status of the command.
 enum Exit: Int32, Sendable, Hashable, CaseIterable {
     case done = 0
     case rejected = 1
@@ -39,6 +40,15 @@ enum Exit: Int32, Sendable, Hashable, CaseIterable {
         }.joined(separator: "\n")
     }
 
+    /// The member `result` of a summary.
+    var result: String {
+        switch self {
+        case .done: "succeeded"
+        case .interrupted, .terminated: "cancelled"
+        default: "failed"
+        }
+    }
+
     /// The end that a signal asks for.
     static func signal(_ number: Int32) -> Exit { number == 15 ? .terminated : .interrupted }
 }
@@ -59,10 +69,10 @@ extension Exit {
         }
     }
 
-    /// Whether a server that refuses says that it may not do so later.
+    /// Whether a rejection is temporary.
     static func isLater(_ status: Int?) -> Bool { status.map { [425, 429, 503].contains($0) } ?? false }
 
-    /// How a picture that could not be made ends the command.
+    /// How the failure of an image ends the command.
     init(_ error: JPEGError, signal: Int32?) {
         self = error.isCancelled ? .signal(signal ?? 2) : Self.codes[error.code.description] ?? .source
     }
@@ -88,4 +98,68 @@ extension Exit {
         for name in fatal { table[name] = .fatal }
         return table
     }()
+}
+
+/// The error of a command, with its exit status.
+struct CommandFailure: Error, Sendable, Hashable {
+    /// A kind of failure, as `--json` names it.
+    struct Code: Sendable, Hashable, CustomStringConvertible {
+        let description: String
+        init(_ name: String) { description = name }
+
+        /// An argument can't be used.
+        static let usage = Code("usage")
+        /// A file that is to be read can't be.
+        static let fileNotReadable = Code("fileNotReadable")
+        /// There is no such file.
+        static let fileNotFound = Code("fileNotFound")
+        /// A file exists where one is to be created.
+        static let fileExists = Code("fileExists")
+        /// A file or standard output can't be written.
+        static let writeFailed = Code("writeFailed")
+    }
+
+    /// What kind of failure it is.
+    var code: Code
+    /// How the command ends.
+    var exit: Exit
+    /// The error and the remedy. It never quotes what may be a secret.
+    var message: String
+
+    /// An argument that can't be used.
+    static func usage(_ message: String) -> CommandFailure {
+        CommandFailure(code: .usage, exit: .usage, message: message)
+    }
+
+    /// The members of the summary when nothing was sent.
+    var members: JSONObject {
+        let error: JSONObject = ["code": code.description, "message": message, "part": JSONValue.null]
+        return ["result": "failed", "exit": exit, "outcome": "notSent", "error": error]
+    }
+
+    /// A message of a library, ended with a full stop.
+    static func sentence(_ message: String) -> String { message.hasSuffix(".") ? message : message + "." }
+}
+
+extension CommandFailure {
+    /// Whether a call is refused before anything is sent.
+    var isRefusal: Bool { exit == .usage || exit == .source }
+}
+
+extension AsyncParsableCommand {
+    /// Runs the work of a command and ends with its exit status. With `--json`, a failure is written as the summary, too,
+    /// unless `isReported` says that the summary is out already.
+    func finishing(
+        _ isJSON: Bool, isReported: (CommandFailure) -> Bool = { $0.code != .writeFailed },
+        _ work: () async throws(CommandFailure) -> Exit
+    ) async throws {
+        let exit: Exit
+        do throws(CommandFailure) {
+            exit = try await work()
+        } catch {
+            if isJSON, isReported(error) { try? JSONOutput(.standard).write("summary", error.members) }
+            throw error
+        }
+        if exit != .done { throw ExitCode(exit.rawValue) }
+    }
 }

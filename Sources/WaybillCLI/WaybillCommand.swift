@@ -44,7 +44,7 @@ struct WaybillCommand: AsyncParsableCommand {
 
     /// ArgumentParser's own `main` ends with 64 for a wrong call; people who write scripts around curl expect 2.
     static func main() async {
-        // Writing to a pipe that nobody reads is an error to report, not a reason to vanish.
+        // Report a write to a closed pipe as an error instead of ending by SIGPIPE.
         _ = signal(SIGPIPE, SIG_IGN)
         Remedy.register(\.shell)
         do {

@@ -1,12 +1,12 @@
 import Waybill
 
-/// A setting for one part of the form, `front=100KiB`, or for all pictures, `100KiB`.
+/// A setting for one part of the form, `front=100KiB`, or for all images, `100KiB`.
 struct PartSetting<Value: Sendable & Hashable>: Sendable, Hashable {
-    /// The field name, or `nil` for all pictures.
+    /// The field name, or `nil` for all images.
     var name: String?
     var value: Value
 
-    /// Reads `name=value` or `value`; `read` reads the value, or says why it is none.
+    /// Reads `name=value` or `value`. `read` reads the value or throws.
     init(_ text: String, read: (String) throws(CommandFailure) -> Value) throws(CommandFailure) {
         // Field names may hold a "=", sizes and qualities can't.
         if let equals = text.lastIndex(of: "=") {
@@ -19,7 +19,7 @@ struct PartSetting<Value: Sendable & Hashable>: Sendable, Hashable {
     }
 }
 
-/// Which parts of a form are pictures, and what they have to become.
+/// The settings for the images of a form.
 struct PictureSettings: Sendable {
     private let maxBytes: [PartSetting<ByteCount>]
     private let quality: [PartSetting<Int>]
@@ -51,7 +51,7 @@ struct PictureSettings: Sendable {
         return JPEGOptions(maxBytes: size, quality: quality, minSide: Self.value(of: minSide, name, isJPEG))
     }
 
-    /// Says which setting belongs to no part: a name that is mistyped must not send the original.
+    /// Refuses a setting that belongs to no part: with a mistyped name, the original would be sent.
     /// With `isComplete` false there may be more files, of other names.
     func checkUse(by files: [(name: String, isJPEG: Bool)], isComplete: Bool = true) throws(CommandFailure) {
         guard isComplete || !files.isEmpty else { return }

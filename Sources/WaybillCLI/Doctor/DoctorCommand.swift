@@ -1,7 +1,9 @@
 import ArgumentParser
+import Glibc
 import Waybill
+import WaybillCurl
 
-/// `waybill doctor`: what is at hand, and whether it works.
+/// `waybill doctor`: checks the installation.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -22,31 +24,18 @@ struct DoctorCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        var checks = Checks.versions + Checks.surroundings(Environment.value)
-        checks.append(await SelfTest.run())
-        let isWell = checks.allSatisfy { $0.verdict != .failed }
-        if json {
-            let output = JSONOutput(.standard)
-            for check in checks { try output.write("check", check.members) }
-            try output.write(
-                "summary",
-                [
-                    JSONMember("result", .string(isWell ? "succeeded" : "failed")),
-                    JSONMember("exit", .int(isWell ? 0 : 1)),
-                ])
-        } else {
-            try StandardOutput.write(Array((checks.map(\.line).joined(separator: "\n") + "\n").utf8))
-        }
-        if !isWell { throw ExitCode(Exit.rejected.rawValue) }
+        let checks = Checks.versions + Checks.surroundings(Environment.value) + [await SelfTest.run()]
+        let exit = try Check.report(checks, failure: .rejected, isJSON: json)
+        if exit != .done { throw ExitCode(exit.rawValue) }
     }
 }
 
-/// One thing that was looked at.
+/// The result of a check.
 struct Check: Sendable, Hashable {
     enum Verdict: String, Sendable, Hashable {
         case ok
         case failed
-        /// Told, not judged.
+        /// Information only.
         case note
     }
 
@@ -67,15 +56,114 @@ struct Check: Sendable, Hashable {
         self.finding = finding
     }
 
-    var line: String {
+    private var line: String {
         let mark = verdict.rawValue
         return mark + String(repeating: " ", count: 8 - mark.utf8.count) + "\(name): \(Redaction.escaped(finding))"
     }
 
-    var members: [JSONMember] {
-        [
-            JSONMember("name", .string(name)), JSONMember("verdict", .string(verdict.rawValue)),
-            JSONMember("finding", .string(finding)),
+    /// Prints checks, a line or a JSON object each. The command ends with `failure` if one of them failed.
+    static func report(_ checks: [Check], failure: Exit, isJSON: Bool) throws(CommandFailure) -> Exit {
+        let isFine = checks.allSatisfy { $0.verdict != .failed }
+        let exit = isFine ? Exit.done : failure
+        guard isJSON else {
+            try StandardOutput.write(checks.map { $0.line + "\n" }.joined())
+            return exit
+        }
+        let output = JSONOutput(.standard)
+        for check in checks {
+            try output.write(
+                "check", ["name": check.name, "verdict": check.verdict.rawValue, "finding": check.finding])
+        }
+        try output.write("summary", ["result": exit.result, "exit": exit])
+        return exit
+    }
+}
+
+/// Checks that send nothing.
+enum Checks {
+    /// The versions of the libraries.
+    static var versions: [Check] {
+        let curl = CurlLibrary.loaded
+        let isOld = !CurlLibrary.isSupported
+        return [
+            Check(note: "waybill", WaybillCommand.version),
+            Check("libcurl", !isOld, isOld ? "\(curl.version) is too old; 7.87 or later is needed" : curl.version),
+            Check("TLS", curl.tls != nil, curl.tls ?? "libcurl was built without; install libcurl4-openssl-dev"),
+            Check(
+                "name look-ups", curl.hasAsynchronousNameLookup,
+                curl.hasAsynchronousNameLookup
+                    ? "beside the engine" : "libcurl looks up names in line: a slow name server delays every upload"),
+            Check(note: "HTTP/2", curl.hasHTTP2 ? "there" : "not built in; HTTP/1.1 does all"),
+            Check(note: "libjpeg-turbo", JPEGLibrary.version),
         ]
+    }
+
+    /// The system and the environment.
+    static func surroundings(_ environment: (String) -> String?) -> [Check] {
+        [openFiles(), temporaryFolder(environment("TMPDIR") ?? "/tmp"), certificates()] + proxies(environment)
+    }
+
+    private static func openFiles() -> Check {
+        var limit = rlimit()
+        guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
+            return Check("open files", false, "the limit can't be read: \(SystemText.of(errno))")
+        }
+        let count = limit.rlim_cur
+        return Check(
+            "open files", count >= 64, count >= 64 ? "\(count)" : "\(count) is too few: ulimit -n 1024")
+    }
+
+    static func temporaryFolder(_ path: String) -> Check {
+        let name = "temporary folder"
+        var status = statvfs()
+        guard unsafe statvfs(path, &status) == 0 else {
+            return Check(name, false, "\(path) can't be used: \(SystemText.of(errno)). Set TMPDIR")
+        }
+        let free = ByteCount(
+            bytes: Int64(
+                clamping: UInt64(status.f_bavail).multipliedReportingOverflow(
+                    by: UInt64(status.f_frsize)
+                ).partialValue))
+        guard unsafe access(path, W_OK | X_OK) == 0 else {
+            return Check(name, false, "\(path) is not writable: \(SystemText.of(errno)). Set TMPDIR")
+        }
+        let isEnough = free >= .mebibytes(16)
+        return Check(name, isEnough, "\(path), \(free) free" + (isEnough ? "" : ": too little"))
+    }
+
+    private static func certificates() -> Check {
+        guard let path = CurlLibrary.loaded.certificateAuthorities else {
+            return Check(
+                note: "certificates", "libcurl names no file of its own; give one with --cacert if https fails")
+        }
+        return certificates(in: path)
+    }
+
+    static func certificates(in path: String) -> Check {
+        do throws(CommandFailure) {
+            let text = String(decoding: try InputFile.read(path, for: "certificates"), as: UTF8.self)
+            let count = text.split(separator: "-----BEGIN CERTIFICATE-----", omittingEmptySubsequences: false).count - 1
+            return Check(
+                "certificates", count > 0,
+                count > 0 ? "\(count) authorities in \(path)" : "\(path) holds none: apt-get install ca-certificates")
+        } catch {
+            return Check("certificates", false, "\(error.message) apt-get install ca-certificates")
+        }
+    }
+
+    static func proxies(_ environment: (String) -> String?) -> [Check] {
+        let names = ["http_proxy", "https_proxy", "all_proxy", "no_proxy"]
+        let found = names.flatMap { [$0, $0.uppercased()] }.compactMap { name -> Check? in
+            guard let value = environment(name), !value.isEmpty else { return nil }
+            return Check(note: name, "\(shown(value)), not used unless named with -x")
+        }
+        return found.isEmpty ? [Check(note: "proxies", "none in the environment")] : found
+    }
+
+    /// A proxy without user and password. Curl takes them without a scheme, too.
+    private static func shown(_ proxy: String) -> String {
+        guard !proxy.contains("://") else { return Redaction.url(proxy) }
+        guard let at = proxy.lastIndex(of: "@") else { return proxy }
+        return Secret.placeholder + String(proxy[at...])
     }
 }

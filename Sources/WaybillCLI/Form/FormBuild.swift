@@ -13,7 +13,7 @@ struct FormBuild: Sendable {
     let form: MultipartForm
     let boundary: String?
 
-    /// Does it; answers with what went wrong.
+    /// Runs it and returns the error.
     func run(into target: Target) async -> CommandFailure? {
         do {
             // Made before the work, which may take seconds, so that a wrong name is known at once.
@@ -32,7 +32,7 @@ struct FormBuild: Sendable {
 
     private func write(_ body: MultipartBody, to target: Target, _ file: OutputFile?) async throws {
         switch target {
-        case .preview: try StandardOutput.write(Array(body.preview().utf8))
+        case .preview: try StandardOutput.write(body.preview())
         case .standardOutput:
             tell(body)
             for try await chunk in body.chunks { try StandardOutput.write(chunk) }

@@ -1,6 +1,6 @@
 import Waybill
 
-/// Reads a form, tells of each part, and puts files where they are wanted.
+/// Reads a form, reports each part, and extracts files.
 struct FormParse: Sendable {
     private let form: IncomingForm
     private let folder: String?
@@ -17,7 +17,7 @@ struct FormParse: Sendable {
         self.folder = folder
     }
 
-    /// Does it; answers with what went wrong.
+    /// Runs it and returns the error.
     func run() async -> CommandFailure? {
         do {
             var folder: UploadFolder?
@@ -25,11 +25,12 @@ struct FormParse: Sendable {
             var (parts, bytes) = (Int64(0), Int64(0))
             for try await part in form {
                 let content = try await read(part, into: folder)
-                try output.write("part", [JSONMember("index", .int(parts))] + head(part) + content.members)
+                let index: JSONObject = ["index": parts]
+                try output.write("part", index + head(part) + content.members)
                 parts += 1
                 bytes += content.size
             }
-            try output.write("form", [JSONMember("parts", .int(parts)), JSONMember("bytes", .int(bytes))])
+            try output.write("form", ["parts": parts, "bytes": bytes])
             return nil
         } catch let failure as CommandFailure {
             return failure
@@ -40,33 +41,29 @@ struct FormParse: Sendable {
         }
     }
 
-    private func head(_ part: IncomingPart) -> [JSONMember] {
-        [
-            JSONMember("name", .string(part.name)), JSONMember("fileName", .string(orNull: part.fileName)),
-            JSONMember("contentType", .string(orNull: part.contentType)),
-        ]
+    private func head(_ part: IncomingPart) -> JSONObject {
+        ["name": part.name, "fileName": part.fileName, "contentType": part.contentType]
     }
 
     private func read(
         _ part: IncomingPart, into folder: UploadFolder?
-    ) async throws -> (members: [JSONMember], size: Int64) {
+    ) async throws -> (members: JSONObject, size: Int64) {
         if part.fileName == nil {
             let bytes = try await part.bytes(atMost: .bytes(.max))
             let size = Int64(bytes.count)
-            // What is no text is not made one: its size has to do.
+            // Bytes that are not UTF-8 have no value, only a size.
             let value = String(validating: bytes, as: UTF8.self)
-            return ([JSONMember("bytes", .int(size)), JSONMember("value", .string(orNull: value))], size)
+            return (["bytes": size, "value": value], size)
         }
         if let folder {
             _ = try await part.collect(to: folder, naming: .suggested)
             // Each file is reported immediately, so each is kept immediately.
-            guard let file = try await form.keepFiles().last else { return ([], 0) }
-            let members = [JSONMember("bytes", .int(file.size.bytes)), JSONMember("path", .string(file.path))]
-            return (members, file.size.bytes)
+            guard let file = try await form.keepFiles().last else { return ([:], 0) }
+            return (["bytes": file.size, "path": file.path], file.size.bytes)
         }
         var size: Int64 = 0
         for try await chunk in part.chunks { size += Int64(chunk.count) }
-        return ([JSONMember("bytes", .int(size))], size)
+        return (["bytes": size], size)
     }
 
     private static func failure(_ error: BodyError) -> CommandFailure {

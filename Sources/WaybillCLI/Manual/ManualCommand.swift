@@ -18,3 +18,128 @@ struct ManualCommand: AsyncParsableCommand {
         print(page.text, terminator: "")
     }
 }
+
+/// A manual page in roff (man(7)), made of a command tree.
+struct ManualPage {
+    private let tree: CommandTree
+    private let version: String
+
+    init(_ tree: CommandTree, version: String) {
+        self.tree = tree
+        self.version = version
+    }
+
+    /// The page.
+    var text: String {
+        let name = tree.commandName
+        var lines = [
+            ".TH \(Roff.quoted(name.uppercased())) 1 \"\" \(Roff.quoted("\(name) \(version)")) \"User Commands\"",
+            ".SH NAME", Roff.text("\(name) - \(Self.clause(tree.abstract))"), ".SH SYNOPSIS",
+        ]
+        for command in leaves { lines += [".B \(Roff.text(command.path))", synopsis(command.tree), ".br"] }
+        let (discussion, exits) = Self.parted(tree.discussion)
+        lines.append(".SH DESCRIPTION")
+        lines += Roff.paragraphs(discussion)
+        lines += [".SH COMMANDS"]
+        for command in leaves { lines += section(command.path, command.tree) }
+        lines += [".SH SETTINGS"] + Roff.paragraphs(Self.settings)
+        lines += [".SH ENVIRONMENT"] + Roff.paragraphs(Self.environment)
+        lines += [".SH EXIT STATUS"] + Roff.paragraphs(exits)
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Commands that do something themselves, with the words that name them.
+    private var leaves: [(path: String, tree: CommandTree)] {
+        tree.leaves(under: tree.commandName)
+    }
+
+    private func section(_ path: String, _ command: CommandTree) -> [String] {
+        var lines = [".SS \(Roff.quoted(path))", Roff.text(command.abstract)]
+        lines += Roff.paragraphs(Self.parted(command.discussion).rest)
+        var title: String?
+        for argument in command.arguments.filter(\.shouldDisplay) {
+            if argument.longNames.first == "help" || argument.longNames.first == "version" { continue }
+            if argument.sectionTitle != title {
+                title = argument.sectionTitle
+                if let title { lines += [".PP", ".I \(Roff.text(title))"] }
+            }
+            lines += [".TP", Self.head(argument), Roff.text(Self.body(argument))]
+        }
+        return lines
+    }
+
+    private func synopsis(_ command: CommandTree) -> String {
+        let bare = command.arguments.filter { $0.kind == .positional && $0.shouldDisplay }
+        let words = bare.map { argument -> String in
+            let word = (argument.valueName ?? "value").uppercased() + (argument.isRepeating ? " ..." : "")
+            return argument.isOptional ? "[\(word)]" : word
+        }
+        return Roff.text((["[option ...]"] + words).joined(separator: " "))
+    }
+
+    /// The names of an option in bold, its value in italics.
+    private static func head(_ argument: CommandTree.Argument) -> String {
+        guard argument.kind != .positional else {
+            return ".I \(Roff.text((argument.valueName ?? "value").uppercased()))"
+        }
+        let names = (argument.names ?? []).map { $0.kind == .long ? "--\($0.name)" : "-\($0.name)" }
+        let ordered = names.filter { !$0.hasPrefix("--") } + names.filter { $0.hasPrefix("--") }
+        let bold = ordered.map { "\\fB\(Roff.escaped($0))\\fR" }.joined(separator: ", ")
+        guard argument.kind == .option else { return bold }
+        return "\(bold) \\fI\(Roff.escaped(argument.valueName ?? "value"))\\fR"
+    }
+
+    private static func body(_ argument: CommandTree.Argument) -> String {
+        var text = [argument.abstract, argument.discussion].compactMap(\.self).joined(separator: " ")
+        if let values = argument.allValues, !values.isEmpty { text += " One of \(values.joined(separator: ", "))." }
+        if let value = argument.defaultValue, !value.isEmpty, argument.kind == .option {
+            text += " Without it: \(value)."
+        }
+        return text
+    }
+
+    /// A text without its table of exit statuses, which a page has once.
+    private static func parted(_ discussion: String) -> (rest: String, exits: String) {
+        let parts = discussion.split(separator: "EXIT STATUS:\n", maxSplits: 1, omittingEmptySubsequences: false)
+        return (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
+    }
+
+    /// An abstract as it is written after a dash.
+    private static func clause(_ abstract: String) -> String {
+        let text = abstract.hasSuffix(".") ? String(abstract.dropLast()) : abstract
+        return text.prefix(1).lowercased() + text.dropFirst()
+    }
+
+    private static let settings = """
+        Options may also stand in the file $XDG_CONFIG_HOME/waybill/config (~/.config/waybill/config), or in the one that \
+        WAYBILL_CONFIG names; if that is empty, no file is read. What stands before the first section is for every command \
+        that has the option. A section is for one command:
+
+          # for all
+          cacert = /etc/ssl/bank.pem
+          [post]
+          retry = 3
+          [outbox run]
+          parallel = 4
+
+        A flag is set by "name = true". An option of the environment is WAYBILL_ and its long name in capitals, with _ for -: \
+        WAYBILL_CONNECT_TIMEOUT=5. The command line goes before the environment, and that before the file. Options that may \
+        be given several times add up.
+
+        Settings are defaults: one that a call has no place for, because it needs another option or can't stand beside one \
+        that was given, is left out of that call; and what a single call is about, such as --each, --queue, --output or the \
+        items of outbox, is no setting.
+        """
+
+    private static let environment = """
+          NO_COLOR              no colours
+          TERM=dumb, CI         one line now and then instead of a bar
+          TMPDIR                where standard input and pipes are kept until they are sent; /tmp unless set
+          WAYBILL_OUTBOX        the folder of the outbox
+          OSS_ACCESS_KEY_ID, OSS_ACCESS_KEY_SECRET, OSS_SESSION_TOKEN, OSS_ENDPOINT, OSS_REGION
+          QINIU_ACCESS_KEY, QINIU_SECRET_KEY, QINIU_UPLOAD_TOKEN, QINIU_UP_HOST
+
+        A variable that begins with WAYBILL_ and that no command reads is named in a warning, unless -q is given. Proxies of \
+        the environment are not used unless -x names one.
+        """
+}

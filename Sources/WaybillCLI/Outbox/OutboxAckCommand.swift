@@ -2,7 +2,7 @@ import ArgumentParser
 import Waybill
 import WaybillOutbox
 
-/// `waybill outbox ack`: what ended since somebody last asked.
+/// `waybill outbox ack`: reports items that ended since the last call.
 struct OutboxAckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ack",
@@ -68,18 +68,18 @@ struct OutboxAckCommand: AsyncParsableCommand {
 
     private func tell(_ result: OutboxResult, _ output: JSONOutput?) throws(CommandFailure) {
         if let output {
-            try output.write("item", OutboxJSON.members(of: result), answer: OutboxJSON.answer(of: result))
+            try output.write("item", JSONObject(result), response: .response(of: result))
         } else if !silent {
-            try StandardOutput.write(Array((Redaction.escaped(OutboxLine.text(result)) + "\n").utf8))
+            try StandardOutput.write(Redaction.escaped(OutboxText.line(result)) + "\n")
         }
     }
 
-    private static func members(_ summary: OutboxSummary, through sequence: Int64) -> [JSONMember] {
+    private static func members(_ summary: OutboxSummary, through sequence: Int64) -> JSONObject {
         [
-            JSONMember("result", .string("succeeded")), JSONMember("exit", .int(Int64(summary.worst.rawValue))),
-            JSONMember("through", .int(sequence)), JSONMember("delivered", .int(Int64(summary.delivered))),
-            JSONMember("failed", .int(Int64(summary.failed))), JSONMember("doubtful", .int(Int64(summary.doubtful))),
-            JSONMember("cancelled", .int(Int64(summary.cancelled))),
+            "result": "succeeded", "exit": summary.worst,
+            "through": sequence, "delivered": summary.delivered,
+            "failed": summary.failed, "doubtful": summary.doubtful,
+            "cancelled": summary.cancelled,
         ]
     }
 }

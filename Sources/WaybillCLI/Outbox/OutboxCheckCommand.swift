@@ -29,20 +29,7 @@ struct OutboxCheckCommand: AsyncParsableCommand {
             let outbox = try await place.place().openExisting()
             let checks = try await Self.checks(outbox)
             await outbox.close()
-            let isWell = checks.allSatisfy { $0.verdict != .failed }
-            if json {
-                let output = JSONOutput(.standard)
-                for check in checks { try output.write("check", check.members) }
-                try output.write(
-                    "summary",
-                    [
-                        JSONMember("result", .string(isWell ? "succeeded" : "failed")),
-                        JSONMember("exit", .int(Int64((isWell ? Exit.done : .fatal).rawValue))),
-                    ])
-            } else {
-                try StandardOutput.write(Array((checks.map(\.line).joined(separator: "\n") + "\n").utf8))
-            }
-            return isWell ? .done : .fatal
+            return try Check.report(checks, failure: .fatal, isJSON: json)
         }
     }
 

@@ -27,19 +27,3 @@ struct OutboxCommand: AsyncParsableCommand {
             OutboxVerifyCommand.self, OutboxAckCommand.self, OutboxCheckCommand.self,
         ])
 }
-
-extension AsyncParsableCommand {
-    /// Runs the work of a command: its failure is the last object of `--json`, too.
-    func finishing(_ isJSON: Bool, _ work: () async throws(CommandFailure) -> Exit) async throws {
-        let exit: Exit
-        do throws(CommandFailure) {
-            exit = try await work()
-        } catch {
-            if isJSON, error.code != .writeFailed {
-                try? JSONOutput(.standard).write("summary", PostReport.members(of: error))
-            }
-            throw error
-        }
-        if exit != .done { throw ExitCode(exit.rawValue) }
-    }
-}

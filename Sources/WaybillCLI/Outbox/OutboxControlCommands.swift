@@ -8,34 +8,13 @@ struct OutboxControlOptions: ParsableArguments {
     @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
     @Flag(name: .customLong("json"), help: "One JSON object.") var json = false
 
-    /// Does something to the items that were chosen, and says to how many.
-    func control(
-        _ verb: String, _ done: String,
-        _ work: (Outbox, ItemSelection) async throws(OutboxError) -> Int
-    ) async throws(CommandFailure) -> Exit {
-        let selection = try items.required(by: verb)
-        let outbox = try await place.place().openExisting()
-        try await items.checkIDs(in: outbox)
-        var count = 0
-        for page in selection.pages {
-            count += try await asking { () async throws(OutboxError) in try await work(outbox, page) }
-        }
-        await outbox.close()
-        try tell(count, done)
-        return .done
-    }
-
-    func tell(_ count: Int, _ done: String, _ more: [JSONMember] = []) throws(CommandFailure) {
+    /// Prints the number of items that were changed.
+    func report(_ count: Int, _ done: String, _ more: JSONObject = [:]) throws(CommandFailure) {
         if json {
             try JSONOutput(.standard).write(
-                "summary",
-                [
-                    JSONMember("result", .string("succeeded")), JSONMember("exit", .int(0)),
-                    JSONMember("changed", .int(Int64(count))),
-                ] + more)
+                "summary", ["result": "succeeded", "exit": Exit.done, "changed": count] + more)
         } else {
-            let line = "\(count) \(count == 1 ? "item" : "items") \(done)\n"
-            try StandardOutput.write(Array(line.utf8))
+            try StandardOutput.write("\(Figures.count(count, "item")) \(done)\n")
         }
     }
 
@@ -48,8 +27,42 @@ struct OutboxControlOptions: ParsableArguments {
         """
 }
 
+/// A command that changes the state of items.
+protocol OutboxControlCommand: AsyncParsableCommand, TakesManyArguments {
+    var options: OutboxControlOptions { get set }
+}
+
+extension OutboxControlCommand {
+    static var manyArguments: [String: ManyArguments<Self>] { ["": .numbers(\.options.items.ids)] }
+
+    /// Runs an operation on the chosen items and prints their number.
+    func control(
+        _ verb: String, _ done: String, _ change: (Outbox, ItemSelection) async throws(OutboxError) -> Int
+    ) async throws {
+        try await finishing(options.json) { () async throws(CommandFailure) in
+            try options.report(try await forEachPage(verb, change).reduce(0, +), done)
+            return .done
+        }
+    }
+
+    /// Opens the outbox and runs an operation on the chosen items, page by page.
+    func forEachPage<Value>(
+        _ verb: String, _ change: (Outbox, ItemSelection) async throws(OutboxError) -> Value
+    ) async throws(CommandFailure) -> [Value] {
+        let selection = try options.items.required(by: verb)
+        let outbox = try await options.place.place().openExisting()
+        try await options.items.checkIDs(in: outbox)
+        var values: [Value] = []
+        for page in selection.pages {
+            values.append(try await asking { () async throws(OutboxError) in try await change(outbox, page) })
+        }
+        await outbox.close()
+        return values
+    }
+}
+
 /// `waybill outbox pause`.
-struct OutboxPauseCommand: AsyncParsableCommand, TakesManyArguments {
+struct OutboxPauseCommand: OutboxControlCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause", abstract: "Pauses items; what is being sent is stopped.",
         discussion: """
@@ -61,19 +74,15 @@ struct OutboxPauseCommand: AsyncParsableCommand, TakesManyArguments {
             """)
     @OptionGroup var options: OutboxControlOptions
 
-    static var manyArguments: [String: ManyArguments<Self>] { ["": .numbers(\.options.items.ids)] }
-
     func run() async throws {
-        try await finishing(options.json) { () async throws(CommandFailure) in
-            try await options.control("pause", "paused") { outbox, items async throws(OutboxError) in
-                try await outbox.pause(items)
-            }
+        try await control("pause", "paused") { outbox, items async throws(OutboxError) in
+            try await outbox.pause(items)
         }
     }
 }
 
 /// `waybill outbox resume`.
-struct OutboxResumeCommand: AsyncParsableCommand, TakesManyArguments {
+struct OutboxResumeCommand: OutboxControlCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume", abstract: "Lets paused items go on, and lanes that were blocked.",
         discussion: """
@@ -88,23 +97,19 @@ struct OutboxResumeCommand: AsyncParsableCommand, TakesManyArguments {
             """)
     @OptionGroup var options: OutboxControlOptions
 
-    static var manyArguments: [String: ManyArguments<Self>] { ["": .numbers(\.options.items.ids)] }
-
     func run() async throws {
-        try await finishing(options.json) { () async throws(CommandFailure) in
-            let (lane, isAll) = (options.items.lane, options.items.isAll)
-            return try await options.control("resume", "resumed") { outbox, items async throws(OutboxError) in
-                for name in try await outbox.blockedLanes().keys where isAll || name == lane {
-                    try await outbox.unblock(lane: name)
-                }
-                return try await outbox.resume(items)
+        let (lane, isAll) = (options.items.lane, options.items.isAll)
+        try await control("resume", "resumed") { outbox, items async throws(OutboxError) in
+            for name in try await outbox.blockedLanes().keys where isAll || name == lane {
+                try await outbox.unblock(lane: name)
             }
+            return try await outbox.resume(items)
         }
     }
 }
 
 /// `waybill outbox cancel`.
-struct OutboxCancelCommand: AsyncParsableCommand, TakesManyArguments {
+struct OutboxCancelCommand: OutboxControlCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel", abstract: "Calls items off, for good.",
         discussion: """
@@ -116,19 +121,15 @@ struct OutboxCancelCommand: AsyncParsableCommand, TakesManyArguments {
             """)
     @OptionGroup var options: OutboxControlOptions
 
-    static var manyArguments: [String: ManyArguments<Self>] { ["": .numbers(\.options.items.ids)] }
-
     func run() async throws {
-        try await finishing(options.json) { () async throws(CommandFailure) in
-            try await options.control("cancel", "cancelled") { outbox, items async throws(OutboxError) in
-                try await outbox.cancel(items)
-            }
+        try await control("cancel", "cancelled") { outbox, items async throws(OutboxError) in
+            try await outbox.cancel(items)
         }
     }
 }
 
 /// `waybill outbox verify`.
-struct OutboxVerifyCommand: AsyncParsableCommand, TakesManyArguments {
+struct OutboxVerifyCommand: OutboxControlCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Has servers asked once more about items in doubt.",
         discussion: """
@@ -143,13 +144,67 @@ struct OutboxVerifyCommand: AsyncParsableCommand, TakesManyArguments {
             """)
     @OptionGroup var options: OutboxControlOptions
 
-    static var manyArguments: [String: ManyArguments<Self>] { ["": .numbers(\.options.items.ids)] }
+    func run() async throws {
+        try await control("verify", "to be asked about") { outbox, items async throws(OutboxError) in
+            try await outbox.verify(items)
+        }
+    }
+}
+
+/// `waybill outbox retry`: sends again from the start.
+struct OutboxRetryCommand: OutboxControlCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "retry", abstract: "Has items sent from the start that failed, wait or are paused.",
+        discussion: """
+            Items that may have arrived are left alone, for the server might have them twice then. Look there first, or \
+            try "waybill outbox verify"; --doubtful sends them again all the same.
+
+            EXAMPLES:
+              waybill outbox retry --failed
+              waybill outbox retry 17 --doubtful
+
+            \(OutboxControlOptions.status)
+            """)
+
+    @OptionGroup var options: OutboxControlOptions
+
+    @Flag(name: .customLong("doubtful"), help: "Those that may have arrived, too: they may arrive twice.")
+    var takesDoubtful = false
 
     func run() async throws {
         try await finishing(options.json) { () async throws(CommandFailure) in
-            try await options.control("verify", "to be asked about") { outbox, items async throws(OutboxError) in
-                try await outbox.verify(items)
+            let counts = try await forEachPage("retry") { outbox, items async throws(OutboxError) in
+                takesDoubtful
+                    ? (changed: try await outbox.retry(items), leftOut: 0) : try await Self.retry(items, outbox)
             }
+            let leftOut = counts.reduce(0) { $0 + $1.leftOut }
+            try options.report(counts.reduce(0) { $0 + $1.changed }, "to be sent again", ["leftOut": leftOut])
+            if leftOut > 0 {
+                Console.standard.line(
+                    "left out, for they may have arrived: \(leftOut). waybill outbox verify asks, --doubtful sends them again"
+                )
+            }
+            return .done
         }
     }
+
+    /// Retries what surely has not arrived.
+    private static func retry(
+        _ selection: ItemSelection, _ outbox: Outbox
+    ) async throws(OutboxError) -> (changed: Int, leftOut: Int) {
+        var (changed, leftOut) = (0, 0)
+        var sure: [OutboxID] = []
+        var items = outbox.items(selection).makeAsyncIterator()
+        while let item = try await items.next() {
+            guard [.failed, .paused, .waiting, .verify].contains(item.state) else { continue }
+            if item.isDoubtful { leftOut += 1 } else { sure.append(item.id) }
+            guard sure.count == together else { continue }
+            changed += try await outbox.retry(ItemSelection(ids: sure))
+            sure = []
+        }
+        if !sure.isEmpty { changed += try await outbox.retry(ItemSelection(ids: sure)) }
+        return (changed, leftOut)
+    }
+
+    private static let together = 500
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Waybill
 
-/// The credentials that queued uploads name, as the command gives them to whoever delivers.
+/// The credentials that queued uploads name, for `outbox run`.
 struct OutboxCredentials: NamedCredentials {
     /// Where a credential is read from.
     enum Source: Sendable, Hashable {
@@ -16,7 +16,7 @@ struct OutboxCredentials: NamedCredentials {
     init(_ texts: [String], console: Console) throws(CommandFailure) {
         var sources: [String: Source] = [:]
         for text in texts {
-            // Not quoted: somebody may have written the credential itself.
+            // Not quoted: it may be the credential itself.
             guard let equals = text.firstIndex(of: "=") else {
                 throw .usage("--credential takes NAME=env:VARIABLE or NAME=@file.")
             }
@@ -36,7 +36,7 @@ struct OutboxCredentials: NamedCredentials {
         self.console = console
     }
 
-    /// Whether it was said where a credential is.
+    /// Whether the source of a credential is known.
     func names(_ name: String) -> Bool {
         sources[name] != nil || Environment.value(of: CredentialName.variable(of: name)) != nil
     }
@@ -48,12 +48,11 @@ struct OutboxCredentials: NamedCredentials {
             let secretKey = Environment.value(of: "QINIU_SECRET_KEY"), !secretKey.isEmpty
         else { return nil }
         console.hide([secretKey])
-        return JSONValue.object([
-            JSONMember("accessKey", .string(accessKey)), JSONMember("secretKey", .string(secretKey)),
-        ]).text
+        let keys: JSONObject = ["accessKey": accessKey, "secretKey": secretKey]
+        return keys.text
     }
 
-    /// Looks a credential up, anew each time: a file may hold a fresh one by now. The line break at its end is no part of it.
+    /// Looks a credential up, each time again: a file may hold a new one. The line break at its end is not part of it.
     func credential(named name: String) async throws -> Secret? {
         let value: String?
         switch sources[name] ?? .environment(CredentialName.variable(of: name)) {
@@ -77,7 +76,7 @@ enum CredentialName {
             (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) || $0 == 0x5F
                 || $0 == 0x2D || $0 == 0x2E
         }
-        // Not quoted: somebody may have written the credential itself.
+        // Not quoted: it may be the credential itself.
         guard isFine, !name.isEmpty, name.utf8.count <= 64 else {
             throw .usage("\(option): a credential's name has up to 64 letters, digits, \"-\", \"_\" and \".\".")
         }

@@ -10,7 +10,7 @@ extension Exit {
             if let cause = error.cause as? UploadError { self = Exit(cause, signal: nil) } else { self = .usage }
         case .notFound, .duplicate: self = .usage
         case .cancelled: self = .interrupted
-        // The folder, the disk, the queue: nothing works before somebody does something.
+        // The directory, the disk or the queue has to be repaired.
         default: self = .fatal
         }
     }

@@ -3,7 +3,7 @@ import Glibc
 import Waybill
 import WaybillOutbox
 
-/// `waybill outbox ls`: what is there.
+/// `waybill outbox ls`: lists items.
 struct OutboxListCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "ls",
@@ -54,10 +54,10 @@ struct OutboxListCommand: AsyncParsableCommand, TakesManyArguments {
             isFirst = false
             text += table.line(item)
             guard text.utf8.count > Self.together else { continue }
-            try StandardOutput.write(Array(text.utf8))
+            try StandardOutput.write(text)
             text = ""
         }
-        if !text.isEmpty { try StandardOutput.write(Array(text.utf8)) }
+        if !text.isEmpty { try StandardOutput.write(text) }
         guard chosen == nil else { return }
         let tally = try await asking { () async throws(OutboxError) in try await outbox.tally() }
         let hidden = [(tally[.done], "delivered"), (tally[.cancelled], "cancelled")].filter { $0.0 > 0 }
@@ -71,17 +71,13 @@ struct OutboxListCommand: AsyncParsableCommand, TakesManyArguments {
         var items = outbox.items(chosen).makeAsyncIterator()
         var count: Int64 = 0
         while let item = try await Self.next(&items) {
-            try json.write("item", OutboxJSON.members(of: item))
+            try json.write("item", JSONObject(item))
             count += 1
         }
         let tally = try await asking { () async throws(OutboxError) in try await outbox.tally() }
         try json.write(
             "summary",
-            [
-                JSONMember("result", .string("succeeded")), JSONMember("exit", .int(0)),
-                JSONMember("listed", .int(count)),
-                JSONMember("states", OutboxJSON.counts(tally)),
-            ])
+            ["result": "succeeded", "exit": Exit.done, "listed": count, "states": JSONObject(tally)])
     }
 
     private static func next(_ items: inout OutboxItems.Iterator) async throws(CommandFailure) -> OutboxItem? {
@@ -89,4 +85,54 @@ struct OutboxListCommand: AsyncParsableCommand, TakesManyArguments {
     }
 
     private static let together = 32_768
+}
+
+/// Items as the lines of a table. Pure.
+///
+/// ```
+///     ID  STATE       TRIES        SIZE      AGE  TO
+///     17  waiting         3   312.4 KiB    5 min  backend.example:443  status503, again in 12 s  [today]
+/// ```
+///
+/// The columns have fixed widths, since the list may be too long to keep in memory. Strings of foreign
+/// origin are last and escaped.
+struct OutboxTable {
+    /// Where lines are cut; `nil` for nowhere.
+    let columns: Int?
+    /// Milliseconds since 1970.
+    let now: Int64
+
+    var head: String { cut("    ID  STATE       TRIES        SIZE      AGE  TO") }
+
+    func line(_ item: OutboxItem) -> String {
+        let state = item.isDoubtful && item.state != .verify ? "\(item.state.rawValue)?" : item.state.rawValue
+        let fixed = [
+            Self.right("\(item.id)", 6), Self.left(state, 9), Self.right("\(item.attempts)", 6),
+            Self.right(item.size.map { ByteCount(bytes: $0).description } ?? "-", 10),
+            Self.right(OutboxTime.span(now - item.createdAt), 7),
+        ]
+        var facts = [item.lane]
+        var why = item.reason
+        if let due = item.dueAt {
+            why = [why, due > now ? "again in \(OutboxTime.span(due - now))" : "again now"].compactMap { $0 }.joined(
+                separator: ", ")
+        }
+        if let why { facts.append(why) }
+        if let batch = item.batch { facts.append("[\(batch)]") }
+        facts += item.tags.map { "#\($0)" }
+        let text = (fixed + [facts.map(Redaction.escaped).joined(separator: "  ")]).joined(separator: "  ")
+        return cut(text)
+    }
+
+    private func cut(_ line: String) -> String {
+        (columns.map { TerminalText.fitted(line, to: $0) } ?? line) + "\n"
+    }
+
+    private static func right(_ text: String, _ width: Int) -> String {
+        String(repeating: " ", count: max(0, width - text.utf8.count)) + text
+    }
+
+    private static func left(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.utf8.count))
+    }
 }

@@ -13,7 +13,7 @@ struct OutboxPlaceOptions: ParsableArguments {
                 + "~/.local/state/waybill/outbox.", valueName: "folder"), completion: .directory)
     var path: String?
 
-    /// The folder that is meant.
+    /// The directory.
     func place() throws(CommandFailure) -> OutboxPlace {
         OutboxPlace(path: try OutboxPlace.path(path, environment: Environment.value))
     }
@@ -23,7 +23,7 @@ struct OutboxPlaceOptions: ParsableArguments {
 struct OutboxPlace: Sendable, Hashable {
     let path: String
 
-    /// The folder that was named, or the one of the environment. Empty variables count as none, and so does a relative
+    /// The directory that was named, or the one of the environment. Empty variables count as unset, and so does a relative
     /// `XDG_STATE_HOME` (XDG Base Directory Specification).
     static func path(_ named: String?, environment: (String) -> String?) throws(CommandFailure) -> String {
         if let named {
@@ -38,14 +38,14 @@ struct OutboxPlace: Sendable, Hashable {
         return "\(home)/.local/state/waybill/outbox"
     }
 
-    /// What any of our commands says to an outbox: it may hold all kinds of uploads that there are.
+    /// The configuration of all commands: the outbox may hold every kind of upload.
     static var configuration: Outbox.Configuration {
         var configuration = Outbox.Configuration()
         configuration.kinds = [DurableOSSUpload.self, DurableQiniuUpload.self]
         return configuration
     }
 
-    /// Opens it, and makes it if it isn't there.
+    /// Opens it, and creates it if it is missing.
     func open(_ configuration: Outbox.Configuration = OutboxPlace.configuration) async throws(CommandFailure) -> Outbox
     {
         do throws(OutboxError) {
@@ -55,7 +55,7 @@ struct OutboxPlace: Sendable, Hashable {
         }
     }
 
-    /// Opens one that is there: whoever only looks makes none.
+    /// Opens an existing outbox.
     func openExisting(
         _ configuration: Outbox.Configuration = OutboxPlace.configuration
     ) async throws(CommandFailure) -> Outbox {
@@ -70,14 +70,14 @@ struct OutboxPlace: Sendable, Hashable {
 }
 
 extension CommandFailure {
-    /// What an outbox could not do.
+    /// The error of an outbox.
     init(_ error: OutboxError) {
         self.init(
             code: Code(error.code.description), exit: Exit(error),
             message: Self.sentence(error.message))
     }
 
-    /// What is wrong with an upload that was to be queued.
+    /// The error of an upload that can't be queued.
     init(_ error: UploadError) {
         self.init(
             code: Code(error.code.description), exit: Exit(error, signal: nil),
@@ -85,7 +85,7 @@ extension CommandFailure {
     }
 }
 
-/// Runs what an outbox is asked, with its failures in the words of the command.
+/// Runs an operation of an outbox with its errors as ``CommandFailure``.
 func asking<Value>(_ work: () async throws(OutboxError) -> Value) async throws(CommandFailure) -> Value {
     do throws(OutboxError) {
         return try await work()

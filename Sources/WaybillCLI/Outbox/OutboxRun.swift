@@ -1,19 +1,19 @@
 import Waybill
 import WaybillOutbox
 
-/// Delivers, shows how it comes along, tells of each item that ended, and of all at the end.
+/// Delivers items, shows progress, and reports each item that has ended and a summary.
 struct OutboxRun {
     let outbox: Outbox
     let untilIdle: Bool
-    /// How long a signal leaves what is being sent.
+    /// The time that running uploads have after a signal.
     let patience: Duration
     let output: OutboxOutputOptions
     let console: Console
     let json: JSONOutput?
 
     func run(_ session: UploadSession) async throws(CommandFailure) -> Exit {
-        let teller = try await OutboxTeller(outbox, batch: nil, console: console, json: json, output: output)
-        try announce(teller)
+        let reporter = try await OutboxReporter(outbox, batch: nil, console: console, json: json, output: output)
+        try announce(reporter)
         let (outbox, untilIdle) = (outbox, untilIdle)
         let work = Task { () -> Result<Void, OutboxError> in
             do throws(OutboxError) {
@@ -29,38 +29,38 @@ struct OutboxRun {
         }
         let patience = patience
         Interrupt.onFirst { _ in
-            teller.tellDrain(patience)
+            reporter.reportDrain(patience)
             outbox.drain(atMost: patience)
         }
-        let watching = Task { await teller.follow() }
+        let watching = Task { await reporter.follow() }
         let result = await work.value
         watching.cancel()
         await watching.value
-        teller.endBar()
-        // What failed goes before what could not be told.
+        reporter.endBar()
+        // The error of the run is reported before an error of the output.
         if case .failure(let error) = result, error.code != .cancelled { throw CommandFailure(error) }
-        try await teller.catchUp()
+        try await reporter.catchUp()
         let end = try await asking { () async throws(OutboxError) in
             OutboxEnd(tally: try await outbox.tally(), blockedLanes: try await outbox.blockedLanes())
         }
         await session.close(.cancel)
         await outbox.close()
-        return finish(teller, end)
+        return finish(reporter, end)
     }
 
-    private func announce(_ teller: OutboxTeller) throws(CommandFailure) {
-        let waiting = teller.base.unfinished
+    private func announce(_ reporter: OutboxReporter) throws(CommandFailure) {
+        let waiting = reporter.base.unfinished
         if let json {
             try json.write(
                 "start",
-                [JSONMember("outbox", .string(outbox.path)), JSONMember("waiting", .int(Int64(waiting)))])
+                ["outbox": outbox.path, "waiting": waiting])
         } else if !output.silent, !console.canRedraw {
             console.line("delivering from \(outbox.path), \(waiting) waiting")
         }
     }
 
-    private func finish(_ teller: OutboxTeller, _ end: OutboxEnd) -> Exit {
-        let summary = teller.summary(end)
+    private func finish(_ reporter: OutboxReporter, _ end: OutboxEnd) -> Exit {
+        let summary = reporter.summary(end)
         for (lane, reason) in end.blockedLanes.sorted(by: { $0.key < $1.key }) {
             console.failure(
                 "\(lane) is blocked: \(reason). See to its credential or certificate, then: waybill outbox resume --lane "

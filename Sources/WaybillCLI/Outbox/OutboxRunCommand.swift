@@ -1,5 +1,4 @@
 import ArgumentParser
-import Logging
 import Waybill
 import WaybillOutbox
 import WaybillStores
@@ -68,7 +67,7 @@ struct OutboxRunCommand: AsyncParsableCommand {
     @Flag(name: [.customShort("k"), .customLong("insecure")], help: "Accept any certificate. For a laboratory only.")
     var insecure = false
 
-    @OptionGroup(title: "Way") var way: WayOptions
+    @OptionGroup(title: "Way") var network: NetworkOptions
     @OptionGroup(title: "Time and rate") var times: TimeOptions
     @OptionGroup(title: "Output") var output: OutboxOutputOptions
 
@@ -80,9 +79,7 @@ struct OutboxRunCommand: AsyncParsableCommand {
             let configuration = try configuration(console)
             Interrupt.arm()
             let outbox = try await place.place().open(configuration)
-            if insecure {
-                console.line("warning: -k: the server's certificate is not looked at, and anybody may be in between")
-            }
+            if insecure { console.warnInsecure() }
             let run = OutboxRun(
                 outbox: outbox, untilIdle: untilIdle, patience: patience, output: output, console: console,
                 json: output.json ? JSONOutput(console) : nil)
@@ -90,7 +87,7 @@ struct OutboxRunCommand: AsyncParsableCommand {
         }
     }
 
-    /// What is said to the outbox.
+    /// The configuration of the outbox.
     private func configuration(_ console: Console) throws(CommandFailure) -> Outbox.Configuration {
         for (number, name) in [(parallel, "-j"), (perLane, "--per-lane")] where !(1...256).contains(number) {
             throw .usage("\(name): \(number) is no number of uploads at once. Write 1 to 256.")
@@ -102,45 +99,27 @@ struct OutboxRunCommand: AsyncParsableCommand {
         configuration.credentials = StoreAccounts(oss: accounts, others: named)
         console.hide(["OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN"].compactMap { Environment.value(of: $0) })
         (configuration.slots, configuration.slotsPerLane) = (parallel, perLane)
-        if output.verbose { configuration.logger = Self.logger(console) }
+        if output.verbose { configuration.logger = EventLog.logger(console) }
         return configuration
     }
 
-    /// What uploads are sent with.
+    /// The session that sends uploads.
     private func session(_ console: Console) throws(CommandFailure) -> UploadSession {
         var configuration = UploadSession.Configuration()
         configuration.userAgent = "waybill/\(WaybillCommand.version)"
         // The outbox has a budget of its own.
         configuration.retryBudget = nil
         (configuration.slots, configuration.slotsPerHost) = (max(8, parallel), max(8, parallel))
-        configuration.rateLimit = try times.rate.map { (text) throws(CommandFailure) in
-            try SizeArgument.size(text, for: "--limit-rate")
-        }
-        var transfer = configuration.options.transfer
-        transfer.limits = try PostPlan.limits(times)
-        configuration.options.redirects = try way.redirects()
-        transfer.tls.insecureSkipVerification = insecure
-        if let path = way.certificateAuthorities {
-            _ = try InputFile.read(path, for: "--cacert")
-            transfer.tls.certificateAuthorities = path
-        }
-        transfer.proxy = way.proxy
-        for entry in way.resolve { try PostPlan.checkResolve(entry) }
-        transfer.resolve = way.resolve
-        console.hide(try way.apply(to: &transfer) + (way.proxy.map(PostPlan.userInformation) ?? []))
-        configuration.options.transfer = transfer
-        if output.verbose { configuration.logger = Self.logger(console) }
+        console.hide(try network.apply(to: &configuration.options, times, isInsecure: insecure))
+        // The rate is the session's, which shares it among all uploads.
+        configuration.rateLimit = configuration.options.transfer.rateLimit
+        configuration.options.transfer.rateLimit = nil
+        if output.verbose { configuration.logger = EventLog.logger(console) }
         return UploadSession(configuration: configuration)
-    }
-
-    private static func logger(_ console: Console) -> Logger {
-        var logger = Logger(label: "waybill") { _ in EventLog(console) }
-        logger.logLevel = .trace
-        return logger
     }
 }
 
-/// What is shown.
+/// The options of the output.
 struct OutboxOutputOptions: ParsableArguments {
     @Flag(name: .customLong("json"), help: "One JSON object a line on standard output, the summary last.")
     var json = false

@@ -31,7 +31,7 @@ struct OutboxSelectionOptions: ParsableArguments {
     @Flag(name: .customLong("all"), help: "All of them.")
     var isAll = false
 
-    /// What is meant; `nil` when nothing was said.
+    /// The chosen items; `nil` if no option is given.
     func selection() throws(CommandFailure) -> ItemSelection? {
         var chosen: Set<OutboxState> = []
         for name in states {
@@ -50,7 +50,7 @@ struct OutboxSelectionOptions: ParsableArguments {
             ids: names, batch: batch, tag: tag, lane: lane, states: chosen.isEmpty ? nil : chosen)
     }
 
-    /// What is meant, which has to be said: nothing is done to all items by a slip.
+    /// The chosen items. No option at all is an error, so that all items are never changed by mistake.
     func required(by verb: String) throws(CommandFailure) -> ItemSelection {
         guard let selection = try selection() else {
             throw .usage(
@@ -60,7 +60,7 @@ struct OutboxSelectionOptions: ParsableArguments {
         return selection
     }
 
-    /// Says which of the numbers is nobody's.
+    /// Refuses the number of an item that does not exist.
     func checkIDs(in outbox: Outbox) async throws(CommandFailure) {
         for id in ids {
             let item = try await asking { () async throws(OutboxError) in try await outbox.item(OutboxID(rawValue: id))

@@ -46,10 +46,10 @@ struct OutboxShowCommand: AsyncParsableCommand, TakesManyArguments {
                 }
                 if json {
                     try JSONOutput(.standard).write(
-                        "item", OutboxShow.members(of: found), answer: OutboxJSON.answer(of: found.last))
+                        "item", OutboxShow.members(of: found), response: .response(of: found.last))
                 } else {
                     let text = (index > 0 ? "\n" : "") + OutboxShow.text(of: found)
-                    try StandardOutput.write(Array(text.utf8))
+                    try StandardOutput.write(text)
                 }
             }
             await outbox.close()
@@ -92,26 +92,14 @@ enum OutboxShow {
         return text
     }
 
-    static func members(of details: OutboxDetails) -> [JSONMember] {
-        OutboxJSON.members(of: details.item) + [
-            JSONMember("summary", .string(orNull: details.summary)),
-            JSONMember("maxAttempts", .int(Int64(details.maxAttempts))),
-            JSONMember("onUnknown", .string(details.onUnknown.rawValue)),
-            JSONMember("ifChanged", .string(details.onChange.rawValue)),
-            JSONMember("deadline", OutboxJSON.time(details.deadline)),
-            JSONMember(
-                "files",
-                .array(
-                    details.files.map { file in
-                        .object([
-                            JSONMember("path", .string(file.path)), JSONMember("isStaged", .bool(file.isStaged)),
-                            JSONMember("size", .int(orNull: file.count)),
-                        ])
-                    })),
-            JSONMember("sequence", .int(orNull: details.last.sequence == 0 ? nil : details.last.sequence)),
-            JSONMember("message", .string(orNull: details.last.message)),
-            JSONMember("status", .int(orNull: details.last.status.map(Int64.init))),
-            JSONMember("sourceChangedAfterwards", .bool(details.last.sourceChangedAfterwards)),
+    static func members(of details: OutboxDetails) -> JSONObject {
+        let last = details.last
+        let files: [JSONObject] = details.files.map { ["path": $0.path, "isStaged": $0.isStaged, "size": $0.count] }
+        return JSONObject(details.item) + [
+            "summary": details.summary, "maxAttempts": details.maxAttempts, "onUnknown": details.onUnknown.rawValue,
+            "ifChanged": details.onChange.rawValue, "deadline": details.deadline.map(OutboxTime.text),
+            "files": files, "sequence": last.sequence == 0 ? nil : last.sequence, "message": last.message,
+            "status": last.status, "sourceChangedAfterwards": last.sourceChangedAfterwards,
         ]
     }
 

@@ -1,13 +1,13 @@
 import Waybill
 import WaybillOutbox
 
-/// What is left in an outbox.
+/// The items that are left in an outbox.
 struct OutboxEnd: Sendable {
     var tally: OutboxTally
     var blockedLanes: [String: String]
 }
 
-/// What became of items while somebody ran or watched.
+/// The summary of items that ended during a run or a watch.
 struct OutboxSummary: Sendable {
     private(set) var delivered = 0
     private(set) var failed = 0
@@ -17,10 +17,10 @@ struct OutboxSummary: Sendable {
     var time: Duration = .zero
     /// The signal that asked for the end, if one did.
     var signal: Int32?
-    /// What is left.
+    /// The items that are left.
     var end = OutboxEnd(tally: OutboxTally(), blockedLanes: [:])
 
-    /// Takes in how an item ended.
+    /// Adds an item that has ended.
     mutating func add(_ item: OutboxItem) {
         let exit = Exit(item)
         switch item.state {
@@ -35,37 +35,25 @@ struct OutboxSummary: Sendable {
     var exit: Exit {
         if let signal { return .signal(signal) }
         var exit = worst
-        // Whoever waits for an answer does so no longer, and nothing says whether it arrived.
+        // Items that wait are not failures.
         if end.tally.unfinished > 0 { exit = exit.worse(.queued) }
         return end.blockedLanes.isEmpty || end.tally.unfinished == 0 ? exit : exit.worse(.fatal)
     }
 
     /// `12 delivered in 5.1 s`, or `9 delivered, 1 failed, 1 in doubt in 5.1 s; 3 left: 2 ready, 1 paused`.
     var line: String {
-        let ends = [(failed, "failed"), (doubtful, "in doubt"), (cancelled, "cancelled")].filter { $0.0 > 0 }
-        var line = (["\(delivered) delivered"] + ends.map { "\($0.0) \($0.1)" }).joined(separator: ", ")
-        line += " in \(SummaryText.seconds(time))"
-        let left = Self.unfinished.map { (end.tally[$0], $0.rawValue) }.filter { $0.0 > 0 }
-        guard !left.isEmpty else { return line }
-        return "\(line); \(end.tally.unfinished) left: \(left.map { "\($0.0) \($0.1)" }.joined(separator: ", "))"
+        let ends = Figures.counts([(failed, "failed"), (doubtful, "in doubt"), (cancelled, "cancelled")])
+        let line = "\(delivered) delivered\(ends.isEmpty ? "" : ", " + ends) in \(Figures.seconds(time))"
+        let left = Figures.counts(Self.unfinished.map { (end.tally[$0], $0.rawValue) })
+        return left.isEmpty ? line : "\(line); \(end.tally.unfinished) left: \(left)"
     }
 
-    var members: [JSONMember] {
-        let result =
-            switch exit {
-            case .done: "succeeded"
-            case .interrupted, .terminated: "cancelled"
-            case .queued: "queued"
-            default: "failed"
-            }
-        return [
-            JSONMember("result", .string(result)), JSONMember("exit", .int(Int64(exit.rawValue))),
-            JSONMember("delivered", .int(Int64(delivered))), JSONMember("failed", .int(Int64(failed))),
-            JSONMember("doubtful", .int(Int64(doubtful))), JSONMember("cancelled", .int(Int64(cancelled))),
-            JSONMember("left", .int(Int64(end.tally.unfinished))), JSONMember("states", OutboxJSON.counts(end.tally)),
-            JSONMember("blockedLanes", OutboxJSON.lanes(end.blockedLanes)),
-            JSONMember("seconds", .double(SummaryText.value(time))),
-            JSONMember("signal", .int(orNull: signal.map(Int64.init))),
+    var members: JSONObject {
+        [
+            "result": exit == .queued ? "queued" : exit.result, "exit": exit, "delivered": delivered, "failed": failed,
+            "doubtful": doubtful, "cancelled": cancelled, "left": end.tally.unfinished,
+            "states": JSONObject(end.tally), "blockedLanes": JSONObject(lanes: end.blockedLanes), "seconds": time,
+            "signal": signal,
         ]
     }
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import Waybill
 import WaybillOutbox
 
-/// `waybill outbox watch`: shows how it comes along, whoever delivers.
+/// `waybill outbox watch`: shows the progress of another process.
 struct OutboxWatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
@@ -32,23 +32,23 @@ struct OutboxWatchCommand: AsyncParsableCommand {
         try await finishing(output.json) { () async throws(CommandFailure) in
             Interrupt.arm()
             let outbox = try await place.place().openExisting()
-            let teller = try await OutboxTeller(
+            let reporter = try await OutboxReporter(
                 outbox, batch: batch, console: console, json: json, output: output)
             let name = batch
             let count = try await asking { () async throws(OutboxError) in try await outbox.tally(batch: name).total }
             if let batch, count == 0 {
                 throw .usage("there is no batch \"\(Redaction.escaped(batch))\" in the outbox.")
             }
-            let watching = Task { await teller.follow(untilFinished: true) }
+            let watching = Task { await reporter.follow(untilFinished: true) }
             Interrupt.onFirst { _ in watching.cancel() }
             await watching.value
-            teller.endBar()
-            try await teller.catchUp()
+            reporter.endBar()
+            try await reporter.catchUp()
             let end = try await asking { () async throws(OutboxError) in
                 OutboxEnd(tally: try await outbox.tally(batch: name), blockedLanes: try await outbox.blockedLanes())
             }
             await outbox.close()
-            return finish(teller.summary(end), console, json)
+            return finish(reporter.summary(end), console, json)
         }
     }
 

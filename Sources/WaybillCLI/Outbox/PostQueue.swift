@@ -2,7 +2,7 @@ import HTTPTypes
 import Waybill
 import WaybillOutbox
 
-/// `waybill post --queue`: the form goes into the outbox as it would go out.
+/// `waybill post --queue`: adds the form to the outbox as it would be sent.
 struct PostQueue: Sendable {
     let entries: [QueueRun<DurableForm>.Entry]
     /// Texts that must not be printed.
@@ -20,43 +20,40 @@ struct PostQueue: Sendable {
             idempotency: try queue.promise(), isDryRun: command.output.isDryRun)
         if command.each.isWanted {
             let plan = try EachPlan(command, arguments: words)
-            var entries: [QueueRun<DurableForm>.Entry] = []
-            if let key = queue.dedupe, !EachPattern(key).isOpen, plan.files.count > 1 {
-                throw .usage("--dedupe: all files would be the same. Write {} in the key where their paths belong.")
-            }
-            for file in plan.files {
-                entries.append(
-                    QueueRun.Entry(
-                        file: file, options: try queue.options(for: file),
-                        unread: try target.unread { () throws(CommandFailure) in try plan.form(for: file) }
-                    ) {
-                        await target.upload { () throws(CommandFailure) in try plan.form(for: file) }
-                    })
-            }
-            (self.entries, secrets, images) = (entries, plan.post.secrets, plan.images)
+            entries = try Self.entries(of: plan, queue, target)
+            (secrets, images) = (plan.post.secrets, plan.images)
         } else {
             try command.each.checkUnused()
-            let texts = try FormAssembly.arguments(command.form, inOrderOf: words)
-            try EachPattern.refuse(in: texts)
+            try EachPattern.refuse(in: try FormAssembly.arguments(command.form, inOrderOf: words))
             images = ImageLog(command.output)
-            let form = try FormAssembly(command.form, arguments: words, isQueued: true, images: images)
-            let parts = form.parts
+            let assembly = try FormAssembly(command.form, arguments: words, isQueued: true, images: images)
+            let form = MultipartForm(assembly.parts)
+            let unread = try target.unread { form }
             entries = [
-                QueueRun.Entry(
-                    file: nil, options: try queue.options(), unread: try target.unread { MultipartForm(parts) }
-                ) {
-                    await target.upload { () throws(CommandFailure) in MultipartForm(parts) }
+                QueueRun.Entry(file: nil, options: try queue.options(), unread: unread) {
+                    await target.upload { () throws(CommandFailure) in form }
                 }
             ]
-            secrets = form.secrets
+            secrets = assembly.secrets
         }
     }
 
-    /// What only makes sense for an upload that is sent now.
+    private static func entries(
+        of plan: EachPlan, _ queue: QueueOptions, _ target: Target
+    ) throws(CommandFailure) -> [QueueRun<DurableForm>.Entry] {
+        try queue.checkKey(of: plan.files.count)
+        return try plan.files.map { (file) throws(CommandFailure) in
+            let unread = try target.unread { () throws(CommandFailure) in try plan.form(for: file) }
+            return QueueRun.Entry(file: file, options: try queue.options(for: file), unread: unread) {
+                await target.upload { () throws(CommandFailure) in try plan.form(for: file) }
+            }
+        }
+    }
+
+    /// Refuses options that only apply to an upload that is sent now.
     private static func refuse(_ command: PostCommand) throws(CommandFailure) {
-        try QueueCheck.way((command.request.insecure ? ["-k"] : []) + command.way.given + command.limits.times.given)
+        try QueueCheck.delivery(command.network, command.limits, isInsecure: command.request.insecure)
         try QueueCheck.user(command.request.user, isDigest: command.request.digest)
-        try QueueCheck.retries(command.limits.retries)
         try QueueCheck.url(command.url)
         let output = command.output
         let responses = [(output.output != nil, "-o"), (output.head.isIncluded, "-i"), (output.head.dump != nil, "-D")]
@@ -70,7 +67,7 @@ struct PostQueue: Sendable {
         if command.each.failEarly { throw .usage("--fail-early: queued uploads fail each on its own. Leave it out.") }
     }
 
-    /// Where all of them go.
+    /// The destination of all uploads.
     private struct Target: Sendable {
         var url: String
         var method: HTTPRequest.Method
@@ -113,9 +110,9 @@ extension PostCommand {
         let plan = try PostQueue(self, arguments: CommandWords.all)
         console.hide(plan.secrets)
         if output.isDryRun {
-            let rehearsal = QueueRehearsal(
+            let dryRun = QueueDryRun(
                 outbox: try queue.place.place().path, entries: plan.entries, images: plan.images)
-            return try await rehearsal.run(console, json, isSilent: output.silent)
+            return try await dryRun.run(console, json, isSilent: output.silent)
         }
         let outbox = try await queue.place.place().open()
         var report = QueueReport(console: console, json: json, isSilent: output.silent, images: plan.images)

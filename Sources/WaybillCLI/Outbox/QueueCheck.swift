@@ -1,9 +1,9 @@
 import HTTPTypes
 import Waybill
 
-/// What can't be written down with a queued upload, each with where it belongs instead.
+/// Refuses what can't be stored with a queued upload, each with the place for it.
 ///
-/// An option that would be dropped in silence is refused: whoever gave it counts on it.
+/// An option that would be ignored is refused: the caller relies on it.
 enum QueueCheck {
     /// Header fields that go along: all that are written down, and so none that carries a credential.
     static func headers(_ arguments: [String]) throws(CommandFailure) -> HTTPFields {
@@ -33,7 +33,7 @@ enum QueueCheck {
         }
     }
 
-    /// Whether ``headers(_:)`` takes an argument, or refuses it for being malformed: for what stands in it, it does not.
+    /// Whether ``headers(_:)`` accepts an argument, or refuses it for being malformed.
     static func takes(_ argument: String) -> Bool {
         var lines = [argument]
         if argument.hasPrefix("@") {
@@ -59,17 +59,23 @@ enum QueueCheck {
 
     /// A URL without a password.
     static func url(_ url: String) throws(CommandFailure) {
-        guard PostPlan.userInformation(of: url).isEmpty else {
+        guard UserInformation.secrets(of: url).isEmpty else {
             throw .usage(
                 "the URL holds a user or a password, which are not written down. Name a credential with --credential "
                     + "Authorization=NAME: the whole value of the field, \"Basic …\".")
         }
     }
 
-    /// Options that belong to whoever delivers.
-    static func way(_ given: [String]) throws(CommandFailure) {
-        guard let name = given.first else { return }
-        throw .usage("\(name) belongs to whoever delivers: leave it out here and give it to waybill outbox run.")
+    /// Refuses options of `outbox run`.
+    static func delivery(
+        _ network: NetworkOptions, _ limits: LimitOptions, isInsecure: Bool
+    ) throws(CommandFailure) {
+        if let name = isInsecure ? "-k" : network.firstGiven ?? limits.times.firstGiven {
+            throw .usage("\(name) belongs to whoever delivers: leave it out here and give it to waybill outbox run.")
+        }
+        if limits.retries != nil {
+            throw .usage("--retry: a queued upload is tried again by itself; --attempts is how often.")
+        }
     }
 
     static func user(_ user: String?, isDigest: Bool) throws(CommandFailure) {
@@ -78,36 +84,5 @@ enum QueueCheck {
             "\(user != nil ? "-u" : "--digest"): no password is written down. Name a credential with --credential "
                 + "Authorization=NAME: the whole value of the field, \"Basic …\", which waybill outbox run takes from "
                 + "\(CredentialName.variable(of: "NAME")).")
-    }
-
-    static func retries(_ retries: Int?) throws(CommandFailure) {
-        if retries != nil {
-            throw .usage("--retry: a queued upload is tried again by itself; --attempts is how often.")
-        }
-    }
-}
-
-extension WayOptions {
-    /// The options that were given, by their names.
-    var given: [String] {
-        let all = [
-            (certificateAuthorities != nil, "--cacert"), (proxy != nil, "-x"), (!resolve.isEmpty, "--resolve"),
-            (proxyUser != nil, "-U"), (proxyExceptions != nil, "--noproxy"), (certificate != nil, "-E"),
-            (certificateType != "PEM", "--cert-type"), (key != nil, "--key"), (passphrase != nil, "--pass"),
-            (pins != nil, "--pinnedpubkey"), (isIPv4, "-4"), (isIPv6, "-6"), (unixSocket != nil, "--unix-socket"),
-            (isHTTP2, "--http2"), (redirect != nil, "--redirect"),
-        ]
-        return all.filter(\.0).map(\.1)
-    }
-}
-
-extension TimeOptions {
-    /// The options that were given, by their names.
-    var given: [String] {
-        let all = [
-            (rate != nil, "--limit-rate"), (connect != nil, "--connect-timeout"), (stall != nil, "--stall-timeout"),
-            (response != nil, "--response-timeout"), (total != nil, "-m"), (responseBody != nil, "--max-filesize"),
-        ]
-        return all.filter(\.0).map(\.1)
     }
 }

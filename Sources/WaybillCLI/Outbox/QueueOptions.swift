@@ -3,8 +3,8 @@ import HTTPTypes
 import Waybill
 import WaybillOutbox
 
-/// Into the outbox instead of now.
-struct QueueOptions: ParsableArguments {
+/// The options of queued uploads.
+struct QueueOptions: ParsableArguments, OptionTable {
     @Flag(
         name: .customLong("queue"),
         help: "Put it into the outbox and print its number; \"waybill outbox run\" delivers.")
@@ -83,21 +83,17 @@ struct QueueOptions: ParsableArguments {
             valueName: "[field=]name"))
     var credential: String?
 
-    /// How an upload is queued, for the file that stands in a pattern.
+    /// The options of a queued upload; `file` fills patterns.
     func options(for file: String? = nil) throws(CommandFailure) -> EnqueueOptions {
         var options = EnqueueOptions()
-        if let priority {
-            guard (0...9).contains(priority) else {
-                throw .usage("--priority: \(priority) is none. Write 0 (first) to 9 (last).")
-            }
-            options.priority = priority
+        if let priority, !(0...9).contains(priority) {
+            throw .usage("--priority must be between 0 (first) and 9 (last); got \(priority).")
         }
-        if let attempts {
-            guard (1...10_000).contains(attempts) else {
-                throw .usage("--attempts: \(attempts) is no number of attempts. Write 1 to 10000.")
-            }
-            options.maxAttempts = attempts
+        if let attempts, !(1...10_000).contains(attempts) {
+            throw .usage("--attempts must be between 1 and 10000; got \(attempts).")
         }
+        options.priority = priority ?? options.priority
+        options.maxAttempts = attempts ?? options.maxAttempts
         options.deadline = try deadline.map { (text) throws(CommandFailure) in
             try DurationArgument.read(text, for: "--deadline")
         }
@@ -111,7 +107,13 @@ struct QueueOptions: ParsableArguments {
         return options
     }
 
-    /// What the server promises.
+    /// Refuses a key that several files would share.
+    func checkKey(of files: Int) throws(CommandFailure) {
+        guard let dedupe, files > 1, !EachPattern(dedupe).isOpen else { return }
+        throw .usage("--dedupe: all files would be the same. Write {} in the key where their paths belong.")
+    }
+
+    /// The idempotency that the server promises.
     func promise() throws(CommandFailure) -> Idempotency {
         let isHonoured: Bool
         switch idempotency {
@@ -142,17 +144,20 @@ struct QueueOptions: ParsableArguments {
         return .field(field, named: name)
     }
 
-    /// Says what has no meaning without `--queue`.
+    /// The options that need `--queue`.
+    static let table: Table = [
+        ("outbox", nil, { $0.place.path != nil }), ("idempotency", nil, { $0.idempotency != nil }),
+        ("idempotency-window", nil, { $0.window != nil }), ("on-unknown", nil, { $0.onUnknown != nil }),
+        ("if-changed", nil, { $0.onChange != nil }), ("snapshot", nil, { $0.keepsCopies }),
+        ("priority", nil, { $0.priority != nil }), ("batch", nil, { $0.batch != nil }),
+        ("tag", nil, { !$0.tags.isEmpty }), ("dedupe", nil, { $0.dedupe != nil }),
+        ("duplicates", nil, { $0.duplicates != nil }), ("deadline", nil, { $0.deadline != nil }),
+        ("attempts", nil, { $0.attempts != nil }), ("credential", nil, { $0.credential != nil }),
+    ]
+
+    /// Refuses them without `--queue`.
     func checkUnused() throws(CommandFailure) {
-        let given = [
-            (place.path != nil, "--outbox"), (idempotency != nil, "--idempotency"),
-            (window != nil, "--idempotency-window"),
-            (onUnknown != nil, "--on-unknown"), (onChange != nil, "--if-changed"), (keepsCopies, "--snapshot"),
-            (priority != nil, "--priority"), (batch != nil, "--batch"), (!tags.isEmpty, "--tag"),
-            (dedupe != nil, "--dedupe"), (duplicates != nil, "--duplicates"), (deadline != nil, "--deadline"),
-            (attempts != nil, "--attempts"), (credential != nil, "--credential"),
-        ]
-        if let (_, name) = given.first(where: \.0) { throw .usage("\(name) needs --queue.") }
+        if let name = firstGiven { throw .usage("\(name) needs --queue.") }
     }
 
     private static func choice<Value: RawRepresentable<String>>(

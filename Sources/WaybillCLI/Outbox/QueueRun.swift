@@ -2,9 +2,9 @@ import Glibc
 import Waybill
 import WaybillOutbox
 
-/// Puts uploads into an outbox, some dozens at a time: made side by side, written down together, told of in their order.
+/// Adds uploads to an outbox, some dozens at a time: prepared concurrently, stored together, reported in their order.
 struct QueueRun<Upload: DurableUpload> {
-    /// What is to be queued: of a file, or the only one.
+    /// An upload to be queued: of a file, or the only one.
     struct Entry: Sendable {
         var file: String?
         var options: EnqueueOptions
@@ -44,7 +44,7 @@ struct QueueRun<Upload: DurableUpload> {
         _ page: [Entry], _ made: [Result<Upload, CommandFailure>], _ report: inout QueueReport
     ) async throws(CommandFailure) {
         let uploads = made.compactMap { try? $0.get() }
-        // What is said of all alike is written down in one commit.
+        // Uploads with the same options are stored in one commit.
         if uploads.count == page.count, uploads.count > 1, page.allSatisfy({ $0.options == page[0].options }),
             let receipts = try await together(uploads, page[0].options)
         {
@@ -92,4 +92,71 @@ struct QueueRun<Upload: DurableUpload> {
     }
 
     private static var together: Int { 64 }
+}
+
+/// Reports queued uploads: on standard output a line with the number of the item, or a JSON object, for each.
+struct QueueReport {
+    private let console: Console
+    private let json: JSONOutput?
+    private let isSilent: Bool
+    /// The images of the forms.
+    private let images: ImageLog
+    private let start = ContinuousClock.now
+    private(set) var exit = Exit.done
+    private var queued = 0
+    private var kept = 0
+    private var failed = 0
+    private var index = 0
+
+    init(console: Console, json: JSONOutput?, isSilent: Bool, images: ImageLog = ImageLog()) {
+        (self.console, self.json, self.isSilent, self.images) = (console, json, isSilent, images)
+    }
+
+    /// Reports an upload that is in the outbox.
+    mutating func add(_ receipt: OutboxReceipt, file: String?, size: Int64?) throws(CommandFailure) {
+        if receipt.isNew { queued += 1 } else { kept += 1 }
+        if let json {
+            try json.write(
+                "queued",
+                head(file) + ["id": receipt.id, "isNew": receipt.isNew, "size": size] + images.members(of: file))
+        } else {
+            try StandardOutput.write("\(receipt.id)\n")
+        }
+        if !receipt.isNew, !isSilent, json == nil {
+            console.line("\(file.map { "\($0): " } ?? "")item \(receipt.id) has the key already and was kept")
+        }
+        index += 1
+    }
+
+    /// Reports an upload that can't be queued.
+    mutating func add(_ failure: CommandFailure, file: String?) throws(CommandFailure) {
+        failed += 1
+        exit = exit.worse(failure.exit)
+        console.failure("\(file.map { "\($0): " } ?? "")\(failure.message)")
+        let error: JSONObject = ["code": failure.code.description, "message": failure.message]
+        try json?.write("file", head(file) + ["result": "failed", "exit": failure.exit, "error": error])
+        index += 1
+    }
+
+    /// The end.
+    mutating func finish(signal: Int32?, of count: Int) -> Exit {
+        if let signal, queued + kept + failed < count { exit = .signal(signal) }
+        if let json {
+            let members: JSONObject = [
+                "result": exit == .done ? "queued" : "failed", "exit": exit, "files": count, "queued": queued,
+                "kept": kept, "failed": failed, "seconds": ContinuousClock.now - start, "signal": signal,
+            ]
+            return console.deliver(exit) { () throws(CommandFailure) in try json.write("summary", members) }
+        }
+        guard count > 1 else { return exit }
+        let rest = Figures.counts([
+            (kept, "there already"), (failed, "failed"), (count - queued - kept - failed, "not queued"),
+        ])
+        let tail = rest.isEmpty ? "" : ", \(rest)"
+        let line = "\(queued) of \(count) uploads queued\(tail)"
+        if exit != .done { console.failure(line) } else if !isSilent { console.line(line) }
+        return exit
+    }
+
+    private func head(_ file: String?) -> JSONObject { ["index": index, "file": file] }
 }

@@ -1,9 +1,9 @@
 import Waybill
 
-/// Shows how many uploads come along together: a bar on a terminal with a line above it for each that is on its way, a line
+/// Shows the progress of many uploads: a bar on a terminal with a line above it for each running one, a line
 /// now and then elsewhere, or JSON.
 final class BatchReporter: Sendable {
-    /// What is shown.
+    /// The options of the output.
     enum Style: Sendable {
         case bar
         case lines(every: Duration?)
@@ -35,10 +35,10 @@ final class BatchReporter: Sendable {
     private let state: Locked<State>
 
     /// - Parameters:
-    ///   - style: What is shown.
+    ///   - style: The style of the output.
     ///   - console: Where bars are drawn.
     ///   - write: Writes a line; to the console unless set.
-    ///   - flights: Returns what is on its way, so long after the start.
+    ///   - flights: Returns the running transfers at a time since the start.
     init(
         _ style: Style, console: Console, write: (@Sendable (String) -> Void)? = nil,
         flights: @escaping @Sendable (Duration) -> [Flight]
@@ -60,12 +60,12 @@ final class BatchReporter: Sendable {
         state.withLock { $0.latest = progress }
     }
 
-    /// A file is tried again after a wait. A bar shows that by itself.
+    /// Reports a retry. A bar shows it without that.
     func retry(_ file: String, _ retry: UploadRetry) {
         switch style {
         case .lines: write("\(file): \(RetryText.text(retry))")
         case .json(let json, _):
-            try? json.write("retry", [JSONMember("file", .string(file))] + RetryText.members(of: retry))
+            try? json.write("retry", ["file": file] + JSONObject(retry))
         case .bar, .nothing: break
         }
     }
@@ -80,11 +80,11 @@ final class BatchReporter: Sendable {
         switch style {
         case .bar:
             let (columns, rows) = (Terminal.columns, Terminal.rows)
-            let lines = FlightLines.texts(flights(time), columns: columns, rows: rows)
-            console.bars(lines + [BatchLine.text(due, columns: columns)])
-        case .lines: write(BatchLine.plain(due))
-        // Nobody reads any more: the uploads go on all the same, and the exit status says so.
-        case .json(let json, _): try? json.write("progress", BatchLine.members(of: due))
+            let lines = InFlightRows.texts(flights(time), columns: columns, rows: rows)
+            console.bars(lines + [ProgressLine(due).bar(columns: columns)])
+        case .lines: write(ProgressLine(due).plain)
+        // If standard output can't be written, the uploads continue, and the exit status reports it.
+        case .json(let json, _): try? json.write("progress", JSONObject(due))
         case .nothing: break
         }
     }

@@ -59,10 +59,10 @@ final class Console: Sendable {
     /// Draws lines in place of those that were drawn last.
     func bars(_ lines: [String]) {
         guard canRedraw else { return }
-        // Asked anew each time: the window may have another size by now.
+        // Read each time: the size of the window may have changed.
         let columns = Terminal.columns
         let shown = lines.map { TerminalText.fitted(Redaction.escaped(scrubbed($0)), to: max(columns - 1, 1)) }
-        // Written under the lock: what one takes away has to be what is there, whoever else writes.
+        // Written under the lock: the erased lines must be those on the screen.
         state.withLock { state in
             guard shown != state.bars || columns != state.columns && !shown.isEmpty else { return }
             Output.write(BarBlock.erasing(state.bars, columns: columns) + shown.joined(separator: "\n"), to: 2)
@@ -81,6 +81,39 @@ final class Console: Sendable {
     }
 }
 
+extension Console {
+    /// Runs a delivery of output and reports its failure. The exit status of the upload goes before that of the output.
+    func deliver(_ exit: Exit, _ body: () throws(CommandFailure) -> Void) -> Exit {
+        do throws(CommandFailure) {
+            try body()
+            return exit
+        } catch {
+            failure(error.message)
+            return exit == .done ? error.exit : exit
+        }
+    }
+
+    /// Writes a JSON line about one of many. If it can't be written, the listener is dropped: the uploads continue.
+    func write(
+        _ event: String, _ members: JSONObject, response: JSONObject, to listener: inout JSONOutput?, _ exit: Exit
+    ) -> Exit {
+        guard let json = listener else { return exit }
+        do throws(CommandFailure) {
+            try json.write(event, members, response: response)
+            return exit
+        } catch {
+            listener = nil
+            failure(error.message)
+            return exit == .done ? error.exit : exit
+        }
+    }
+
+    /// Warns that `-k` is set.
+    func warnInsecure() {
+        line("warning: -k: the server's certificate is not looked at, and anybody may be in between")
+    }
+}
+
 /// Lines at the bottom of a terminal, the cursor behind the last of them.
 enum BarBlock {
     /// What takes them away. A terminal that has become narrower than a line has wrapped it.
@@ -92,7 +125,7 @@ enum BarBlock {
 
 /// Writes to descriptors, to the last byte.
 enum Output {
-    /// Writes a text; what can't be written to standard error is lost.
+    /// Writes a string and ignores errors.
     static func write(_ text: String, to descriptor: Int32) {
         _ = write(Array(text.utf8), to: descriptor)
     }
@@ -108,7 +141,7 @@ enum Output {
             if count >= 0 {
                 start += count
             } else if errno == EAGAIN {
-                // Somebody made the terminal or the pipe non-blocking.
+                // The terminal or the pipe is non-blocking.
                 var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 unsafe _ = poll(&waiting, 1, 1_000)
             } else if errno != EINTR {

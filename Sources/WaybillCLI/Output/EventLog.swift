@@ -8,8 +8,15 @@ struct EventLog: LogHandler {
     private let console: Console
     private let start = ContinuousClock.now
 
-    init(_ console: Console) {
+    private init(_ console: Console) {
         self.console = console
+    }
+
+    /// A logger that prints all events.
+    static func logger(_ console: Console) -> Logger {
+        var logger = Logger(label: "waybill") { _ in EventLog(console) }
+        logger.logLevel = .trace
+        return logger
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -23,7 +30,7 @@ struct EventLog: LogHandler {
             all[key].map { "\(key)=\(Self.text(of: $0))" }
         }
         let mark = event.level >= .warning ? "! " : "* "
-        let time = SummaryText.seconds(ContinuousClock.now - start)
+        let time = Figures.seconds(ContinuousClock.now - start)
         console.line(([mark + time, " \(event.message)"] + facts).joined(separator: " "))
     }
 

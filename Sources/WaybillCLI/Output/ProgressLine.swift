@@ -1,34 +1,37 @@
 import Waybill
+import WaybillOutbox
 
-/// The text of a progress bar: a pure function of a snapshot and a width.
+/// The progress of an upload, of many, or of an outbox as one line: a pure function of a snapshot.
 ///
 /// ```
 /// sending front  62 % [============>       ] 1.2 of 2.0 MiB  1.1 MiB/s  ETA 0:12
+/// 3 of 12 files: 27 %, 1.2 of 4.4 MiB, 1.1 MiB/s, ETA 0:12, 1 failed
 /// ```
-///
-/// On a narrow terminal pieces are left out, the least useful first. The text is shorter than the width by one, so that
-/// no terminal wraps it.
-enum ProgressLine {
-    static func text(_ progress: UploadProgress, columns: Int) -> String {
-        let lead = lead(progress)
-        guard progress.phase == .sending || progress.phase == .awaitingResponse else {
-            return TerminalText.fitted(lead, to: max(columns - 1, 1))
-        }
-        let pieces = [(3, attempt(progress)), (0, bytes(progress)), (2, eta(progress)), (1, rate(progress))]
-        return text(lead: lead, fraction: progress.fraction, pieces: pieces, columns: columns)
-    }
+struct ProgressLine {
+    private var lead: String
+    private var fraction: Double?
+    private var bytes = ""
+    private var rate = ""
+    private var eta = ""
+    private var note = ""
+    /// Whether a bar shows more than the lead.
+    private var hasBar = true
 
-    /// Lays a bar out. The pieces come with their places, the most useful first.
-    static func text(lead: String, fraction: Double?, pieces candidates: [(Int, String)], columns: Int) -> String {
+    /// A bar, at least one column narrower than the terminal, so that no terminal wraps it.
+    ///
+    /// On a narrow terminal figures are left out, the least useful first.
+    func bar(columns: Int) -> String {
         let room = max(columns - 1, 1)
-        let percent = fraction.map { "  \(percentage($0)) %" } ?? ""
-        // The name gives way to the figures, but not to nothing.
+        guard hasBar else { return TerminalText.fitted(lead, to: room) }
+        let percent = fraction.map { "  \(Figures.percentage($0)) %" } ?? ""
+        // The lead is shortened before the figures, but not to nothing.
         let fittedLead = TerminalText.fitted(lead, to: max(16, min(36, room - 40)))
         var used = TerminalText.columns(of: fittedLead) + percent.utf8.count
         guard used <= room else { return TerminalText.fitted(lead + percent, to: room) }
 
         var pieces = ["", "", "", ""]
-        for (place, text) in candidates where !text.isEmpty && used + text.utf8.count + 2 <= room {
+        for (place, text) in [(3, note), (0, bytes), (2, eta), (1, rate)]
+        where !text.isEmpty && used + text.utf8.count + 2 <= room {
             pieces[place] = "  " + text
             used += text.utf8.count + 2
         }
@@ -36,8 +39,41 @@ enum ProgressLine {
         return fittedLead + percent + bar + pieces.joined()
     }
 
-    /// What is going on, and with which part.
-    static func lead(_ progress: UploadProgress) -> String {
+    /// A line for logs, with the same figures.
+    var plain: String {
+        let percent = fraction.map { "\(Figures.percentage($0)) %" } ?? ""
+        let figures = [percent, bytes, rate, eta, note].filter { !$0.isEmpty }
+        return figures.isEmpty ? lead : "\(lead): \(figures.joined(separator: ", "))"
+    }
+
+    private static func bar(_ fraction: Double, columns: Int) -> String {
+        let inside = columns - 2
+        guard inside >= 8 else { return "" }
+        let filled = Int((fraction * Double(inside)).rounded(.down))
+        let arrow = filled < inside ? ">" : ""
+        let full = String(repeating: "=", count: filled) + arrow
+        return " [" + full + String(repeating: " ", count: inside - full.utf8.count) + "]"
+    }
+}
+
+// MARK: - One upload
+
+extension ProgressLine {
+    init(_ progress: UploadProgress) {
+        lead = Self.lead(progress)
+        hasBar = progress.phase == .sending || progress.phase == .awaitingResponse
+        guard progress.phase != .retrying else { return }
+        fraction = progress.fraction
+        bytes = Figures.bytes(progress.acknowledged, of: progress.total)
+        note = progress.attempt > 1 ? "attempt \(progress.attempt)" : ""
+        guard progress.phase == .sending, progress.bytesPerSecond >= 1 else { return }
+        rate = Figures.rate(progress.bytesPerSecond)
+        if let total = progress.total {
+            eta = Figures.eta(seconds: Double(total - progress.acknowledged) / progress.bytesPerSecond)
+        }
+    }
+
+    private static func lead(_ progress: UploadProgress) -> String {
         switch progress.phase {
         case .waiting: "waiting for its turn"
         case .preparing: "preparing"
@@ -52,58 +88,82 @@ enum ProgressLine {
         }
     }
 
-    /// The whole per cent that are surely there: 100 only for all.
-    static func percentage(_ fraction: Double) -> Int { Int((fraction * 100).rounded(.down)) }
-
-    /// `1.2 of 2.0 MiB`, or `900 B of 2.0 MiB`.
-    static func bytes(_ progress: UploadProgress) -> String {
-        bytes(progress.acknowledged, of: progress.total)
-    }
-
-    /// `1.2 of 2.0 MiB`, or `1.2 of ~2.0 MiB` for an estimate.
-    static func bytes(_ done: Int64, of total: Int64?, isEstimated: Bool = false) -> String {
-        let done = ByteCount(bytes: done).description
-        guard let total = total.map({ ByteCount(bytes: $0).description }) else { return done }
-        let unit = total.drop { $0 != " " }
-        let mark = isEstimated ? "~" : ""
-        return "\(done.hasSuffix(unit) ? String(done.dropLast(unit.count)) : done) of \(mark)\(total)"
-    }
-
-    static func rate(_ progress: UploadProgress) -> String {
-        guard progress.phase == .sending, progress.bytesPerSecond >= 1 else { return "" }
-        return "\(ByteCount(bytes: Int64(progress.bytesPerSecond)))/s"
-    }
-
-    /// `ETA 0:12`: what is left, at the present rate.
-    static func eta(_ progress: UploadProgress) -> String {
-        guard progress.phase == .sending, let total = progress.total, progress.bytesPerSecond >= 1 else { return "" }
-        let seconds = (Double(total - progress.acknowledged) / progress.bytesPerSecond).rounded(.up)
-        return seconds < 360_000 ? "ETA \(time(Int(seconds)))" : ""
-    }
-
-    static func attempt(_ progress: UploadProgress) -> String {
-        progress.attempt > 1 ? "attempt \(progress.attempt)" : ""
-    }
-
-    /// `0:05`, `12:00`, `1:02:03`.
-    static func time(_ seconds: Int) -> String {
-        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60)
-        return hours > 0 ? "\(hours):\(two(minutes)):\(two(seconds % 60))" : "\(minutes):\(two(seconds % 60))"
-    }
-
-    /// The part that is on its way: the first that is not acknowledged to its end.
+    /// The first part that is not fully acknowledged. Its name is escaped before it is measured.
     private static func currentPart(_ progress: UploadProgress) -> String? {
-        // Made visible before it is measured.
         (progress.parts.first { $0.acknowledged < $0.total } ?? progress.parts.last).map { Redaction.escaped($0.name) }
     }
+}
 
-    private static func bar(_ fraction: Double, columns: Int) -> String {
-        let inside = columns - 2
-        guard inside >= 8 else { return "" }
-        let filled = Int((fraction * Double(inside)).rounded(.down))
-        let arrow = filled < inside ? ">" : ""
-        let full = String(repeating: "=", count: filled) + arrow
-        return " [" + full + String(repeating: " ", count: inside - full.utf8.count) + "]"
+extension JSONObject {
+    init(_ progress: UploadProgress) {
+        let parts: [JSONObject] = progress.parts.map {
+            ["name": $0.name, "fileName": $0.fileName, "acknowledged": $0.acknowledged, "total": $0.total]
+        }
+        self = [
+            "phase": progress.phase.rawValue, "attempt": progress.attempt, "sent": progress.sent,
+            "acknowledged": progress.acknowledged, "total": progress.total, "accuracy": "\(progress.accuracy)",
+            "bytesPerSecond": Int64(progress.bytesPerSecond), "parts": parts,
+        ]
+        if let retry = progress.retry { self += ["retry": JSONObject(retry)] }
+    }
+}
+
+// MARK: - Many uploads
+
+extension ProgressLine {
+    init(_ progress: UploadBatchProgress) {
+        let count = progress.count.map { " of \($0)" } ?? ""
+        lead = "\(progress.ended)\(count) \((progress.count ?? progress.ended) == 1 ? "file" : "files")"
+        fraction = progress.fraction
+        bytes = Figures.bytes(progress.acknowledged, of: progress.total, isEstimated: progress.isEstimated)
+        rate = Figures.rate(progress.bytesPerSecond)
+        if !progress.isFinished, let left = progress.timeLeft { eta = Figures.eta(seconds: left / .seconds(1)) }
+        note = progress.failed > 0 ? "\(progress.failed) failed" : ""
+    }
+}
+
+extension JSONObject {
+    init(_ progress: UploadBatchProgress) {
+        self = [
+            "files": progress.count, "succeeded": progress.succeeded, "failed": progress.failed,
+            "cancelled": progress.cancelled, "acknowledged": progress.acknowledged, "total": progress.total,
+            "isEstimated": progress.isEstimated, "bytesPerSecond": Int64(progress.bytesPerSecond),
+        ]
+    }
+}
+
+// MARK: - An outbox
+
+extension ProgressLine {
+    /// The progress since a tally was taken: what had ended before is left out of the figures.
+    init(_ progress: OutboxProgress, since base: OutboxTally) {
+        let (before, bytesBefore) = Self.ended(base)
+        let (ended, _) = Self.ended(progress.tally)
+        // An item that had failed and is retried is no longer among those that have ended.
+        let count = max(progress.tally.unfinished, progress.tally.total - before)
+        let done = max(0, min(count, ended - before))
+        lead = "\(done) of \(Figures.count(count, "item"))"
+        let total = max(0, progress.bytesTotal - bytesBefore)
+        let arrived = max(0, min(total, progress.bytesDone - bytesBefore))
+        if total > 0 {
+            bytes = Figures.bytes(arrived, of: total)
+            fraction = done == count ? 1 : min(0.999, Double(arrived) / Double(total))
+        } else {
+            fraction = count > 0 ? Double(done) / Double(count) : nil
+        }
+        note = Figures.counts([
+            (progress.tally[.waiting], "waiting"), (progress.tally[.paused], "paused"),
+            (progress.blockedLanes.count, "blocked"),
+        ])
+        guard !progress.running.isEmpty else { return }
+        rate = Figures.rate(progress.bytesPerSecond)
+        if !progress.isFinished, let left = progress.timeLeft { eta = Figures.eta(seconds: left / .seconds(1)) }
+    }
+
+    private static func ended(_ tally: OutboxTally) -> (Int, Int64) {
+        OutboxState.allCases.filter(\.isTerminal).reduce(into: (0, 0)) { sum, state in
+            sum.0 += tally[state]
+            sum.1 += tally.bytes[state] ?? 0
+        }
     }
 }

@@ -1,6 +1,7 @@
+import ArgumentParser
 import Waybill
 
-/// What shows how an upload comes along.
+/// Shows the progress of an upload.
 protocol ProgressReporter: Sendable {
     /// A new snapshot, so long after the start.
     func update(_ progress: UploadProgress, at time: Duration)
@@ -65,8 +66,8 @@ final class TerminalReporter: ProgressReporter {
         // No snapshot comes while a retry is waited for.
         progress.retry?.timeLeft -= time - taken
         let (columns, rows) = (Terminal.columns, Terminal.rows)
-        let flights = FlightLines.texts(Flight.parts(of: progress), columns: columns, rows: rows)
-        console.bars(flights + [ProgressLine.text(progress, columns: columns)])
+        let flights = InFlightRows.texts(Flight.parts(of: progress), columns: columns, rows: rows)
+        console.bars(flights + [ProgressLine(progress).bar(columns: columns)])
     }
 
     func end() { console.bar("") }
@@ -97,7 +98,7 @@ final class PlainReporter: ProgressReporter {
             state.retry = number
             return true
         }
-        if isNewRetry { write(PlainLine.text(progress)) }
+        if isNewRetry { write(ProgressLine(progress).plain) }
     }
 
     func tick(at time: Duration) {
@@ -108,7 +109,7 @@ final class PlainReporter: ProgressReporter {
             }
             return progress
         }
-        if let due { write(PlainLine.text(due)) }
+        if let due { write(ProgressLine(due).plain) }
     }
 
     func end() {}
@@ -125,10 +126,10 @@ final class JSONReporter: ProgressReporter {
     }
 
     func update(_ progress: UploadProgress, at time: Duration) {
-        // The end is told by the summary.
+        // The summary reports the end.
         guard !progress.phase.isTerminal, pace.withLock({ $0.isDue(progress, at: time) }) else { return }
-        // Nobody reads any more: the upload goes on all the same, and its summary says so.
-        try? output.write("progress", ProgressJSON.members(of: progress))
+        // If standard output can't be written, the upload continues, and the summary reports it.
+        try? output.write("progress", JSONObject(progress))
     }
 
     func tick(at time: Duration) {}
@@ -140,4 +141,39 @@ struct SilentReporter: ProgressReporter {
     func update(_ progress: UploadProgress, at time: Duration) {}
     func tick(at time: Duration) {}
     func end() {}
+}
+
+/// Calls back five times a second while work runs.
+enum Ticker {
+    static func run<Value>(
+        since start: ContinuousClock.Instant, _ tick: @escaping @Sendable (Duration) -> Void,
+        during work: () async -> Value
+    ) async -> Value {
+        let ticker = Task {
+            while true {
+                try await Task.sleep(for: .milliseconds(200))
+                tick(ContinuousClock.now - start)
+            }
+        }
+        let value = await work()
+        ticker.cancel()
+        _ = await ticker.result
+        return value
+    }
+}
+
+/// How often progress is printed where no bar can be drawn.
+struct ProgressOptions: ParsableArguments {
+    @Option(
+        name: .customLong("progress-interval"),
+        help: ArgumentHelp(
+            "Without a terminal, print a line of progress this often: 30s, 5m; 0 for none. 1m unless set. With --json, an object, 1s unless set.",
+            valueName: "time"))
+    var interval: String?
+
+    /// The time between two lines, or two objects with `--json`; `nil` for none.
+    func interval(isJSON: Bool) throws(CommandFailure) -> Duration? {
+        guard let interval else { return isJSON ? .seconds(1) : .seconds(60) }
+        return interval == "0" ? nil : try DurationArgument.read(interval, for: "--progress-interval")
+    }
 }

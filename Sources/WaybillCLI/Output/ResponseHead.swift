@@ -2,7 +2,7 @@ import HTTPTypes
 import Waybill
 
 /// The status line and the header fields of a response: for `-i` and `-D` as curl prints them, for `--json` as members.
-struct ResponseHead: Sendable {
+struct ResponseHead: Sendable, JSONConvertible {
     private let statusLine: String
     private let fields: HTTPFields
 
@@ -20,15 +20,10 @@ struct ResponseHead: Sendable {
         return lines.flatMap { Array((isTerminal ? Redaction.escaped($0) + "\n" : $0 + "\r\n").utf8) }
     }
 
-    /// The fields in their order, without what gives access: JSON lines are kept in logs.
-    var value: JSONValue {
-        .array(
-            fields.map { field in
-                .object([
-                    JSONMember("name", .string(field.name.rawName)),
-                    JSONMember("value", .string(Self.shown(field))),
-                ])
-            })
+    /// The fields in their order, without credentials: JSON lines are kept in logs.
+    var json: JSONValue {
+        let fields: [JSONObject] = fields.map { ["name": $0.name.rawName, "value": Self.shown($0)] }
+        return fields.json
     }
 
     /// The value of a field without secrets: of cookies the name and the attributes, of addresses all but user and query.

@@ -1,8 +1,9 @@
 import Glibc
+import Waybill
 
-/// What is known of the terminal behind standard error.
+/// The terminal of standard error.
 enum Terminal {
-    /// Whether lines may be redrawn there: it is a terminal, and nobody says that it is a poor one or a log.
+    /// Whether lines may be redrawn: it is a terminal, and neither `TERM=dumb` nor `CI` is set.
     static func canRedraw(_ environment: (String) -> String?) -> Bool {
         isatty(2) == 1 && environment("TERM") != "dumb" && (environment("CI") ?? "").isEmpty
     }
@@ -42,7 +43,7 @@ enum TerminalText {
         text.unicodeScalars.reduce(0) { $0 + columns(of: $1) }
     }
 
-    /// The text cut to so many columns, with `…` in the place of what is missing.
+    /// The text cut to a number of columns, with `…` for the rest.
     static func fitted(_ text: String, to limit: Int) -> String {
         guard columns(of: text) > limit else { return text }
         var kept = String.UnicodeScalarView()
@@ -68,4 +69,34 @@ enum TerminalText {
         0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F,
         0x1F680...0x1F6FF, 0x1F900...0x1F9FF, 0x20000...0x3FFFD,
     ]
+}
+
+/// Bytes that a server sent, as a terminal may show them.
+enum ForeignText {
+    /// The text with line breaks and tabs, and everything else that could control a terminal escaped. Bytes that are not
+    /// UTF-8 become U+FFFD.
+    static func escaped(_ bytes: some Collection<UInt8>) -> String {
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        return lines.map { line in
+            // By bytes: as a Character, a return with a line feed is neither of the two.
+            let text = line.suffix(1).first == UInt8(ascii: "\r") ? line.dropLast() : line
+            return text.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)
+                .map { Redaction.escaped(String(decoding: $0, as: UTF8.self)) }.joined(separator: "\t")
+        }.joined(separator: "\n")
+    }
+
+    /// The bytes for a descriptor: unchanged for a file or a pipe; for a terminal, escaped, with a line break at the end.
+    ///
+    /// As with curl, binary data (any NUL byte) isn't written to a terminal; a warning with the remedy is printed.
+    static func bytes(_ bytes: [UInt8], for descriptor: Int32, remedy: String) -> [UInt8] {
+        guard isatty(descriptor) == 1 else { return bytes }
+        guard !bytes.contains(0) else {
+            Console.standard.line(
+                "warning: The response is binary data (\(ByteCount(bytes: Int64(bytes.count)))), which is not printed to a "
+                    + "terminal. \(remedy)")
+            return []
+        }
+        let text = escaped(bytes)
+        return Array((text.isEmpty || text.hasSuffix("\n") ? text : text + "\n").utf8)
+    }
 }

@@ -21,7 +21,7 @@ struct EachPlan: Sendable {
     let answers: OutputPattern?
     /// Where their heads go, if they are wanted.
     let heads: OutputPattern?
-    /// Whether a head goes before its body.
+    /// Whether a head is written before its body.
     let includesHead: Bool
     /// The images of the forms.
     let images: ImageLog
@@ -144,7 +144,7 @@ struct EachPlan: Sendable {
         return pattern
     }
 
-    /// Checks that all places differ, that no file that is sent lies there, and that files can be made there.
+    /// Checks that all paths differ, that none is a file that is sent, and that files can be created there.
     private static func check(_ patterns: [OutputPattern], _ files: [String]) throws(CommandFailure) {
         let jobs = patterns.flatMap { pattern in
             files.map { ShrinkJob(input: $0, output: pattern.path(for: $0)) }

@@ -1,6 +1,6 @@
 import Waybill
 
-/// Runs a plan for many files: sends a form for each, tells of each when it has ended, and of all together at the end.
+/// Runs a plan for many files: sends a form for each, and reports each one that has ended and a summary.
 struct EachRun {
     let plan: EachPlan
     let output: OutputOptions
@@ -23,34 +23,28 @@ struct EachRun {
         let watching = Task {
             for await progress in batch.progress { reporter.update(progress) }
         }
-        let retries = Task { await tellRetries(events, of: batch, reporter) }
-        let ticker = Task {
-            while true {
-                try await Task.sleep(for: .milliseconds(200))
-                reporter.tick(at: ContinuousClock.now - start)
+        let retries = Task { await reportRetries(events, of: batch, reporter) }
+        var summary = FilesSummary(files: files.count, verb: "accepted")
+        var listener = json
+        await Ticker.run(since: start, reporter.tick) {
+            for await result in batch.results {
+                let report = Self.report(result.result)
+                let exit = finish(result.item, result.index, report, &listener)
+                summary.add(result.index, report.ending, exit: exit)
+                if plan.options.failEarly, exit != .done { batch.cancel() }
             }
         }
-        var summary = EachSummary(files: plan.files.count)
-        // Given up when nobody reads: the uploads go on, and files that ended are told of on standard error.
-        var listener = json
-        for await result in batch.results {
-            let report = Self.report(result.result)
-            let exit = tell(result.item, result.index, report, &listener)
-            summary.add(result.index, report, exit: exit)
-            if plan.options.failEarly, exit != .done { batch.cancel() }
-        }
-        ticker.cancel()
         retries.cancel()
-        _ = await (watching.value, retries.value, ticker.result)
+        _ = await (watching.value, retries.value)
         reporter.end()
         summary.acknowledged = await batch.summary.acknowledged
         summary.time = ContinuousClock.now - start
         summary.signal = Interrupt.signal
-        return finish(summary, listener)
+        return summary.finish(console, listener, isQuiet: output.silent || json != nil)
     }
 
-    /// Tells of each retry. Snapshots would do for a bar, but not for a log: they skip short waits.
-    private func tellRetries(
+    /// Reports each retry. Snapshots would do for a bar, but not for a log: they skip short waits.
+    private func reportRetries(
         _ events: UploadEventSequence.Iterator, of batch: UploadBatch<String>, _ reporter: BatchReporter
     ) async {
         var events = events
@@ -68,19 +62,14 @@ struct EachRun {
 
     private func announce() throws(CommandFailure) {
         let request = plan.post.request
-        if request.options?.transfer.tls.insecureSkipVerification == true {
-            console.line("warning: -k: the server's certificate is not looked at, and anybody may be in between")
-        }
+        if request.options?.transfer.tls.insecureSkipVerification == true { console.warnInsecure() }
         let (place, count) = (Redaction.url(request.url), plan.files.count)
         if let json {
             try json.write(
                 "start",
-                [
-                    JSONMember("method", .string("\(request.method)")), JSONMember("url", .string(place)),
-                    JSONMember("parts", .int(Int64(plan.post.partCount))), JSONMember("files", .int(Int64(count))),
-                ])
+                ["method": "\(request.method)", "url": place, "parts": plan.post.partCount, "files": count])
         } else if !output.silent, !console.canRedraw {
-            console.line("sending \(count == 1 ? "1 file" : "\(count) files") to \(place)")
+            console.line("sending \(Figures.count(count, "file")) to \(place)")
         }
     }
 
@@ -102,55 +91,34 @@ struct EachRun {
         return report
     }
 
-    /// Delivers the answer for a file and tells how it ended.
-    private func tell(_ file: String, _ index: Int, _ report: PostReport, _ listener: inout JSONOutput?) -> Exit {
-        var exit = report.exit
-        if let answer = report.answer, let head = report.head {
-            exit = console.deliver(exit) { () throws(CommandFailure) in
-                if let heads = plan.heads {
-                    try AnswerTarget(path: heads.path(for: file), isJSON: false, option: "-D").write([], after: head)
-                }
-                if let answers = plan.answers {
-                    try AnswerTarget(path: answers.path(for: file), isJSON: false)
-                        .write(answer, after: plan.includesHead ? head : nil)
-                }
-            }
-        }
-        var isCancelled = false
-        if case .failure(let error) = report.result { isCancelled = error.isCancelled }
-        if let json = listener {
-            let head = [JSONMember("index", .int(Int64(index))), JSONMember("file", .string(file))]
-            let number = isCancelled && report.signal == nil ? nil : exit
-            do throws(CommandFailure) {
-                try json.write(
-                    "file", head + report.members(exit: number) + plan.images.members(of: file),
-                    answer: report.answerMembers)
-            } catch {
-                listener = nil
-                console.failure(error.message)
-                if exit == .done { exit = error.exit }
-            }
-        }
+    /// Delivers the response for a file and reports how it ended.
+    private func finish(_ file: String, _ index: Int, _ report: PostReport, _ listener: inout JSONOutput?) -> Exit {
+        var exit = console.deliver(report.exit) { () throws(CommandFailure) in try deliver(report, for: file) }
+        // Another one failed, or a signal came: then the exit status is that of the other one.
+        let isCancelled = report.ending == .cancelled
+        let status = isCancelled && report.signal == nil ? nil : exit
+        let head: JSONObject = ["index": index, "file": file]
+        exit = console.write(
+            "file", head + report.members(exit: status) + plan.images.members(of: file), response: report.body,
+            to: &listener, exit)
         switch report.result {
         case .success:
             if !output.silent, json == nil { console.line(report.line(of: file)) }
         case .failure:
-            // A signal is told once, but not what may have arrived before it.
+            // A signal is reported once, but not what may have arrived before it.
             if !isCancelled || !report.attempts.isEmpty { console.failure(report.line(of: file)) }
         }
         return exit
     }
 
-    private func finish(_ summary: EachSummary, _ listener: JSONOutput?) -> Exit {
-        var exit = summary.exit
-        if let listener {
-            exit = console.deliver(exit) { () throws(CommandFailure) in try listener.write("summary", summary.members) }
+    private func deliver(_ report: PostReport, for file: String) throws(CommandFailure) {
+        guard let answer = report.answer, let head = report.head else { return }
+        if let heads = plan.heads {
+            try ResponseOutput(path: heads.path(for: file), isJSON: false, option: "-D").write([], after: head)
         }
-        if exit != .done {
-            console.failure(summary.line)
-        } else if !output.silent, json == nil {
-            console.line("done: \(summary.line)")
+        if let answers = plan.answers {
+            try ResponseOutput(path: answers.path(for: file), isJSON: false)
+                .write(answer, after: plan.includesHead ? head : nil)
         }
-        return exit
     }
 }

@@ -86,7 +86,7 @@ struct FormArgument: Sendable, Hashable {
 
 extension FormArgument {
     private static func source(ofValue value: String, in content: String) throws(FormScanner.Problem) -> Source {
-        // A quoted value is what it says.
+        // A quoted value is literal.
         guard content.unicodeScalars.first != "\"" else { return .literal(value) }
         if value.hasPrefix("credential:") {
             let name = String(value.dropFirst(11))

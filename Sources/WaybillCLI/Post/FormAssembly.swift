@@ -3,7 +3,7 @@ import Waybill
 
 /// Turns arguments into a form: reads the texts that stand in files and in the environment, and marks the secrets.
 ///
-/// Files that are sent as files are not touched here; the session opens them, and says which part they belong to.
+/// Files that are sent as files are not opened here: the session opens them, and its errors name the part.
 struct FormAssembly {
     private(set) var parts: [MultipartPart] = []
     /// Texts that must not appear in anything the command prints.
@@ -23,7 +23,7 @@ struct FormAssembly {
         (self.isQueued, self.file, self.findsPipes) = (isQueued, file, findsPipes)
     }
 
-    /// Understands the options of a form and reads what has to be read. `words` are those of the command line, for the
+    /// Parses the options of a form and reads texts from files. `words` are those of the command line, for the
     /// order of `-F` and `--form-string`.
     init(
         _ options: FormOptions, arguments words: [String], isQueued: Bool = false, images: ImageLog? = nil
@@ -33,7 +33,7 @@ struct FormAssembly {
         try self.init(all, pictures: pictures, environment: Environment.value, isQueued: isQueued)
     }
 
-    /// Reads what has to be read; `environment` looks up a variable.
+    /// Reads texts from files. `environment` looks up a variable.
     init(
         _ arguments: [FormArgument], pictures: PictureSettings, environment: (String) -> String?,
         isQueued: Bool = false
@@ -56,7 +56,7 @@ struct FormAssembly {
         return all
     }
 
-    /// Adds the parts of an argument, and reads what has to be read.
+    /// Adds the parts of an argument, and reads its text.
     mutating func add(
         _ argument: FormArgument, pictures: PictureSettings, environment: (String) -> String?
     ) throws(CommandFailure) {
@@ -86,7 +86,7 @@ struct FormAssembly {
     /// Adds parts that were made before.
     mutating func append(_ more: [MultipartPart]) { parts += more }
 
-    /// Keeps the secrets of another form out of sight, too.
+    /// Adds the secrets of another form.
     mutating func join(secretsOf other: FormAssembly) { secrets += other.secrets }
 
     /// A text that is never printed isn't written down either, and one that is only named is nothing to send now.
@@ -147,7 +147,7 @@ struct FormAssembly {
         MultipartPart.file(name, path: file.path, fileName: file.fileName, contentType: file.contentType)
     }
 
-    /// Whether a file is taken for a JPEG, by what is said of it or by its names.
+    /// Whether a file is a JPEG, by its content type or its names.
     static func isJPEG(_ file: FormArgument.File) -> Bool {
         let table = ContentTypeTable.standard
         let told = part(file, named: "").fileName.flatMap(table.type) ?? table.type(forFile: file.path)
@@ -160,8 +160,36 @@ struct FormAssembly {
     }
 }
 
+/// The order in which `-F` and `--form-string` were given. ArgumentParser keeps the order of each, but not how they were
+/// mixed.
+enum FormOrder {
+    /// The two in the order in which they were given: `true` is a `--form-string`.
+    static func isLiteral(_ words: [String]) -> [Bool] {
+        CommandWords.reader.pieces(words).compactMap { piece in
+            switch piece.kind {
+            case .option("form", _): false
+            case .option("form-string", _): true
+            default: nil
+            }
+        }
+    }
+
+    /// Puts the values of the two lists into that order. If it does not fit the lists, forms come first.
+    static func merge<Value>(_ forms: [Value], _ literals: [Value], order: [Bool]) -> [Value] {
+        guard order.count(where: { $0 }) == literals.count, order.count == forms.count + literals.count else {
+            return forms + literals
+        }
+        var forms = forms[...]
+        var literals = literals[...]
+        return order.map { $0 ? literals.removeFirst() : forms.removeFirst() }
+    }
+}
+
 /// The environment of this process.
 enum Environment {
+    /// The value of a variable that is set and not empty.
+    static func text(_ name: String) -> String? { value(of: name).flatMap { $0.isEmpty ? nil : $0 } }
+
     static func value(of name: String) -> String? {
         unsafe getenv(name).map { value in
             unsafe SystemPath.text(of: UnsafeRawBufferPointer(start: value, count: strlen(value)))

@@ -1,7 +1,7 @@
 /// Cuts the value of a `-F` argument into words, as curl's tool does (`tool_formparse.c`): blanks around a word go, a word
 /// in double quotes knows `\"` and `\\`.
 struct FormScanner {
-    /// What is wrong with an argument; goes on behind "the value of NAME …".
+    /// The error about an argument; continues "the value of NAME …".
     struct Problem: Error, Hashable {
         let message: String
         init(_ message: String) { self.message = message }
@@ -23,7 +23,7 @@ struct FormScanner {
         return Self.trimmed(upToSeparator())
     }
 
-    /// Everything up to the next separator, without the blanks at its end.
+    /// Everything up to the next separator, without spaces at its end.
     mutating func raw() -> Substring.UnicodeScalarView {
         skipBlanks()
         var text = upToSeparator()
@@ -94,7 +94,7 @@ struct FormScanner {
     }
 }
 
-/// What follows the value: `;type=…` and `;filename=…`.
+/// The parameters behind a value: `;type=…` and `;filename=…`.
 struct FormParameters: Hashable {
     var contentType: String?
     var fileName: String?
@@ -116,7 +116,7 @@ struct FormParameters: Hashable {
         }
     }
 
-    /// What follows a type and is no parameter of ours is one of the type: `text/plain; charset=utf-8`.
+    /// Adds a parameter of the content type: `text/plain; charset=utf-8`.
     private mutating func extendContentType(with text: Substring.UnicodeScalarView) throws(FormScanner.Problem) {
         guard !text.isEmpty else { throw .init("ends in \";\", or has two in a row") }
         guard let type = contentType else {

@@ -40,7 +40,7 @@ enum HeaderArgument: Sendable, Hashable {
 }
 
 extension StringProtocol {
-    /// Without blanks and tabs at both ends.
+    /// Without spaces and tabs at both ends.
     var trimmingBlanks: SubSequence {
         guard let start = firstIndex(where: { $0 != " " && $0 != "\t" }),
             let last = lastIndex(where: { $0 != " " && $0 != "\t" })

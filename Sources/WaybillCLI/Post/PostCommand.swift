@@ -88,7 +88,7 @@ struct PostCommand: AsyncParsableCommand, TakesManyArguments {
     @OptionGroup(title: "Form") var form: FormOptions
     @OptionGroup(title: "Many files") var each: EachOptions
     @OptionGroup(title: "Request") var request: RequestOptions
-    @OptionGroup(title: "Way") var way: WayOptions
+    @OptionGroup(title: "Way") var network: NetworkOptions
     @OptionGroup(title: "Time and rate") var limits: LimitOptions
     @OptionGroup(title: "Later") var queue: QueueOptions
     @OptionGroup(title: "Output") var output: OutputOptions
@@ -102,18 +102,9 @@ struct PostCommand: AsyncParsableCommand, TakesManyArguments {
 
     func run() async throws {
         let console = Console.standard
-        let json = output.json ? JSONOutput(console) : nil
-        let exit: Exit
-        do throws(CommandFailure) {
-            exit = try await post(console, json)
-        } catch {
-            // Nothing was sent, or its summary is out already.
-            if error.exit == .usage || error.exit == .source {
-                try? json?.write("summary", PostReport.members(of: error))
-            }
-            throw error
+        try await finishing(output.json, isReported: \.isRefusal) { () async throws(CommandFailure) in
+            try await post(console, output.json ? JSONOutput(console) : nil)
         }
-        if exit != .done { throw ExitCode(exit.rawValue) }
     }
 
     private func post(_ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit {
@@ -125,148 +116,14 @@ struct PostCommand: AsyncParsableCommand, TakesManyArguments {
         if each.isWanted {
             let plan = try EachPlan(self, arguments: words)
             console.hide(plan.post.secrets)
-            if output.isDryRun { return try await plan.rehearse(output, console, json) }
+            if output.isDryRun { return try await plan.dryRun(output, console, json) }
             return try await EachRun(plan: plan, output: output, console: console, json: json).run()
         }
         try each.checkUnused()
-        let target = try ResponseOutput(output)
+        let target = try ResponseOutputs(output)
         let plan = try PostPlan(self, arguments: words)
         console.hide(plan.secrets)
-        if output.isDryRun { return try await plan.rehearse(output, console, json) }
+        if output.isDryRun { return try await plan.dryRun(output, console, json) }
         return try await PostRun(plan: plan, target: target, output: output, console: console, json: json).run()
     }
-}
-
-/// What is sent.
-struct FormOptions: ParsableArguments {
-    @Option(
-        name: [.customShort("F", allowingJoined: true), .customLong("form")], parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("A part of the form; see above.", valueName: "name=content"))
-    var form: [String] = []
-
-    @Option(
-        name: .customLong("form-string"), parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("A text, in which no character is special.", valueName: "name=text"))
-    var formString: [String] = []
-
-    @Option(
-        name: .customLong("max-bytes"),
-        help: ArgumentHelp(
-            "Make the picture of a part fit: front=100KiB, or 100KiB for every JPEG. 100KB = 100,000; 100K = 100KiB = 102,400.",
-            valueName: "[name=]size"))
-    var maxBytes: [String] = []
-
-    @Option(
-        name: .customLong("quality"),
-        help: ArgumentHelp(
-            "Recompress the picture of a part, 1 to 100; with --max-bytes the finest that is used.",
-            valueName: "[name=]quality"))
-    var quality: [String] = []
-
-    @Option(
-        name: .customLong("min-side"),
-        help: ArgumentHelp(
-            "With --max-bytes, the fewest pixels of the longer side of a picture; one that can't fit then fails.",
-            valueName: "[name=]pixels"))
-    var minSide: [String] = []
-}
-
-/// Where and how it is sent.
-struct RequestOptions: ParsableArguments {
-    @Option(
-        name: [.customShort("H", allowingJoined: true), .customLong("header")], parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("A header field, or @file with one a line. Never printed.", valueName: "name: value|@file"))
-    var header: [String] = []
-
-    @Option(name: [.customShort("X", allowingJoined: true), .customLong("request")], help: "The method.")
-    var method = "POST"
-
-    @Option(
-        name: [.customShort("u", allowingJoined: true), .customLong("user")], parsing: .unconditional,
-        help: ArgumentHelp("Credentials for Basic authentication.", valueName: "user:password"))
-    var user: String?
-
-    @Flag(name: .customLong("digest"), help: "Answer a Digest challenge with the credentials of -u.")
-    var digest = false
-
-    @Flag(name: [.customShort("k"), .customLong("insecure")], help: "Accept any certificate. For a laboratory only.")
-    var insecure = false
-}
-
-/// Limits and retries.
-struct LimitOptions: ParsableArguments {
-    @OptionGroup var times: TimeOptions
-
-    @Option(
-        name: .customLong("retry"),
-        help: ArgumentHelp(
-            "How often to try again what the server can't have acted on, and 408, 429, 5xx. 0 unless set; 3 with put.",
-            valueName: "number"))
-    var retries: Int?
-}
-
-/// Limits of an attempt.
-struct TimeOptions: ParsableArguments {
-    @Option(
-        name: .customLong("limit-rate"),
-        help: ArgumentHelp(
-            "The most bytes of the body a second, as in 200K; of all bodies together where there are many.",
-            valueName: "size"))
-    var rate: String?
-
-    @Option(
-        name: .customLong("connect-timeout"),
-        help: ArgumentHelp("The longest wait for a connection. 15 unless set.", valueName: "seconds"))
-    var connect: String?
-
-    @Option(
-        name: .customLong("stall-timeout"),
-        help: ArgumentHelp("The longest time in which the server takes no byte. 15 unless set.", valueName: "seconds"))
-    var stall: String?
-
-    @Option(
-        name: .customLong("response-timeout"),
-        help: ArgumentHelp(
-            "The longest wait for the answer once everything is sent. 60 unless set, or -m if that is more.",
-            valueName: "seconds"))
-    var response: String?
-
-    @Option(
-        name: .customLong("max-filesize"),
-        help: ArgumentHelp("The largest response that is read. 10MiB unless set.", valueName: "size"))
-    var responseBody: String?
-
-    @Option(
-        name: [.customShort("m", allowingJoined: true), .customLong("max-time")],
-        help: ArgumentHelp("The longest time for an attempt. No limit unless set.", valueName: "seconds"))
-    var total: String?
-}
-
-/// What is shown.
-struct OutputOptions: ParsableArguments {
-    @Flag(
-        name: .customLong("dry-run"),
-        help: "Make everything ready, images too, print what would be sent, and send nothing.")
-    var isDryRun = false
-
-    @Option(
-        name: [.customShort("o", allowingJoined: true), .customLong("output")],
-        help: ArgumentHelp("Write the answer to this file; with --each a pattern with {name}.", valueName: "file"),
-        completion: .file())
-    var output: String?
-
-    @OptionGroup var head: HeadOptions
-
-    @Flag(
-        name: .customLong("json"), help: "One JSON object a line on standard output, the summary with the answer last.")
-    var json = false
-
-    @Flag(name: [.customShort("v"), .customLong("verbose")], help: "Print the events of the transfer.")
-    var verbose = false
-
-    @Flag(
-        name: [.customShort("q"), .customShort("s"), .customLong("silent")], help: "Print nothing but errors.")
-    var silent = false
-
-    @OptionGroup var progress: ProgressOptions
 }

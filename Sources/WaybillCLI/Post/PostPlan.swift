@@ -1,6 +1,5 @@
 import FoundationEssentials
 import HTTPTypes
-import Logging
 import Waybill
 
 /// Everything that `waybill post` is going to do, checked and read, before the first connection.
@@ -28,8 +27,10 @@ struct PostPlan {
         self.images = images
         var fields = PostFields()
         for text in command.request.header { try fields.add(text) }
-        var options = try Self.options(command)
-        let waySecrets = try command.way.apply(to: &options.transfer)
+        var options = UploadOptions()
+        options.retry = try command.limits.retry() ?? RetryPolicy(maxRetries: 0)
+        let networkSecrets = try command.network.apply(
+            to: &options, command.limits.times, isInsecure: command.request.insecure)
         if let user = command.request.user {
             options.authentication = try fields.addCredentials(user, asDigest: command.request.digest)
         } else if command.request.digest {
@@ -41,7 +42,7 @@ struct PostPlan {
             try Self.method(command.request.method), command.url, headers: fields.headers,
             content: .form(self.form), options: options)
         userAgent = fields.isAnonymous ? nil : "waybill/\(WaybillCommand.version)"
-        secrets = form.secrets + fields.secrets + waySecrets + (command.way.proxy.map(Self.userInformation) ?? [])
+        secrets = form.secrets + fields.secrets + networkSecrets
         partCount = form.parts.count
     }
 
@@ -53,70 +54,6 @@ struct PostPlan {
             throw .usage("-X: \(method) can't carry a form.")
         }
         return method
-    }
-
-    private static func options(_ command: PostCommand) throws(CommandFailure) -> UploadOptions {
-        var options = UploadOptions()
-        options.retry = try retry(command.limits) ?? RetryPolicy(maxRetries: 0)
-        options.transfer.limits = try limits(command.limits.times)
-        options.redirects = try command.way.redirects()
-        if let rate = command.limits.times.rate {
-            options.transfer.rateLimit = try SizeArgument.size(rate, for: "--limit-rate")
-        }
-        options.transfer.tls.insecureSkipVerification = command.request.insecure
-        if let path = command.way.certificateAuthorities {
-            // Read here, so that a wrong path is not told as a server that can't be trusted.
-            _ = try InputFile.read(path, for: "--cacert")
-            options.transfer.tls.certificateAuthorities = path
-        }
-        options.transfer.proxy = command.way.proxy
-        for entry in command.way.resolve { try checkResolve(entry) }
-        options.transfer.resolve = command.way.resolve
-        return options
-    }
-
-    /// What `--retry` asks for, if it is there.
-    static func retry(_ options: LimitOptions) throws(CommandFailure) -> RetryPolicy? {
-        guard let retries = options.retries else { return nil }
-        guard (0...1_000).contains(retries) else {
-            throw .usage("--retry: \(retries) is no number of retries. Write 0 to 1000.")
-        }
-        return RetryPolicy(maxRetries: retries)
-    }
-
-    static func limits(_ options: TimeOptions) throws(CommandFailure) -> TransferLimits {
-        var limits = TransferLimits()
-        if let text = options.connect, let time = try SizeArgument.seconds(text, for: "--connect-timeout") {
-            limits.connect = time
-        }
-        if let text = options.stall, let time = try SizeArgument.seconds(text, for: "--stall-timeout") {
-            limits.stall = time
-        }
-        limits.total = try options.total.flatMap { (text) throws(CommandFailure) in
-            try SizeArgument.seconds(text, for: "--max-time")
-        }
-        // Whoever gives the whole five minutes means that the answer may take as long.
-        if let total = limits.total { limits.response = max(limits.response, total) }
-        if let text = options.response, let time = try SizeArgument.seconds(text, for: "--response-timeout") {
-            limits.response = time
-        }
-        if let text = options.responseBody { limits.responseBody = try SizeArgument.size(text, for: "--max-filesize") }
-        return limits
-    }
-
-    static func checkResolve(_ entry: String) throws(CommandFailure) {
-        let pieces = entry.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-        guard pieces.count == 3, !pieces[0].isEmpty, let port = UInt16(pieces[1]), port > 0, !pieces[2].isEmpty else {
-            throw .usage("--resolve takes host:port:address, as in backend.example:443:127.0.0.1.")
-        }
-    }
-
-    /// User and password of a URL, which must not be printed.
-    static func userInformation(of url: String) -> [String] {
-        let authority = (url.components(separatedBy: "://").last ?? url).prefix { $0 != "/" }
-        guard let at = authority.lastIndex(of: "@") else { return [] }
-        let user = String(authority[..<at])
-        return [user] + user.split(separator: ":", maxSplits: 1).dropFirst().map(String.init)
     }
 }
 
@@ -138,7 +75,7 @@ struct PostFields {
 
     /// Adds credentials for Basic authentication (RFC 7617), unless `-H` has an `Authorization`.
     ///
-    /// - Returns: What is left to the session: credentials for Digest (RFC 7616).
+    /// - Returns: The credentials for Digest (RFC 7616), which the session sends.
     @discardableResult
     mutating func addCredentials(_ user: String, asDigest: Bool = false) throws(CommandFailure) -> Authentication? {
         guard let colon = user.firstIndex(of: ":") else {
@@ -166,7 +103,7 @@ struct PostFields {
         case .field(let field):
             headers.append(field)
             secrets.append(field.value)
-            // The credential behind "Bearer" stands alone in some messages.
+            // Some messages have the credential without "Bearer".
             secrets += field.value.split(separator: " ", maxSplits: 1).dropFirst().map(String.init)
         case .removal(let name):
             switch name.canonicalName {

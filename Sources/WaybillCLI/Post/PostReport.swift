@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Waybill
 
 /// How a post ended, as lines and as JSON.
@@ -15,6 +14,14 @@ struct PostReport: Sendable {
         switch result {
         case .success: .done
         case .failure(let error): Exit(error, signal: signal)
+        }
+    }
+
+    /// How the upload is counted among others.
+    var ending: FilesSummary.Ending {
+        switch result {
+        case .success: .succeeded
+        case .failure(let error): error.isCancelled ? .cancelled : .failed
         }
     }
 
@@ -36,7 +43,7 @@ struct PostReport: Sendable {
         .rejected, .redirectRefused, .redirectWouldDropBody, .redirectLoop, .tooManyRedirects,
     ]
 
-    /// What went out: nothing of it for an upload that had no turn.
+    /// The attempts; none for an upload that was never started.
     var attempts: [UploadAttempt] {
         switch result {
         case .success(let response): response.attempts
@@ -44,7 +51,7 @@ struct PostReport: Sendable {
         }
     }
 
-    /// Bytes of the body: of the last snapshot, or of the best attempt where nobody took snapshots.
+    /// Bytes of the body: of the last snapshot, or of the best attempt if there are no snapshots.
     private var figures: (sent: Int64, acknowledged: Int64, total: Int64?) {
         if let progress { return (progress.sent, progress.acknowledged, progress.total) }
         let sent = attempts.map(\.sent).max() ?? 0
@@ -75,20 +82,20 @@ extension PostReport {
     private func facts(of response: UploadResponse, bytes: Int64?) -> String {
         var line = String("\(response.status.code) \(response.status.reasonPhrase)".trimmingBlanks)
         if let total = bytes {
-            line += ", \(ByteCount(bytes: total)) in \(SummaryText.seconds(time))"
-            let seconds = SummaryText.value(time)
+            line += ", \(ByteCount(bytes: total)) in \(Figures.seconds(time))"
+            let seconds = time / .seconds(1)
             if seconds > 0 { line += " (\(ByteCount(bytes: Int64(Double(total) / seconds)))/s)" }
         }
         if response.attempts.count > 1 { line += ", \(response.attempts.count) attempts" }
         return line
     }
 
-    /// What went wrong and what to do, and what may be believed of the server's side.
+    /// The error with its remedy, and what is known of the server.
     var failureLines: [String] {
         guard case .failure(let error) = result else { return [] }
         var lines = ["\(error.code)\(error.place): \(error.message)"]
         if error.attempts.count > 1 {
-            lines.append("gave up after \(error.attempts.count) attempts in \(SummaryText.seconds(time))")
+            lines.append("gave up after \(error.attempts.count) attempts in \(Figures.seconds(time))")
         }
         if let state = Self.state(error) { lines.append(state) }
         return lines
@@ -101,7 +108,7 @@ extension PostReport {
             let times = [
                 ("name", metrics.nameLookup), ("connect", metrics.connect), ("tls", metrics.tls),
                 ("first byte", metrics.firstByte), ("total", metrics.total),
-            ].filter { $0.1 > .zero }.map { "\($0.0) \(SummaryText.seconds($0.1))" }
+            ].filter { $0.1 > .zero }.map { "\($0.0) \(Figures.seconds($0.1))" }
             let peer =
                 metrics.connection.map { connection in
                     " to \(connection.peerAddress) port \(connection.peerPort)\(connection.isReused ? ", reused" : "")"
@@ -126,109 +133,49 @@ extension PostReport {
 // MARK: - JSON
 
 extension PostReport {
-    /// The members of the summary, apart from the answer.
-    ///
-    /// With no number for `exit`, the upload was given up for another's sake.
-    func members(exit: Exit?) -> [JSONMember] {
+    /// The members of the summary, except the response's body. `exit` is `nil` for an upload that was cancelled because
+    /// another one failed.
+    func members(exit: Exit?) -> JSONObject {
         let figures = figures
-        var members = [
-            JSONMember("result", .string(resultName)),
-            JSONMember("exit", .int(orNull: exit.map { Int64($0.rawValue) })),
-            JSONMember("outcome", .string(outcomeName)),
-            JSONMember("status", .int(orNull: response.map { Int64($0.status.code) })),
-            JSONMember("headers", head?.value ?? .null),
-            JSONMember("sent", .int(figures.sent)),
-            JSONMember("acknowledged", .int(figures.acknowledged)),
-            JSONMember("total", .int(orNull: figures.total)),
-            JSONMember("seconds", .double(SummaryText.value(time))),
-            JSONMember("signal", .int(orNull: signal.map(Int64.init))),
-            JSONMember("attempts", .array(attempts.map(Self.value))),
+        let members: JSONObject = [
+            "result": ending.rawValue, "exit": exit, "outcome": outcomeName, "status": response?.status.code,
+            "headers": head?.json, "sent": figures.sent, "acknowledged": figures.acknowledged, "total": figures.total,
+            "seconds": time, "signal": signal, "attempts": attempts.map { JSONObject($0) },
         ]
-        if case .failure(let error) = result {
-            members.append(
-                JSONMember(
-                    "error",
-                    .object([
-                        JSONMember("code", .string(error.code.description)),
-                        JSONMember("message", .string(error.message)),
-                        JSONMember("part", .string(orNull: error.part)),
-                    ])))
-        }
-        return members
+        guard case .failure(let error) = result else { return members }
+        let details: JSONObject = ["code": error.code.description, "message": error.message, "part": error.part]
+        return members + ["error": details]
     }
 
-    /// The answer as text, or in base64 when it is not UTF-8.
-    var answerMembers: [JSONMember] {
-        guard let answer else { return [] }
-        if let text = String(validating: answer, as: UTF8.self) { return [JSONMember("body", .string(text))] }
-        return [JSONMember("bodyBase64", .string(Data(answer).base64EncodedString()))]
-    }
-
-    /// The summary of a command that never came to sending.
-    static func members(of failure: CommandFailure) -> [JSONMember] {
-        [
-            JSONMember("result", .string("failed")),
-            JSONMember("exit", .int(Int64(failure.exit.rawValue))),
-            JSONMember("outcome", .string("notSent")),
-            JSONMember(
-                "error",
-                .object([
-                    JSONMember("code", .string(failure.code.description)),
-                    JSONMember("message", .string(failure.message)), JSONMember("part", .null),
-                ])),
-        ]
-    }
-
-    private var resultName: String {
-        switch result {
-        case .success: "succeeded"
-        case .failure(let error): error.isCancelled ? "cancelled" : "failed"
-        }
-    }
+    /// The body of the response.
+    var body: JSONObject { answer.map { .body($0) } ?? [:] }
 
     private var outcomeName: String {
         switch result {
         case .success: "accepted"
-        case .failure(let error): Self.name(of: error.outcome)
+        case .failure(let error): error.outcome.name
         }
     }
+}
 
-    private static func name(of outcome: UploadOutcome) -> String {
-        switch outcome {
+extension JSONObject {
+    fileprivate init(_ attempt: UploadAttempt) {
+        self = [
+            "number": attempt.number, "code": attempt.code?.description, "reason": attempt.reason,
+            "outcome": attempt.outcome?.name, "status": attempt.status?.code, "acknowledged": attempt.acknowledged,
+            "seconds": attempt.metrics.total,
+        ]
+    }
+}
+
+extension UploadOutcome {
+    /// The name in JSON.
+    var name: String {
+        switch self {
         case .notSent: "notSent"
         case .incomplete: "incomplete"
         case .rejected: "rejected"
         case .unknown: "unknown"
         }
-    }
-
-    private static func value(_ attempt: UploadAttempt) -> JSONValue {
-        .object([
-            JSONMember("number", .int(Int64(attempt.number))),
-            JSONMember("code", .string(orNull: attempt.code?.description)),
-            JSONMember("reason", .string(attempt.reason)),
-            JSONMember("outcome", .string(orNull: attempt.outcome.map(name))),
-            JSONMember("status", .int(orNull: attempt.status.map { Int64($0.code) })),
-            JSONMember("acknowledged", .int(attempt.acknowledged)),
-            JSONMember("seconds", .double(SummaryText.value(attempt.metrics.total))),
-        ])
-    }
-}
-
-/// Times as texts.
-enum SummaryText {
-    /// `0.012 s`, `1.2 s`, `75 s`.
-    static func seconds(_ time: Duration) -> String {
-        let milliseconds = Int64((value(time) * 1_000).rounded())
-        if milliseconds < 1_000 {
-            return "0.\(String(repeating: "0", count: 3 - "\(milliseconds)".count))\(milliseconds) s"
-        }
-        if milliseconds < 60_000 { return "\(milliseconds / 1_000).\(milliseconds / 100 % 10) s" }
-        return "\((milliseconds + 500) / 1_000) s"
-    }
-
-    static func value(_ time: Duration) -> Double {
-        let (seconds, attoseconds) = time.components
-        return Double(seconds) + Double(attoseconds) / 1e18
     }
 }

@@ -1,10 +1,9 @@
-import Logging
 import Waybill
 
-/// Runs a plan: sends, shows how it comes along, delivers the answer, and tells the end.
+/// Runs a plan: sends the form, shows progress, delivers the response, and reports the result.
 struct PostRun {
     let plan: PostPlan
-    let target: ResponseOutput
+    let target: ResponseOutputs
     let output: OutputOptions
     let console: Console
     let json: JSONOutput?
@@ -12,21 +11,7 @@ struct PostRun {
     func run() async throws(CommandFailure) -> Exit {
         let start = ContinuousClock.now
         let interval = try output.progress.interval(isJSON: json != nil)
-        let parts = plan.partCount == 1 ? "1 part" : "\(plan.partCount) parts"
-        if plan.request.options?.transfer.tls.insecureSkipVerification == true {
-            console.line("warning: -k: the server's certificate is not looked at, and anybody may be in between")
-        }
-        let place = Redaction.url(plan.request.url)
-        if let json {
-            try json.write(
-                "start",
-                [
-                    JSONMember("method", .string("\(plan.request.method)")), JSONMember("url", .string(place)),
-                    JSONMember("parts", .int(Int64(plan.partCount))),
-                ])
-        } else if !output.silent {
-            if !console.canRedraw { console.line("sending \(parts) to \(place)") }
-        }
+        try announce()
         Interrupt.arm()
         let configuration = plan.configuration(output: output, console: console)
         let task = UploadSession(configuration: configuration).start(plan.request)
@@ -49,21 +34,27 @@ struct PostRun {
             } else if console.canRedraw { TerminalReporter(console) } else {
                 PlainReporter(every: interval) { console.line($0) }
             }
-        let ticker = Task {
-            while true {
-                try await Task.sleep(for: .milliseconds(200))
-                reporter.tick(at: ContinuousClock.now - start)
+        let last = await Ticker.run(since: start, reporter.tick) {
+            var last: UploadProgress?
+            for await progress in task.progress {
+                last = progress
+                reporter.update(progress, at: ContinuousClock.now - start)
             }
+            return last
         }
-        var last: UploadProgress?
-        for await progress in task.progress {
-            last = progress
-            reporter.update(progress, at: ContinuousClock.now - start)
-        }
-        ticker.cancel()
-        _ = await ticker.result
         reporter.end()
         return last
+    }
+
+    private func announce() throws(CommandFailure) {
+        if plan.request.options?.transfer.tls.insecureSkipVerification == true { console.warnInsecure() }
+        let place = Redaction.url(plan.request.url)
+        if let json {
+            try json.write(
+                "start", ["method": "\(plan.request.method)", "url": place, "parts": plan.partCount])
+        } else if !output.silent, !console.canRedraw {
+            console.line("sending \(Figures.count(plan.partCount, "part")) to \(place)")
+        }
     }
 
     private static func result(of task: UploadTask) async -> Result<UploadResponse, UploadError> {
@@ -85,7 +76,7 @@ struct PostRun {
         if let json {
             exit = console.deliver(exit) { () throws(CommandFailure) in
                 try json.write(
-                    "summary", report.members(exit: exit) + plan.images.members(), answer: report.answerMembers)
+                    "summary", report.members(exit: exit) + plan.images.members(), response: report.body)
             }
         }
         switch report.result {
@@ -105,24 +96,7 @@ extension PostPlan {
         configuration.userAgent = userAgent
         // --retry is the person's own budget.
         configuration.retryBudget = nil
-        if output.verbose {
-            var logger = Logger(label: "waybill") { _ in EventLog(console) }
-            logger.logLevel = .trace
-            configuration.logger = logger
-        }
+        if output.verbose { configuration.logger = EventLog.logger(console) }
         return configuration
-    }
-}
-
-extension Console {
-    /// Hands something over, and says so when nobody takes it. What the server did goes before what became of its answer.
-    func deliver(_ exit: Exit, _ body: () throws(CommandFailure) -> Void) -> Exit {
-        do throws(CommandFailure) {
-            try body()
-            return exit
-        } catch {
-            failure(error.message)
-            return exit == .done ? error.exit : exit
-        }
     }
 }

@@ -25,7 +25,7 @@ struct OSSTarget: PutTarget {
 
     func start(_ file: PutFile) -> PutTransfer {
         var multipart = multipart
-        // Nothing can go on with a copy that is gone with the process.
+        // The copy is removed with the process, so an upload of it can't be resumed.
         if file.isPipe { multipart.resumes = false }
         let upload = client.startUpload(
             file: file.source, to: file.key, in: bucket, options: options, multipart: multipart)
@@ -33,12 +33,9 @@ struct OSSTarget: PutTarget {
             PutStored(
                 url: object.url,
                 members: [
-                    JSONMember("etag", .string(object.etag)),
-                    // More than a number of JSON holds.
-                    JSONMember("crc64", .string(orNull: object.checksum.map { "\($0)" })),
-                    JSONMember("requestID", .string(orNull: object.requestID)),
-                    JSONMember("resumedParts", .int(Int64(Self.resumedParts(object.beginning)))),
-                    JSONMember("wasFoundStored", .bool(object.wasFoundStored)),
+                    // A JSON number has too few bits for the checksum.
+                    "etag": object.etag, "crc64": object.checksum.map { "\($0)" }, "requestID": object.requestID,
+                    "resumedParts": Self.resumedParts(object.beginning), "wasFoundStored": object.wasFoundStored,
                 ], note: Self.note(object))
         }
     }

@@ -2,7 +2,7 @@ import HTTPTypes
 import Waybill
 import WaybillStores
 
-/// A URL that somebody has signed.
+/// A presigned URL.
 struct PresignedTarget: PutTarget {
     private let upload: OSSPresignedUpload
     private let session: UploadSession
@@ -31,29 +31,29 @@ struct PresignedTarget: PutTarget {
         options.omits = request.options?.omits ?? []
         request.options = options
         let task = session.start(request)
-        let place = Self.withoutQuery(upload.url.value)
         return PutTransfer(
             watch: { body in
                 for await progress in task.progress {
                     body(PutCount(acknowledged: progress.acknowledged, bytesPerSecond: progress.bytesPerSecond))
                 }
-            }, cancel: { task.cancel() },
-            end: {
-                do throws(UploadError) {
-                    let response = try await task.response
-                    do throws(StoreError) { try check(response) } catch { return .failure(error) }
-                    return .success(
-                        PutStored(
-                            url: place, answer: response.body,
-                            members: [
-                                JSONMember("status", .int(Int64(response.status.code))),
-                                JSONMember("headers", ResponseHead(response).value),
-                                JSONMember("etag", .string(orNull: response.headers[.eTag])),
-                            ]))
-                } catch {
-                    return .failure(OSSPresignedUpload.error(error))
-                }
-            })
+            }, cancel: { task.cancel() }, end: { await result(of: task, check) })
+    }
+
+    private func result(
+        of task: UploadTask, _ check: (UploadResponse) throws(StoreError) -> Void
+    ) async -> Result<PutStored, StoreError> {
+        let response: UploadResponse
+        do throws(UploadError) { response = try await task.response } catch {
+            return .failure(OSSPresignedUpload.error(error))
+        }
+        do throws(StoreError) { try check(response) } catch { return .failure(error) }
+        return .success(
+            PutStored(
+                url: Self.withoutQuery(upload.url.value), answer: response.body,
+                members: [
+                    "status": response.status.code, "headers": ResponseHead(response),
+                    "etag": response.headers[.eTag],
+                ]))
     }
 
     private static func withoutQuery(_ url: String) -> String {

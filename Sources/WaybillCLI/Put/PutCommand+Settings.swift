@@ -1,5 +1,4 @@
 import HTTPTypes
-import Logging
 import Waybill
 import WaybillStores
 
@@ -7,22 +6,9 @@ extension PutCommand {
     /// What every request is run with, and texts that must not be printed.
     func uploadOptions() throws(CommandFailure) -> (UploadOptions, [String]) {
         var options = UploadOptions()
-        options.retry = try PostPlan.retry(limits) ?? options.retry
-        options.transfer.limits = try PostPlan.limits(limits.times)
-        options.redirects = try way.redirects()
-        if let rate = limits.times.rate {
-            options.transfer.rateLimit = try SizeArgument.size(rate, for: "--limit-rate")
-        }
-        options.transfer.tls.insecureSkipVerification = request.insecure
-        if let path = way.certificateAuthorities {
-            _ = try InputFile.read(path, for: "--cacert")
-            options.transfer.tls.certificateAuthorities = path
-        }
-        options.transfer.proxy = way.proxy
-        for entry in way.resolve { try PostPlan.checkResolve(entry) }
-        options.transfer.resolve = way.resolve
-        let secrets = try way.apply(to: &options.transfer)
-        return (options, secrets + (way.proxy.map(PostPlan.userInformation) ?? []))
+        options.retry = try limits.retry() ?? options.retry
+        let secrets = try network.apply(to: &options, limits.times, isInsecure: request.insecure)
+        return (options, secrets)
     }
 
     /// The session of the command. The rate is that of all files together.
@@ -34,19 +20,15 @@ extension PutCommand {
         configuration.slots = requests
         configuration.slotsPerHost = requests
         configuration.rateLimit = rate
-        if output.verbose {
-            var logger = Logger(label: "waybill") { _ in EventLog(console) }
-            logger.logLevel = .trace
-            configuration.logger = logger
-        }
+        if output.verbose { configuration.logger = EventLog.logger(console) }
         return UploadSession(configuration: configuration)
     }
 
     /// Where OSS is and how it is spoken to.
     func ossConfiguration(_ options: UploadOptions) throws(StoreError) -> AliyunOSSClient.Configuration {
-        let region = store.region ?? Self.variable("OSS_REGION")
+        let region = store.region ?? Environment.text("OSS_REGION")
         let endpoint: OSSEndpoint
-        if let text = store.endpoint ?? Self.variable("OSS_ENDPOINT") {
+        if let text = store.endpoint ?? Environment.text("OSS_ENDPOINT") {
             endpoint = try OSSEndpoint(text)
         } else if let region {
             endpoint = try .region(region)
@@ -68,7 +50,7 @@ extension PutCommand {
         return configuration
     }
 
-    /// What is said of every object.
+    /// The options of every object.
     func objectOptions(_ headers: HTTPFields) throws(StoreError) -> OSSObjectOptions {
         var options = OSSObjectOptions()
         options.headers = headers
@@ -76,12 +58,7 @@ extension PutCommand {
         options.headers[.contentType] = nil
         options.forbidsOverwrite = object.forbidsOverwrite
         options.metadataPolicy = .percentEncode
-        for text in object.metadata {
-            guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")), equals > text.startIndex else {
-                throw StoreError(.invalidArgument, "--meta takes name=value")
-            }
-            options.metadata[String(text[..<equals])] = String(text[text.utf8.index(after: equals)...])
-        }
+        options.metadata = try object.metadataFields()
         options.access = try object.access.map { (name) throws(StoreError) in
             try Self.known(name, OSSAccess(rawValue: name), OSSAccess.allCases.map(\.rawValue), "--acl")
         }
@@ -96,12 +73,7 @@ extension PutCommand {
     func multipart() throws(StoreError) -> OSSMultipartOptions {
         var options = OSSMultipartOptions()
         options.resumes = !store.doesNotResume
-        if let count = store.partsAtOnce {
-            guard (1...256).contains(count) else {
-                throw StoreError(.invalidArgument, "--parts-at-once: \(count) is no number of parts: write 1 to 256")
-            }
-            options.partsAtOnce = count
-        }
+        options.partsAtOnce = try store.checkedPartsAtOnce()
         if let text = store.partSize {
             guard let size = ByteCount(text), size.bytes >= 102_400 else {
                 throw StoreError(.invalidArgument, "--part-size: a part has 100KiB at least, as in 6MiB")
@@ -129,9 +101,5 @@ extension PutCommand {
                 "\(option): \"\(Redaction.escaped(name))\" is none of \(names.joined(separator: ", "))")
         }
         return value
-    }
-
-    private static func variable(_ name: String) -> String? {
-        Environment.value(of: name).flatMap { $0.isEmpty ? nil : $0 }
     }
 }

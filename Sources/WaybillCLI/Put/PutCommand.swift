@@ -64,7 +64,7 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
     @OptionGroup(title: "Store") var store: PutStoreOptions
     @OptionGroup(title: "Object") var object: PutObjectOptions
     @OptionGroup(title: "Request") var request: PutRequestOptions
-    @OptionGroup(title: "Way") var way: WayOptions
+    @OptionGroup(title: "Way") var network: NetworkOptions
     @OptionGroup(title: "Time and rate") var limits: LimitOptions
     @OptionGroup(title: "Later") var queue: QueueOptions
     @OptionGroup(title: "Output") var output: PutOutputOptions
@@ -75,18 +75,9 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
 
     func run() async throws {
         let console = Console.standard
-        let json = output.json ? JSONOutput(console) : nil
-        let exit: Exit
-        do throws(CommandFailure) {
-            exit = try await put(console, json)
-        } catch {
-            // Nothing was sent.
-            if error.exit == .usage || error.exit == .source {
-                try? json?.write("summary", PostReport.members(of: error))
-            }
-            throw error
+        try await finishing(output.json, isReported: \.isRefusal) { () async throws(CommandFailure) in
+            try await put(console, output.json ? JSONOutput(console) : nil)
         }
-        if exit != .done { throw ExitCode(exit.rawValue) }
     }
 
     private func put(_ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit {
@@ -100,7 +91,7 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
         var plan = try PutPlan(command, console: console)
         if !files.isDryRun { plan.files = try await plan.files.withCopiesOfPipes() }
         let run = PutRun(plan: plan, output: output, console: console, json: json)
-        return files.isDryRun ? try run.rehearse() : try await run.run()
+        return files.isDryRun ? try await run.dryRun() : try await run.run()
     }
 
     /// The destination, or the one line of the file that has it.

@@ -1,7 +1,7 @@
 import Waybill
 import WaybillStores
 
-/// Where files go, as it stands last on the command line.
+/// The destination of files, the last argument of the command line.
 ///
 /// A new kind of store is a case here, a line in ``init(_:)``, and a ``PutTarget``.
 enum PutDestination: Sendable, Hashable {
@@ -9,7 +9,7 @@ enum PutDestination: Sendable, Hashable {
     case oss(bucket: String, key: String)
     /// A bucket of Qiniu, and a key, or what keys begin with.
     case qiniu(bucket: String, key: String)
-    /// A URL that somebody has signed, for one file.
+    /// A presigned URL, for one file.
     case presigned(url: String)
 
     init(_ text: String) throws(CommandFailure) {
@@ -45,7 +45,7 @@ enum PutDestination: Sendable, Hashable {
         return false
     }
 
-    /// `scheme://bucket/key`: a key is taken as it stands, nothing in it is encoded.
+    /// `scheme://bucket/key`. The key is taken literally, without percent-encoding.
     static func bucketAndKey(of text: String) throws(CommandFailure) -> (bucket: String, key: String) {
         let pieces = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false)
             .map { String(Substring($0)) }

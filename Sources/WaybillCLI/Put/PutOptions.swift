@@ -1,4 +1,5 @@
 import ArgumentParser
+import WaybillStores
 
 /// Which files.
 struct PutFileOptions: ParsableArguments {
@@ -75,9 +76,16 @@ struct PutStoreOptions: ParsableArguments {
         name: .customLong("parts-at-once"),
         help: ArgumentHelp("How many parts of a file are on their way at once. 5 unless set.", valueName: "number"))
     var partsAtOnce: Int?
+
+    func checkedPartsAtOnce() throws(StoreError) -> Int? {
+        if let partsAtOnce, !(1...256).contains(partsAtOnce) {
+            throw StoreError(.invalidArgument, "--parts-at-once: \(partsAtOnce) is no number of parts: write 1 to 256")
+        }
+        return partsAtOnce
+    }
 }
 
-/// What is said of the objects.
+/// The options of objects.
 struct PutObjectOptions: ParsableArguments {
     @Option(
         name: .customLong("content-type"),
@@ -102,6 +110,18 @@ struct PutObjectOptions: ParsableArguments {
 
     @Flag(name: .customLong("forbid-overwrite"), help: "Fail where an object of that key is there already.")
     var forbidsOverwrite = false
+
+    /// The names and values of `--meta`.
+    func metadataFields() throws(StoreError) -> [String: String] {
+        var fields: [String: String] = [:]
+        for text in metadata {
+            guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")), equals > text.startIndex else {
+                throw StoreError(.invalidArgument, "--meta takes name=value")
+            }
+            fields[String(text[..<equals])] = String(text[text.utf8.index(after: equals)...])
+        }
+        return fields
+    }
 }
 
 /// How it is sent.
@@ -117,7 +137,7 @@ struct PutRequestOptions: ParsableArguments {
     var insecure = false
 }
 
-/// What is shown.
+/// The options of the output.
 struct PutOutputOptions: ParsableArguments {
     @Flag(name: .customLong("json"), help: "One JSON object a line on standard output, the summary last.")
     var json = false

@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTypes
-import Logging
 import Waybill
 import WaybillStores
 
@@ -8,12 +7,12 @@ import WaybillStores
 struct PutPlan: Sendable {
     let target: any PutTarget
     var files: [PutFile]
-    /// What was left out of folders, for people.
+    /// The line about files of directories that are not sent.
     let skipped: String?
     let parallel: Int
     let failsEarly: Bool
     /// What each request is bounded by.
-    let limits: RehearsedRequest
+    let limits: DryRunRequest
 
     init(_ command: PutCommand, console: Console) throws(CommandFailure) {
         guard (1...256).contains(command.files.parallel) else {
@@ -26,7 +25,7 @@ struct PutPlan: Sendable {
         let scan = try Self.scan(Array(command.paths.dropLast()), to: destination, command.files)
         (files, skipped) = (scan.files, scan.skippedLine)
         (parallel, failsEarly) = (command.files.parallel, command.files.failEarly)
-        limits = RehearsedRequest(.put, last, [:], try command.uploadOptions().0)
+        limits = DryRunRequest(.put, last, [:], try command.uploadOptions().0)
         target = try PutTargets.target(for: destination, command, console: console)
         try Self.check(files, target)
     }
@@ -56,7 +55,7 @@ struct PutPlan: Sendable {
             }
             if options.isRecursive, try PutScan.isFolder(path) {
                 guard isUnder else { throw Self.needsSlash(destination) }
-                // As rsync has it: with a slash behind it, what is in the folder, else the folder itself.
+                // As with rsync: the contents of the directory if the path ends in a slash, else the directory itself.
                 let name = path.utf8.last == UInt8(ascii: "/") ? "" : try Self.name(of: path) + "/"
                 try scan.add(folder: path, prefix: key + (name == "./" || name == "../" ? "" : name))
             } else if destination.isOneFile {
@@ -124,7 +123,7 @@ enum PutTargets {
         var (options, secrets) = try command.uploadOptions()
         if let expectContinue = fields.expectContinue { options.transfer.expectContinue = expectContinue }
         console.hide(secrets + fields.secrets)
-        if command.way.redirect != nil || command.way.isLocationTrusted {
+        if command.network.redirect != nil || command.network.isLocationTrusted {
             guard case .presigned = destination else {
                 throw .usage(
                     "--redirect and --location-trusted are for presigned URLs. Requests to a store follow no redirect.")
@@ -153,7 +152,7 @@ enum PutTargets {
         }
     }
 
-    /// A presigned query, and each of its longer values, as it stands and decoded: a refusal may quote what was signed.
+    /// A presigned query, and each of its longer values, encoded and decoded: a rejection may quote what was signed.
     static func secrets(ofQueryIn url: String) -> [String] {
         guard let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return [] }
         let query = String(url[url.utf8.index(after: mark)...])

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Waybill
 import WaybillStores
 
@@ -17,7 +16,15 @@ struct PutReport: Sendable {
         }
     }
 
-    /// What goes to standard output: the server's answer if there is one, also one that refused, else the URL.
+    /// How the file is counted among others.
+    var ending: FilesSummary.Ending {
+        switch result {
+        case .success: .succeeded
+        case .failure(let error): error.isCancelled ? .cancelled : .failed
+        }
+    }
+
+    /// The output: the response of a presigned URL if there is one, also of a rejection, else the URL.
     var output: [UInt8]? {
         switch result {
         case .success(let stored): stored.answer.isEmpty ? Array("\(stored.url)\n".utf8) : stored.answer
@@ -30,7 +37,7 @@ struct PutReport: Sendable {
         switch result {
         case .success(let stored):
             let note = stored.note.map { "; \($0)" } ?? ""
-            return "\(file.path): \(ByteCount(bytes: file.size)) in \(SummaryText.seconds(time))\(note)"
+            return "\(file.path): \(ByteCount(bytes: file.size)) in \(Figures.seconds(time))\(note)"
         case .failure(let error):
             let state =
                 switch error.outcome {
@@ -43,46 +50,35 @@ struct PutReport: Sendable {
         }
     }
 
-    var members: [JSONMember] {
-        let exit = Exit.isGivenUp(result, signal: signal) ? nil : Int64(exit.rawValue)
-        var members = [
-            JSONMember("result", .string(resultName)), JSONMember("exit", .int(orNull: exit)),
-            JSONMember("total", .int(file.size)), JSONMember("seconds", .double(SummaryText.value(time))),
-        ]
+    var members: JSONObject {
+        let exit = ending == .cancelled && signal == nil ? nil : exit
+        let members: JSONObject = ["result": ending.rawValue, "exit": exit, "total": file.size, "seconds": time]
         switch result {
         case .success(let stored):
-            members += [JSONMember("outcome", .string("accepted")), JSONMember("url", .string(stored.url))]
-            members += stored.members
+            return members + ["outcome": "accepted", "url": stored.url] + stored.members
         case .failure(let error):
-            members += [
-                JSONMember("outcome", .string(outcomeName(error))), JSONMember("isStored", .bool(error.isStored)),
-                JSONMember("status", .int(orNull: error.status.map(Int64.init))),
-                JSONMember(
-                    "error",
-                    .object([
-                        JSONMember("code", .string(error.code.description)),
-                        JSONMember("message", .string(error.message)),
-                        JSONMember("storeCode", .string(orNull: error.storeCode)),
-                        JSONMember("requestID", .string(orNull: error.requestID)),
-                    ])),
+            let details: JSONObject = [
+                "code": error.code.description, "message": error.message, "storeCode": error.storeCode,
+                "requestID": error.requestID,
+            ]
+            return members + [
+                "outcome": outcomeName(error), "isStored": error.isStored, "status": error.status, "error": details,
             ]
         }
-        return members
     }
 
-    /// The answer of a server that is worth keeping, as text or in base64.
-    var answerMembers: [JSONMember] {
-        let answer: [UInt8]? =
+    /// The body of a response that is worth keeping.
+    var body: JSONObject {
+        let body: [UInt8]? =
             switch result {
             case .success(let stored): stored.answer
             case .failure(let error): error.code == .rejected ? refusal(error) : nil
             }
-        guard let answer, !answer.isEmpty else { return [] }
-        if let text = String(validating: answer, as: UTF8.self) { return [JSONMember("body", .string(text))] }
-        return [JSONMember("bodyBase64", .string(Data(answer).base64EncodedString()))]
+        guard let body, !body.isEmpty else { return [:] }
+        return .body(body)
     }
 
-    /// A refusal of a presigned URL is told by its answer; a store's own is told by its code, for its answer may quote what
+    /// The response of a presigned URL explains a rejection. A store's rejection has a code, and its response may quote what
     /// was signed.
     private func refusal(_ error: StoreError) -> [UInt8]? {
         guard file.key.isEmpty, let body = (error.cause as? UploadError)?.response?.body, !body.isEmpty else {
@@ -91,23 +87,11 @@ struct PutReport: Sendable {
         return body
     }
 
-    private var resultName: String {
-        switch result {
-        case .success: "succeeded"
-        case .failure(let error): error.isCancelled ? "cancelled" : "failed"
-        }
-    }
-
     private func outcomeName(_ error: StoreError) -> String {
-        switch error.outcome {
-        case _ where error.isStored: "accepted"
+        if error.isStored { return "accepted" }
         // Parts before this one may be stored.
-        case .notSent? where error.part != nil: "incomplete"
-        case nil, .notSent?: "notSent"
-        case .incomplete?: "incomplete"
-        case .rejected?: "rejected"
-        case .unknown?: "unknown"
-        }
+        if error.outcome == .notSent, error.part != nil { return "incomplete" }
+        return (error.outcome ?? .notSent).name
     }
 }
 
@@ -125,12 +109,6 @@ extension Exit {
         } else {
             self = error.outcome == .rejected ? .rejected : .transient
         }
-    }
-
-    /// Whether a file was cancelled for another's sake, not by a signal.
-    static func isGivenUp(_ result: Result<PutStored, StoreError>, signal: Int32?) -> Bool {
-        if case .failure(let error) = result { return error.isCancelled && signal == nil }
-        return false
     }
 
     private static let storeCodes: [String: Exit] = {

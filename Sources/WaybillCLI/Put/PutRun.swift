@@ -1,7 +1,7 @@
 import Waybill
 import WaybillStores
 
-/// Runs a plan: sends, shows how it comes along, tells of each file when it has ended, and of all at the end.
+/// Runs a plan: sends the files, shows progress, and reports each file that has ended and a summary.
 struct PutRun {
     let plan: PutPlan
     let output: PutOutputOptions
@@ -13,51 +13,45 @@ struct PutRun {
         let style = try BatchReporter.Style(console, output.progress, json: json, isSilent: output.silent)
         try announce()
         Interrupt.arm()
-        let board = PutBoard(files: plan.files, parallel: plan.parallel)
-        Interrupt.onFirst { _ in board.cancel() }
-        let reporter = BatchReporter(style, console: console) { board.flights(at: $0) }
-        let ticker = Task {
-            while true {
-                try await Task.sleep(for: .milliseconds(200))
-                let time = ContinuousClock.now - start
-                reporter.update(board.progress(at: time))
-                reporter.tick(at: time)
-            }
-        }
-        var summary = PutSummary(files: plan.files.count)
-        // Given up when nobody reads: the uploads go on, and files that ended are told of on standard error.
+        let files = PutProgress(files: plan.files, parallel: plan.parallel)
+        Interrupt.onFirst { _ in files.cancel() }
+        let reporter = BatchReporter(style, console: console) { files.flights(at: $0) }
+        var summary = FilesSummary(files: plan.files.count, verb: "stored")
         var listener = json
-        await withTaskGroup(of: (Int, PutReport).self) { group in
-            while let index = board.take() { add(index, to: &group, board, reporter, start) }
-            while let (index, report) = await group.next() {
-                board.end(index, report)
-                let exit = tell(index, report, &listener)
-                summary.add(index, report, exit: exit)
-                if plan.failsEarly, exit != .done { board.cancel() }
-                if let next = board.take() { add(next, to: &group, board, reporter, start) }
+        await Ticker.run(since: start) { time in
+            reporter.update(files.progress(at: time))
+            reporter.tick(at: time)
+        } during: {
+            await withTaskGroup(of: (Int, PutReport).self) { group in
+                while let index = files.take() { add(index, to: &group, files, reporter, start) }
+                while let (index, report) = await group.next() {
+                    files.end(index, report)
+                    let exit = finish(index, report, &listener)
+                    summary.add(index, report.ending, exit: exit)
+                    if plan.failsEarly, exit != .done { files.cancel() }
+                    if let next = files.take() { add(next, to: &group, files, reporter, start) }
+                }
             }
         }
-        ticker.cancel()
-        _ = await ticker.result
         reporter.end()
-        summary.acknowledged = board.acknowledged
+        summary.acknowledged = files.acknowledged
         summary.time = ContinuousClock.now - start
         summary.signal = Interrupt.signal
-        return finish(summary, listener)
+        return summary.finish(console, listener, isQuiet: output.silent || json != nil)
     }
 
     private func add(
-        _ index: Int, to group: inout TaskGroup<(Int, PutReport)>, _ board: PutBoard, _ reporter: BatchReporter,
+        _ index: Int, to group: inout TaskGroup<(Int, PutReport)>, _ files: PutProgress, _ reporter: BatchReporter,
         _ begin: ContinuousClock.Instant
     ) {
         let (file, target) = (plan.files[index], plan.target)
         group.addTask {
             let start = ContinuousClock.now
             let transfer = target.start(file)
-            board.begin(index, transfer)
+            files.begin(index, transfer)
             let watching = Task {
                 await transfer.watch { count in
-                    let retry = board.update(index, count, at: ContinuousClock.now - begin)
+                    let retry = files.update(index, count, at: ContinuousClock.now - begin)
                     if let retry { reporter.retry(file.path, retry) }
                 }
             }
@@ -74,60 +68,33 @@ struct PutRun {
         if let skipped = plan.skipped, !output.silent { console.line(skipped) }
         if let json {
             try json.write(
-                "start",
-                [
-                    JSONMember("files", .int(Int64(plan.files.count))),
-                    JSONMember("total", .int(plan.files.reduce(0) { $0 + $1.size })),
-                ])
+                "start", ["files": plan.files.count, "total": plan.files.reduce(0) { $0 + $1.size }])
         } else if !output.silent, !console.canRedraw, let first = plan.files.first {
             let place = plan.files.count == 1 ? plan.target.place(of: first.key) : "the store"
-            console.line("sending \(Self.count(plan.files.count)) to \(place)")
+            console.line("sending \(Figures.count(plan.files.count, "file")) to \(place)")
         }
     }
 
-    private func tell(_ index: Int, _ report: PutReport, _ listener: inout JSONOutput?) -> Exit {
-        var exit = report.exit
-        if let json = listener {
-            do throws(CommandFailure) {
-                try json.write(
-                    "file", Self.head(index, report.file, plan) + report.members, answer: report.answerMembers)
-            } catch {
-                listener = nil
-                console.failure(error.message)
-                if exit == .done { exit = error.exit }
-            }
-        } else if json == nil, let text = report.output {
+    /// Prints the output of a file and reports how it ended.
+    private func finish(_ index: Int, _ report: PutReport, _ listener: inout JSONOutput?) -> Exit {
+        var exit = console.write(
+            "file", Self.head(index, report.file, plan) + report.members, response: report.body, to: &listener,
+            report.exit)
+        if json == nil, let output = report.output {
             exit = console.deliver(exit) { () throws(CommandFailure) in
                 let remedy = "Send standard output to a file or through a pipe."
-                try StandardOutput.write(ForeignText.bytes(text, for: 1, remedy: remedy))
+                try StandardOutput.write(ForeignText.bytes(output, for: 1, remedy: remedy))
             }
         }
-        switch report.result {
-        case .success: if !output.silent, json == nil { console.line(report.line) }
-        case .failure(let error): if !error.isCancelled { console.failure(report.line) }
+        switch report.ending {
+        case .succeeded: if !output.silent, json == nil { console.line(report.line) }
+        case .failed: console.failure(report.line)
+        case .cancelled: break
         }
         return exit
     }
 
-    private func finish(_ summary: PutSummary, _ listener: JSONOutput?) -> Exit {
-        var exit = summary.exit
-        if let listener {
-            exit = console.deliver(exit) { () throws(CommandFailure) in try listener.write("summary", summary.members) }
-        }
-        if exit != .done {
-            console.failure(summary.line)
-        } else if !output.silent, json == nil {
-            console.line("done: \(summary.line)")
-        }
-        return exit
+    static func head(_ index: Int, _ file: PutFile, _ plan: PutPlan) -> JSONObject {
+        ["index": index, "file": file.path, "to": plan.target.place(of: file.key)]
     }
-
-    static func head(_ index: Int, _ file: PutFile, _ plan: PutPlan) -> [JSONMember] {
-        [
-            JSONMember("index", .int(Int64(index))), JSONMember("file", .string(file.path)),
-            JSONMember("to", .string(plan.target.place(of: file.key))),
-        ]
-    }
-
-    private static func count(_ files: Int) -> String { files == 1 ? "1 file" : "\(files) files" }
 }

@@ -3,7 +3,7 @@ import Waybill
 
 /// Which files are sent, and under which keys.
 ///
-/// Links inside of folders are not followed, so that nothing goes out which lies elsewhere; they are counted, as are
+/// Links inside directories are not followed, so that no file from elsewhere is sent; they are counted, as are
 /// FIFOs, devices and sockets. Files come in the order of the bytes of their names.
 struct PutScan: Sendable {
     private(set) var files: [PutFile] = []
@@ -13,7 +13,7 @@ struct PutScan: Sendable {
 
     init(filter: PutFilter) { self.filter = filter }
 
-    /// Takes in a file that was named.
+    /// Adds a file of the command line.
     mutating func add(file path: String, key: String) throws(CommandFailure) {
         let status = try Self.status(of: path, followsLinks: true)
         guard status.st_mode & S_IFMT != S_IFDIR else {
@@ -31,7 +31,7 @@ struct PutScan: Sendable {
         files.append(PutFile(path: path, key: key, size: Int64(status.st_size)))
     }
 
-    /// Takes in standard input.
+    /// Adds standard input.
     mutating func addStandardInput(key: String) {
         files.append(PutFile(path: "-", key: key, size: 0, isPipe: true))
     }
@@ -41,7 +41,7 @@ struct PutScan: Sendable {
         files = try await files.withCopiesOfPipes(isDryRun: isDryRun)
     }
 
-    /// Whether a path that was named is a folder. A link to one is not: `-r` does not follow links.
+    /// Whether a path is a directory. A link to one is not: `-r` does not follow links.
     static func isFolder(_ path: String) throws(CommandFailure) -> Bool {
         let status = try status(of: path, followsLinks: false)
         guard status.st_mode & S_IFMT == S_IFLNK else { return status.st_mode & S_IFMT == S_IFDIR }
@@ -52,7 +52,7 @@ struct PutScan: Sendable {
         return false
     }
 
-    /// Takes in all that is in a folder, under keys that begin so.
+    /// Adds all files in a directory, under keys with a prefix.
     mutating func add(folder path: String, prefix: String) throws(CommandFailure) {
         var waiting = [(path: path, relative: "")]
         var found: [PutFile] = []
@@ -111,7 +111,7 @@ struct PutScan: Sendable {
     }
 }
 
-/// Which files of a folder are sent: those that match an `--include`, if there is one, and no `--exclude`.
+/// Selects the files of a directory: those that match an `--include`, if there is one, and no `--exclude`.
 struct PutFilter: Sendable, Hashable {
     var includes: [String] = []
     var excludes: [String] = []
@@ -121,10 +121,10 @@ struct PutFilter: Sendable, Hashable {
         return includes.isEmpty || includes.contains { Self.matches($0, relative) }
     }
 
-    /// Whether a file, or a folder with all that is in it, is left out.
+    /// Whether a file, or a directory with all its files, is excluded.
     func excludes(_ relative: String) -> Bool { excludes.contains { Self.matches($0, relative) } }
 
-    /// A pattern with a slash is held against the path below the folder, one without against the last name.
+    /// Matches a pattern with a slash against the path below the directory, and one without against the last component.
     private static func matches(_ pattern: String, _ relative: String) -> Bool {
         let text =
             pattern.utf8.contains(UInt8(ascii: "/"))

@@ -1,7 +1,7 @@
 import Waybill
 import WaybillStores
 
-/// A file and where it goes.
+/// A file and its destination.
 struct PutFile: Sendable, Hashable {
     /// The path, as it is shown; `-` is standard input.
     var path: String
@@ -44,15 +44,15 @@ extension [PutFile] {
 protocol PutTarget: Sendable {
     /// Where a key is, fit to be printed.
     func place(of key: String) -> String
-    /// Says why a key can't be.
+    /// Refuses an invalid key.
     func check(key: String) throws(StoreError)
     /// Begins to send.
     func start(_ file: PutFile) -> PutTransfer
 }
 
-/// A file on its way.
+/// A running transfer of a file.
 struct PutTransfer: Sendable {
-    /// Hands over how far it is, until it is over.
+    /// Reports progress until the transfer has ended.
     var watch: @Sendable (@escaping @Sendable (PutCount) -> Void) async -> Void
     /// Ends it.
     var cancel: @Sendable () -> Void
@@ -60,7 +60,7 @@ struct PutTransfer: Sendable {
     var end: @Sendable () async -> Result<PutStored, StoreError>
 }
 
-/// How far a file is.
+/// The progress of a file.
 struct PutCount: Sendable, Hashable {
     var acknowledged: Int64
     var bytesPerSecond: Double
@@ -68,15 +68,15 @@ struct PutCount: Sendable, Hashable {
     var retry: UploadRetry?
 }
 
-/// What a store says of a file that it has.
+/// An object that was stored.
 struct PutStored: Sendable {
     /// The URL of the object, without a signature.
     var url: String
-    /// What the server answered, where that is worth printing.
+    /// The body of the response, if it is to be printed.
     var answer: [UInt8] = []
     /// Further members for `--json`.
-    var members: [JSONMember] = []
-    /// What a person wants to know besides: `resumed with 3 parts`.
+    var members: JSONObject = [:]
+    /// A note for the line of the file: `went on after 3 parts`.
     var note: String?
 }
 

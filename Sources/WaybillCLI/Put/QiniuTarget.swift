@@ -42,10 +42,8 @@ struct QiniuTarget: PutTarget {
             PutStored(
                 url: place,
                 members: [
-                    JSONMember("key", .string(orNull: object.key)), JSONMember("hash", .string(orNull: object.hash)),
-                    JSONMember("isHashChecked", .bool(object.isHashChecked)),
-                    JSONMember("requestID", .string(orNull: object.requestID)),
-                    JSONMember("resumedBytes", .int(object.resumedBytes)),
+                    "key": object.key, "hash": object.hash, "isHashChecked": object.isHashChecked,
+                    "requestID": object.requestID, "resumedBytes": object.resumedBytes,
                 ],
                 note: object.resumedBytes > 0 ? "went on after \(ByteCount(bytes: object.resumedBytes))" : nil)
         }
@@ -53,7 +51,7 @@ struct QiniuTarget: PutTarget {
 
     // MARK: From the command line
 
-    /// Says what has no meaning to Qiniu.
+    /// Refuses options that Qiniu does not have.
     static func refuse(_ command: PutCommand, _ headers: HTTPFields) throws(StoreError) {
         for (isGiven, name) in [
             (!headers.isEmpty, "-H"), (command.object.access != nil, "--acl"),
@@ -67,7 +65,7 @@ struct QiniuTarget: PutTarget {
     /// A token from the environment, or keys to make one for each file.
     private static func tokens(_ bucket: String, _ command: PutCommand) throws(StoreError) -> QiniuTokens {
         let isInsertOnly = command.object.forbidsOverwrite
-        if let text = variable("QINIU_UPLOAD_TOKEN") {
+        if let text = Environment.text("QINIU_UPLOAD_TOKEN") {
             let token = try QiniuUploadToken(.secret(text))
             guard token.scope.bucket == bucket else {
                 throw StoreError(
@@ -80,7 +78,8 @@ struct QiniuTarget: PutTarget {
             }
             return .given(token)
         }
-        guard let accessKey = variable("QINIU_ACCESS_KEY"), let secretKey = variable("QINIU_SECRET_KEY") else {
+        guard let accessKey = Environment.text("QINIU_ACCESS_KEY"), let secretKey = Environment.text("QINIU_SECRET_KEY")
+        else {
             throw StoreError(
                 .uploadTokenUnavailable,
                 "whose files are these? Set QINIU_ACCESS_KEY and QINIU_SECRET_KEY, or QINIU_UPLOAD_TOKEN")
@@ -100,7 +99,8 @@ struct QiniuTarget: PutTarget {
         configuration.transfer = options.transfer
         // The rate is the session's, which shares it among all requests.
         configuration.transfer.rateLimit = nil
-        let hosts = command.store.upHosts.isEmpty ? variable("QINIU_UP_HOST").map { [$0] } ?? [] : command.store.upHosts
+        let hosts =
+            command.store.upHosts.isEmpty ? Environment.text("QINIU_UP_HOST").map { [$0] } ?? [] : command.store.upHosts
         if !hosts.isEmpty {
             guard command.store.allowsHTTP || !hosts.contains(where: { $0.lowercased().hasPrefix("http://") }) else {
                 throw StoreError(
@@ -111,12 +111,7 @@ struct QiniuTarget: PutTarget {
         if let retries = command.limits.retries { configuration.retriesPerHost = max(0, retries) }
         if let path = command.store.records { configuration.records = RecordFolder(path: path) }
         if command.store.doesNotResume { configuration.records = nil }
-        if let count = command.store.partsAtOnce {
-            guard (1...256).contains(count) else {
-                throw StoreError(.invalidArgument, "--parts-at-once: \(count) is no number of parts: write 1 to 256")
-            }
-            configuration.partsAtOnce = count
-        }
+        configuration.partsAtOnce = try command.store.checkedPartsAtOnce() ?? configuration.partsAtOnce
         if let text = command.store.partSize {
             guard let size = ByteCount(text), size >= .mebibytes(1), size <= .gibibytes(1) else {
                 throw StoreError(.invalidArgument, "--part-size: a part of Qiniu has 1MiB to 1GiB, as in 4MiB")
@@ -129,16 +124,7 @@ struct QiniuTarget: PutTarget {
 
     static func objectOptions(_ command: PutCommand) throws(StoreError) -> QiniuPutOptions {
         var options = QiniuPutOptions()
-        for text in command.object.metadata {
-            guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")), equals > text.startIndex else {
-                throw StoreError(.invalidArgument, "--meta takes name=value")
-            }
-            options.metadata[String(text[..<equals])] = String(text[text.utf8.index(after: equals)...])
-        }
+        options.metadata = try command.object.metadataFields()
         return options
-    }
-
-    private static func variable(_ name: String) -> String? {
-        Environment.value(of: name).flatMap { $0.isEmpty ? nil : $0 }
     }
 }

@@ -39,26 +39,12 @@ struct OptionRule: Sendable {
 }
 
 extension OptionRule {
-    /// Options of the outbox, which need `--queue`.
-    static let ofQueue = [
-        "outbox", "idempotency", "idempotency-window", "on-unknown", "if-changed", "snapshot", "priority", "batch",
-        "tag",
-        "dedupe", "duplicates", "deadline", "attempts", "credential",
-    ]
-
-    /// Options of whoever delivers, which `--queue` refuses.
-    static let ofDelivery = [
-        "cacert", "proxy", "resolve", "proxy-user", "noproxy", "cert", "cert-type", "key", "pass", "pinnedpubkey",
-        "ipv4",
-        "ipv6", "unix-socket", "http2", "redirect", "location-trusted", "limit-rate", "connect-timeout",
-        "stall-timeout",
-        "response-timeout",
-        "max-time", "max-filesize", "retry", "insecure", "fail-early",
-    ]
+    /// Options of `outbox run`, which `--queue` refuses.
+    private static let ofDelivery = NetworkOptions.names + TimeOptions.names + ["retry", "insecure", "fail-early"]
 
     private static let all: [OptionRule] =
         [
-            needs("queue", ["post", "put"], ofQueue),
+            needs("queue", ["post", "put"], QueueOptions.names),
             excluded(by: "queue", ["post", "put"], ofDelivery),
             excluded(by: "queue", ["post"], ["user", "digest", "parallel"]),
             excluded(by: "queue", ["put"], ["records", "no-resume"]),
@@ -94,7 +80,7 @@ extension OptionRule {
 
     private static let ofForms: [OptionRule] = [
         OptionRule(commands: ["post", "form build"], names: ["form"]) { call, setting in
-            // A malformed one is told as such.
+            // The command reports a malformed one.
             guard let argument = try? FormArgument(setting.value) else { return true }
             if !call.sendsEach, argument.patterns.contains(where: \.isOpen) { return false }
             switch argument.source {
@@ -158,7 +144,7 @@ extension OptionRule {
         OptionRule(commands: ["put"], names: names, isTaken: isTaken)
     }
 
-    /// Whether it says where a credential is read from: `name=env:variable`, `name=@file`.
+    /// Whether it names the source of a credential: `name=env:variable`, `name=@file`.
     private static func namesSource(_ value: String) -> Bool {
         value.contains("=env:") || value.contains("=@")
     }
@@ -167,7 +153,7 @@ extension OptionRule {
 extension SettingsCall {
     enum Store { case oss, qiniu, presigned }
 
-    /// Where `put` puts. What is no destination is told by the command.
+    /// The store of `put`. The command reports an invalid destination.
     var store: Store {
         switch bare.last.flatMap({ try? PutDestination($0) }) {
         case .oss?: .oss
@@ -180,7 +166,7 @@ extension SettingsCall {
     /// Whether a form is sent for each of some files.
     var sendsEach: Bool { has("each") || has("each-from") }
 
-    /// Whether a file of the form is a picture that a limit or a quality, `front=100KiB` or `100KiB`, is for.
+    /// Whether a limit or a quality, `front=100KiB` or `100KiB`, applies to an image of the form.
     func hasPicture(for setting: String) -> Bool {
         let name = (try? PartSetting(setting) { $0 })?.name
         let arguments = values(of: "form").compactMap { try? FormArgument($0) }

@@ -6,7 +6,7 @@ import Waybill
 struct ParsedCall {
     /// The command, which has taken all its arguments.
     let command: any ParsableCommand
-    /// What is to be said before it runs.
+    /// A warning to print before the command runs.
     let warning: String?
 
     /// Adds the settings to the words and parses them.
@@ -16,7 +16,6 @@ struct ParsedCall {
         let settings = Settings(
             tree: tree, environment: Environment.value, file: try SettingsFile.find(Environment.value))
         let merged = try settings.merged(words)
-        CommandWords.set(merged)
         let (leaf, depth) = tree.find(merged)
         guard depth > 0, leaf.subcommands.isEmpty else {
             command = try await root.asyncParseAsRoot(merged)
@@ -24,7 +23,9 @@ struct ParsedCall {
             return
         }
         let names = merged.prefix(depth)
-        let pieces = CallReader(leaf).pieces(merged[depth...])
+        let reader = CallReader(leaf)
+        CommandWords.set(merged, reader)
+        let pieces = reader.pieces(merged[depth...])
         try Self.checkText(pieces, names.joined(separator: " "))
         let call = LongCall(pieces, many: Self.many(names, of: root))
         var command = try await root.asyncParseAsRoot(names + call.words)

@@ -69,7 +69,7 @@ struct Settings {
         }
     }
 
-    /// A name that no command knows is a mistake, wherever it stands.
+    /// Refuses a name that no command has.
     private func checkFile() throws(CommandFailure) {
         for line in file?.lines ?? [] {
             let (command, depth) = tree.find(line.section.split(separator: " ").map(String.init))
@@ -104,10 +104,14 @@ struct Settings {
 
 /// The words that the command was called with, settings included.
 enum CommandWords {
-    private static let merged = Locked<[String]?>(nil)
+    private static let called = Locked<(words: [String], reader: CallReader)?>(nil)
+    private static let ofPost = CallReader(CommandTree(of: PostCommand.self))
 
     /// All behind the program's name.
-    static var all: [String] { merged.withLock { $0 } ?? ProgramArguments.all }
+    static var all: [String] { called.withLock { $0?.words } ?? ProgramArguments.all }
 
-    static func set(_ words: [String]) { merged.withLock { $0 = words } }
+    /// Reads the words of this command, or of `post` if no command was called.
+    static var reader: CallReader { called.withLock { $0?.reader } ?? ofPost }
+
+    static func set(_ words: [String], _ reader: CallReader) { called.withLock { $0 = (words, reader) } }
 }

@@ -1,4 +1,4 @@
-/// A call as it stands on the command line, read only as far as settings have to know it: which options it has, with their
+/// A call of the command line, read as far as settings depend on it: its options with their
 /// values, and which bare words.
 struct SettingsCall: Sendable, Hashable {
     /// An option of the settings, which is for calls that have a place for it.
@@ -10,7 +10,7 @@ struct SettingsCall: Sendable, Hashable {
         var words: [String]
         /// Whether it was said for all commands.
         var isForAll: Bool
-        /// The larger, the nearer to the call it stands.
+        /// How specific the setting is. More specific ones are taken first.
         var nearness: Int
     }
 
@@ -50,7 +50,7 @@ struct SettingsCall: Sendable, Hashable {
     /// Takes what has a place here, the nearest first, until nothing more has one: what one setting needs may come from
     /// another.
     ///
-    /// - Returns: What was taken, in the order in which it was handed over.
+    /// - Returns: The settings that were taken, in their order.
     mutating func takeAll(_ settings: [Default]) -> [Default] {
         var left = settings.indices.sorted { (-settings[$0].nearness, $0) < (-settings[$1].nearness, $1) }
         var taken: [Int] = []

@@ -20,7 +20,7 @@ struct SettingsFile: Sendable, Hashable {
         var number: Int
     }
 
-    /// Where it lies, for messages.
+    /// The path, for messages.
     var path: String
     var lines: [Line] = []
 
@@ -47,10 +47,10 @@ struct SettingsFile: Sendable, Hashable {
         }
     }
 
-    /// What is wrong with a line.
+    /// The error about a line.
     func problem(_ number: Int, _ message: String) -> CommandFailure { .usage("\(path), line \(number): \(message)") }
 
-    /// The file that is meant: the one that `WAYBILL_CONFIG` names, none if that is empty, else `waybill/config` in the folder
+    /// The settings file: the one that `WAYBILL_CONFIG` names, none if that is empty, else `waybill/config` in the directory
     /// of configurations, if it is there.
     static func find(_ environment: (String) -> String?) throws(CommandFailure) -> SettingsFile? {
         if let named = environment("WAYBILL_CONFIG") {
@@ -78,7 +78,7 @@ struct SettingsFile: Sendable, Hashable {
         return String(rest[...last])
     }
 
-    /// Blanks at the ends of a value stay between double quotes.
+    /// Double quotes keep spaces at the ends of a value.
     private static func unquoted(_ value: String) -> String {
         value.count >= 2 && value.hasPrefix("\"") && value.hasSuffix("\"")
             ? String(value.dropFirst().dropLast()) : value

@@ -102,7 +102,7 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
             }
             if let failure = summary.failure { throw failure }
         } catch {
-            if inputs.count == 1 || error.code == .usage { try? json?.write("summary", PostReport.members(of: error)) }
+            if inputs.count == 1 || error.code == .usage { try? json?.write("summary", error.members) }
             throw error
         }
     }
@@ -129,10 +129,9 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
                 }
                 if let warning = picture.warning(options) { Console.standard.line(warning) }
             case .failure(let failure) where !isSingle:
-                // A signal is told once, not for every picture that it kept from being made.
+                // A signal is reported once, not for every image.
                 if failure.isInterruption { return }
-                let members = [JSONMember("input", .string(job.input))] + PostReport.members(of: failure)
-                if let json { try json.write("picture", members) }
+                try json?.write("picture", ["input": job.input] + failure.members)
                 Console.standard.failure(failure.message)
             case .failure: break
             }

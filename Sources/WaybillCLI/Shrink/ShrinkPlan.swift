@@ -1,7 +1,7 @@
 import Glibc
 import Waybill
 
-/// What is made of what.
+/// An image to recompress.
 struct ShrinkJob: Sendable, Hashable {
     /// A path, or `-`.
     var input: String
@@ -55,7 +55,7 @@ enum ShrinkPlan {
                 throw .usage("\(quoted(maker)) and the report would both become \(quoted(page)).")
             }
         }
-        // A picture may take its own input's place, if --force says so, but never that of one that is yet to be read.
+        // With --force a result may replace its own input, but never an input that is not read yet.
         for job in jobs where job.input != "-" {
             for place in Set([place(of: job.input), target(of: job.input)]) {
                 guard let maker = makers[place], maker != job.input else { continue }
@@ -82,7 +82,7 @@ enum ShrinkPlan {
             guard let found = unsafe realpath(existing, nil) else { continue }
             defer { unsafe free(found) }
             var components = unsafe String(cString: found).split(separator: "/")
-            // There are no links in what is yet to be made.
+            // Components that do not exist have no links.
             for component in missing[count...] where component != "." {
                 if component == ".." { _ = components.popLast() } else { components.append(component) }
             }
@@ -91,10 +91,42 @@ enum ShrinkPlan {
         return path
     }
 
-    /// Where a path leads in the end, if there is something.
+    /// The path with all links resolved, if it exists.
     static func target(of path: String) -> String {
         guard let found = unsafe SystemPath.with(path, { unsafe realpath($0, nil) }) else { return path }
         defer { unsafe free(found) }
         return unsafe SystemPath.text(of: UnsafeRawBufferPointer(start: found, count: strlen(found)))
+    }
+}
+
+/// The directories that a run makes for its results. Those that are empty at its end are removed again.
+final class MadeDirectories: Sendable {
+    private let made = Locked<[String]>([])
+
+    /// Creates the missing directories of a path, as `mkdir -p` does: with the permissions of the umask.
+    func make(above path: String) throws(CommandFailure) {
+        let slashes = path.utf8.indices.filter { path.utf8[$0] == UInt8(ascii: "/") && $0 != path.startIndex }
+        guard let last = slashes.last, !Self.isDirectory(String(path[..<last])) else { return }
+        for slash in slashes {
+            let directory = String(path[..<slash])
+            if unsafe mkdir(directory, 0o777) == 0 {
+                made.withLock { $0.append(directory) }
+            } else if errno != EEXIST {
+                throw CommandFailure(
+                    code: .writeFailed, exit: .fatal,
+                    message: "The directory \"\(Redaction.escaped(directory))\" can't be made: \(SystemText.of(errno))."
+                )
+            }
+        }
+    }
+
+    /// Removes those of the made directories that are empty.
+    func removeEmpty() {
+        for directory in made.withLock({ $0.reversed() }) { unsafe _ = rmdir(directory) }
+    }
+
+    private static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 }

@@ -1,6 +1,6 @@
 import Waybill
 
-/// What became of a picture, as a line and as JSON.
+/// The result of an image, as a line and as JSON.
 struct ShrinkReport: Sendable {
     var input: String
     var output: String
@@ -22,22 +22,62 @@ struct ShrinkReport: Sendable {
     /// A warning about a result in which text may be unreadable.
     func warning(_ options: JPEGOptions) -> String? { ImageText.warning(name, picture, options) }
 
-    var members: [JSONMember] {
-        [
-            JSONMember("result", .string("succeeded")),
-            JSONMember("exit", .int(0)),
-            JSONMember("input", .string(input)),
-            JSONMember("output", .string(output)),
-        ] + ImageText.members(picture) + [
-            JSONMember("orientation", .int(Int64(picture.orientation))),
-            JSONMember("convertedProfile", .string(orNull: picture.convertedProfile)),
-            JSONMember("droppedProfile", .string(orNull: picture.droppedProfile)),
-            JSONMember("removed", .array(picture.stripped.map { .string($0) })),
-            JSONMember("cpuSeconds", .double(SummaryText.value(picture.cpuTime))),
+    var members: JSONObject {
+        let head: JSONObject = ["result": "succeeded", "exit": Exit.done, "input": input, "output": output]
+        return head + ImageText.members(picture) + [
+            "orientation": picture.orientation, "convertedProfile": picture.convertedProfile,
+            "droppedProfile": picture.droppedProfile, "removed": picture.stripped, "cpuSeconds": picture.cpuTime,
         ]
     }
 
     private var name: String { Self.shown(input, "standard input") }
 
     private static func shown(_ path: String, _ stream: String) -> String { path == "-" ? stream : path }
+}
+
+/// The summary of all images of a call.
+struct ShrinkSummary: Sendable {
+    let made: [ShrinkReport]
+    let failures: [CommandFailure]
+    private let signal: Int32?
+
+    init(outcomes: [ShrinkRun.Outcome], signal: Int32?) {
+        made = outcomes.compactMap { outcome in if case .success(let report) = outcome { report } else { nil } }
+        failures = outcomes.compactMap { outcome in if case .failure(let failure) = outcome { failure } else { nil } }
+        self.signal = signal
+    }
+
+    /// How the call ends: by the signal, if one came, else as the first image that failed.
+    var failure: CommandFailure? {
+        guard let first = failures.first(where: \.isInterruption) ?? failures.first else { return nil }
+        let count = failures.count + made.count
+        guard count > 1 else { return first }
+        let reason = first.isInterruption ? "were not made: stopped by a signal" : "could not be made"
+        return CommandFailure(
+            code: first.code, exit: first.exit, message: "\(failures.count) of \(count) pictures \(reason).")
+    }
+
+    /// `12 pictures: 41.2 MiB → 1.2 MiB (2.9 %); 1 not made`.
+    var line: String {
+        let sizes = "\(Figures.size(before)) → \(Figures.size(after)) (\(ReportText.share(after, of: before)))"
+        var line = "\(Figures.count(made.count, "picture")): \(sizes)"
+        if !failures.isEmpty { line += "; \(failures.count) not made" }
+        return line
+    }
+
+    var members: JSONObject {
+        [
+            "result": failures.isEmpty ? "succeeded" : "failed", "exit": failure?.exit ?? .done,
+            "pictures": made.count + failures.count, "failed": failures.count, "originalBytes": before, "bytes": after,
+            "signal": signal,
+        ]
+    }
+
+    var before: Int { made.reduce(0) { $0 + $1.picture.originalBytes } }
+    var after: Int { made.reduce(0) { $0 + $1.picture.bytes } }
+}
+
+extension CommandFailure {
+    /// Whether a signal caused the failure.
+    var isInterruption: Bool { exit == .interrupted || exit == .terminated }
 }

@@ -1,7 +1,7 @@
 import Glibc
 import Waybill
 
-/// Makes the pictures of a call, and the page about them if that was asked for.
+/// Recompresses the images of a call, and writes the report about them with `--report`.
 struct ShrinkRun: Sendable {
     let jobs: [ShrinkJob]
     let options: JPEGOptions
@@ -18,14 +18,14 @@ struct ShrinkRun: Sendable {
         links = page.map { ReportLinks(page: $0) }
     }
 
-    /// What became of a picture.
+    /// The result of an image.
     typealias Outcome = Result<ShrinkReport, CommandFailure>
 
-    /// Makes the pictures, then the page.
+    /// Recompresses the images, then writes the report.
     ///
-    /// - Parameter each: Gets what became of each picture, in the order of the inputs.
-    /// - Returns: What became of each.
-    /// - Throws: ``CommandFailure`` about the page. About pictures nothing is thrown.
+    /// - Parameter each: Receives the result of each image, in the order of the inputs.
+    /// - Returns: The result of each.
+    /// - Throws: ``CommandFailure`` about the report. The failure of an image is not thrown.
     func run(each: (ShrinkJob, Outcome) throws(CommandFailure) -> Void) async throws(CommandFailure) -> [Outcome] {
         // After all files were closed: one that has a name before its time keeps its directory.
         defer { directories.removeEmpty() }
@@ -67,7 +67,7 @@ struct ShrinkRun: Sendable {
         return outcomes
     }
 
-    /// What the decoder takes at most.
+    /// The largest image that the decoder accepts.
     private static let largestPicture = Int(PipedPart.largestImage)
 
     /// A copy of what a FIFO or a pipe of the shell yields, for it can be read once; `nil` for a file.
@@ -138,7 +138,7 @@ struct ShrinkRun: Sendable {
         return result
     }
 
-    /// The permissions of the original: a private picture stays private, a public one public.
+    /// The permissions of the original: a private image stays private.
     private static func mode(like path: String) -> mode_t {
         var status = stat()
         guard path != "-", unsafe SystemPath.with(path, { unsafe stat($0, &status) }) == 0 else { return 0o600 }
@@ -147,7 +147,7 @@ struct ShrinkRun: Sendable {
 }
 
 extension CommandFailure {
-    /// Why a picture could not be made.
+    /// The error about an image.
     init(_ error: JPEGError, about input: String) {
         self.init(
             code: Code(error.code.description), exit: Exit(error, signal: Interrupt.signal),

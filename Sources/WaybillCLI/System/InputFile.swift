@@ -1,7 +1,7 @@
 import Glibc
 import Waybill
 
-/// Reads small inputs whole: texts, header lines, pictures from a pipe.
+/// Reads small inputs whole: texts, header lines, images from a pipe.
 enum InputFile {
     /// The most that a text may have.
     static let largestText = 16 << 20
@@ -47,7 +47,7 @@ enum InputFile {
         try readAll(descriptor, path, purpose, body)
     }
 
-    /// Opens a file that is to be sent and lets it go.
+    /// Checks that a file can be opened.
     static func check(_ path: String) throws(CommandFailure) {
         let descriptor = unsafe SystemPath.with(path) { unsafe open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
         guard descriptor < 0 else {
@@ -83,7 +83,36 @@ enum InputFile {
     }
 }
 
-/// What the system says about an error number.
+/// Standard input, which only one argument can read.
+enum StandardInput {
+    /// Refuses a second argument that reads it.
+    ///
+    /// - Parameters:
+    ///   - form: The parts of a form.
+    ///   - others: Further options, each with the path that it reads.
+    /// - Throws: ``CommandFailure`` that names the first two.
+    static func check(_ form: FormOptions, _ others: [(option: String, path: String?)]) throws(CommandFailure) {
+        var readers = others.filter { $0.path.map(PipedInput.isStandardInput) ?? false }.map(\.option)
+        for text in form.form {
+            let argument = try FormArgument(text)
+            let paths: [String] =
+                switch argument.source {
+                case .files(let files): files.map(\.path)
+                case .textFile(let path): [path]
+                case .literal, .environment, .credential: []
+                }
+            let count = paths.count { PipedInput.isStandardInput($0) }
+            readers += Array(repeating: "-F \"\(Redaction.escaped(argument.name))\"", count: count)
+        }
+        guard readers.count <= 1 else {
+            throw .usage(
+                "Standard input can be read once, but \(readers[0]) and \(readers[1]) both read it. Write one of them to a "
+                    + "file.")
+        }
+    }
+}
+
+/// The system's description of an error number.
 enum SystemText {
     static func of(_ number: Int32) -> String { unsafe String(cString: strerror(number)) }
 }

@@ -8,7 +8,7 @@ import Waybill
 ///
 /// A signal that was ignored when the process began (`nohup`, a job in the background) stays ignored.
 enum Interrupt {
-    /// The first signal that came, or `nil`. Whoever was called back by ``onFirst(_:)`` sees it.
+    /// The first signal that came, or `nil`. It is set before the callback of ``onFirst(_:)``.
     static var signal: Int32? { heard.withLock { $0 } }
 
     // What the handler keeps is its own: another thread could not read that without a race.

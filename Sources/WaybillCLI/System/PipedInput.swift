@@ -166,7 +166,7 @@ struct PipedPart: PartPreparing {
     /// Receives the report of an image.
     let onPrepared: (@Sendable (JPEGReport) -> Void)?
 
-    /// What the decoder takes at most.
+    /// The largest image that the decoder accepts.
     static let largestImage: Int64 = 40_000_000
 
     /// A part with a file name.

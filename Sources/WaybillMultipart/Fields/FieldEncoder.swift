@@ -136,7 +136,7 @@ private struct FieldMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
     private func child(_ key: any CodingKey) -> FieldEncoder {
         node.child(
             named: node.output.member(key.stringValue, of: node.name), key: key,
-            isSecret: node.output.settings?.secrets.contains(key.stringValue) == true)
+            isSecret: node.output.settings.secrets.contains(key.stringValue))
     }
 }
 

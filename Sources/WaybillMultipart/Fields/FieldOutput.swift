@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WaybillCore
 
-/// Where an encoder puts the fields it meets, in the order in which it meets them.
+/// Collects the fields of a value in the order in which its encoder writes them.
 final class FieldOutput {
     /// A value nested deeper contains itself, as far as a form is concerned.
     static let deepest = 64
@@ -10,11 +10,13 @@ final class FieldOutput {
     static let mostContainers = 256
 
     private(set) var parts: [MultipartPart] = []
-    /// How values are written; `nil` only counts how deep they get.
-    let settings: FormFieldEncoder?
+    /// How values are written.
+    let settings: FormFieldEncoder
+    /// Whether values are only visited, to find one that is nested too deep. No field is written then, and no value is invalid.
+    private let isDepthCheck: Bool
 
-    init(_ settings: FormFieldEncoder?) {
-        self.settings = settings
+    init(_ settings: FormFieldEncoder, isDepthCheck: Bool = false) {
+        (self.settings, self.isDepthCheck) = (settings, isDepthCheck)
     }
 
     /// Encodes any value.
@@ -31,14 +33,14 @@ final class FieldOutput {
             for (key, value) in entries.sortedEntries {
                 try encode(
                     value, named: member(key, of: name, isData: true), at: path + [FieldKey(key)], depth: depth + 1,
-                    isSecret: isSecret || settings?.secrets.contains(key) == true)
+                    isSecret: isSecret || settings.secrets.contains(key))
             }
         default: try value.encode(to: FieldEncoder(self, named: name, at: path, depth: depth, isSecret: isSecret))
         }
     }
 
     func put(_ text: String, named name: String, at path: [any CodingKey], _ isSecret: Bool) throws {
-        guard settings != nil else { return }
+        guard !isDepthCheck else { return }
         guard let first = path.first, !name.utf8.isEmpty, !FieldKey.isElement(first) else {
             throw BodyError(
                 .encodingFailed, "A value without a name can't become fields. Encode a struct or a dictionary.")
@@ -47,30 +49,29 @@ final class FieldOutput {
     }
 
     func putNil(named name: String, at path: [any CodingKey]) throws {
-        switch settings?.nils {
-        case .leftOut, nil: break
+        switch settings.nils {
+        case .leftOut: break
         case .empty: try put("", named: name, at: path, false)
         case .null: try put("null", named: name, at: path, false)
         }
     }
 
     func member(_ key: String, of name: String, isData: Bool = false) -> String {
-        guard let settings else { return key }
-        return settings.style.member(isData ? key : settings.keys.name(for: key), of: name)
+        settings.style.member(isData ? key : settings.keys.name(for: key), of: name)
     }
 
-    func element(_ index: Int, of name: String) -> String { settings?.style.element(index, of: name) ?? name }
+    func element(_ index: Int, of name: String) -> String { settings.style.element(index, of: name) }
 
     func text(of value: Bool) -> String {
-        switch settings?.bools {
+        switch settings.bools {
         case .digits: value ? "1" : "0"
         case .custom(let write): write(value)
-        case .words, nil: value ? "true" : "false"
+        case .words: value ? "true" : "false"
         }
     }
 
     func text(of value: some BinaryFloatingPoint & CustomStringConvertible, at path: [any CodingKey]) throws -> String {
-        guard value.isFinite || settings == nil else {
+        guard value.isFinite || isDepthCheck else {
             throw BodyError(.encodingFailed, "\(Self.description(of: path)) is \(value), which is no number.")
         }
         return value.description
@@ -88,19 +89,19 @@ final class FieldOutput {
     }
 
     private var isDeferred: Bool {
-        if case .deferredToDate = settings?.dates { return true }
+        if case .deferredToDate = settings.dates { return true }
         return false
     }
 
     private func text(of number: Decimal, at path: [any CodingKey]) throws -> String {
-        guard !number.isNaN || settings == nil else {
+        guard !number.isNaN || isDepthCheck else {
             throw BodyError(.encodingFailed, "\(Self.description(of: path)) is \(number), which is no number.")
         }
         return number.description
     }
 
     private func text(of date: Date, at path: [any CodingKey]) throws -> String {
-        guard let settings else { return "" }
+        guard !isDepthCheck else { return "" }
         switch settings.dates {
         case .secondsSince1970:
             let seconds = date.timeIntervalSince1970
@@ -129,10 +130,11 @@ final class FieldOutput {
     private static let yearsOfFourDigits = -62_135_769_600.0..<253_402_300_800.0
 
     private func put(_ data: Data, named name: String, at path: [any CodingKey], _ isSecret: Bool) throws {
-        switch settings?.data {
+        guard !isDepthCheck else { return }
+        switch settings.data {
         case .part where !name.utf8.isEmpty: parts.append(.data(name, data))
         case .custom(let write): try put(write(data), named: name, at: path, isSecret)
-        case .base64, .part, nil: try put(data.base64EncodedString(), named: name, at: path, isSecret)
+        case .base64, .part: try put(data.base64EncodedString(), named: name, at: path, isSecret)
         }
     }
 }

@@ -124,7 +124,7 @@ public struct FormFieldEncoder: Sendable {
 
     /// Walks through a value as an encoder would, because Foundation's own doesn't count how deep it gets.
     static func checkDepth(of value: some Encodable) throws {
-        let output = FieldOutput(nil)
+        let output = FieldOutput(FormFieldEncoder(), isDepthCheck: true)
         do {
             try output.encode(value, named: "", at: [], depth: 0, isSecret: false)
         } catch let error as BodyError where error.code == .nestedTooDeep {

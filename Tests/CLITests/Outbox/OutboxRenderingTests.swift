@@ -48,7 +48,7 @@ import Waybill
     @Test func `an item is a JSON object whose members keep their order`() {
         let item = Self.item(.waiting, reason: "status503", due: 1_312_000)
         #expect(
-            JSONLine(event: "item", members: OutboxJSON.members(of: item)).text(time: "T") == """
+            JSONOutput.line("item", JSONObject(item), time: "T") == """
                 {"v":1,"t":"T","event":"item","id":17,"state":"waiting","reason":"status503","doubtful":false,"attempts":3,\
                 "kind":"form","lane":"backend.example:443","batch":"today","tags":["a"],"priority":5,"dedupeKey":null,\
                 "idempotencyKey":"key","size":319898,"createdAt":"1970-01-01T00:16:40Z","endedAt":null,\
@@ -65,7 +65,7 @@ import Waybill
         let result = OutboxResult(
             sequence: 1, item: Self.item(.failed, reason: reason), status: nil, headers: [], body: Data(),
             message: "no such card", sourceChangedAfterwards: false)
-        #expect(OutboxLine.text(result) == line)
+        #expect(OutboxText.line(result) == line)
     }
 
     @Test func `a bar counts from where the looking began`() {
@@ -74,14 +74,14 @@ import Waybill
         base.bytes = [.done: 1_000]
         let progress = Self.progress(done: 13, failed: 1, left: 6, bytesDone: 2_098_152, bytesTotal: 8_389_608)
         #expect(
-            OutboxLine.text(progress, since: base, columns: 100)
+            ProgressLine(progress, since: base).bar(columns: 100)
                 == "4 of 10 items  25 % [=======>                    ]  2.0 of 8.0 MiB  1.0 MiB/s  ETA 0:12")
-        #expect(OutboxLine.plain(progress, since: base) == "4 of 10 items: 25 %, 2.0 of 8.0 MiB, 1.0 MiB/s, ETA 0:12")
+        #expect(ProgressLine(progress, since: base).plain == "4 of 10 items: 25 %, 2.0 of 8.0 MiB, 1.0 MiB/s, ETA 0:12")
         let blocked = Self.progress(done: 0, failed: 0, left: 40, bytesDone: 0, bytesTotal: 0)
-        #expect(OutboxLine.plain(blocked, since: OutboxTally()).hasSuffix("1 blocked"))
+        #expect(ProgressLine(blocked, since: OutboxTally()).plain.hasSuffix("1 blocked"))
         for columns in 1...160 {
             #expect(
-                TerminalText.columns(of: OutboxLine.text(progress, since: base, columns: columns))
+                TerminalText.columns(of: ProgressLine(progress, since: base).bar(columns: columns))
                     <= max(columns - 1, 1))
         }
     }
@@ -89,8 +89,8 @@ import Waybill
     @Test func `a tally in which what had failed is sent again is no negative number`() {
         var base = OutboxTally()
         base.counts = [.failed: 5]
-        let line = OutboxLine.plain(
-            Self.progress(done: 0, failed: 2, left: 3, bytesDone: 0, bytesTotal: 0), since: base)
+        let line = ProgressLine(Self.progress(done: 0, failed: 2, left: 3, bytesDone: 0, bytesTotal: 0), since: base)
+            .plain
         #expect(line.hasPrefix("0 of 3 items"), "\(line)")
     }
 

@@ -28,13 +28,13 @@ import WaybillCore
         (60, "3 of 12 files  25 %  1.2 of 5.0 MiB  ETA 0:04  1 failed"),
         (40, "3 of 12 files  25 %  ETA 0:04  1 failed"), (20, "3 of 12 files  25 %"), (10, "3 of 12 …"),
     ]) func `a bar of many files leaves out what the width has no room for`(_ columns: Int, _ line: String) {
-        #expect(BatchLine.text(Self.progress(), columns: columns) == line)
+        #expect(ProgressLine(Self.progress()).bar(columns: columns) == line)
     }
 
     @Test func `no bar of many files is as wide as the terminal`() {
         for columns in 1...150 {
             for count in [nil, 1, 100_000] {
-                let line = BatchLine.text(Self.progress(count: count, ended: 1), columns: columns)
+                let line = ProgressLine(Self.progress(count: count, ended: 1)).bar(columns: columns)
                 #expect(TerminalText.columns(of: line) <= max(columns - 1, 1), "\(columns): \(line)")
             }
         }
@@ -42,29 +42,29 @@ import WaybillCore
 
     @Test func `a plain line has the same figures, and none that are not known`() {
         #expect(
-            BatchLine.plain(Self.progress())
+            ProgressLine(Self.progress()).plain
                 == "3 of 12 files: 25 %, 1.2 of 5.0 MiB, 1.1 MiB/s, ETA 0:04, 1 failed")
         #expect(
-            BatchLine.plain(Self.progress(count: nil, failed: 0, total: nil, rate: 0, timeLeft: nil))
+            ProgressLine(Self.progress(count: nil, failed: 0, total: nil, rate: 0, timeLeft: nil)).plain
                 == "3 files: 1.2 MiB")
     }
 
     @Test func `a total that is an estimate is marked`() {
-        let line = BatchLine.plain(Self.progress(isEstimated: true))
+        let line = ProgressLine(Self.progress(isEstimated: true)).plain
         #expect(line == "3 of 12 files: 25 %, 1.2 of ~5.0 MiB, 1.1 MiB/s, ETA 0:04, 1 failed")
     }
 
     @Test func `a summary counts what was never started, and ends as the first file that failed`() throws {
-        var summary = EachSummary(files: 5)
+        var summary = FilesSummary(files: 5, verb: "accepted")
         let failed = { (code: UploadError.Code) in
             PostReport(
                 result: .failure(UploadError(code, "why", phase: .failed)), progress: nil, time: .zero, signal: nil)
         }
         let missing = failed(.fileNotFound)
-        summary.add(3, failed(.cannotConnect), exit: .transient)
-        summary.add(1, missing, exit: missing.exit)
+        summary.add(3, failed(.cannotConnect).ending, exit: .transient)
+        summary.add(1, missing.ending, exit: missing.exit)
         let cancelled = failed(.cancelled)
-        summary.add(0, cancelled, exit: cancelled.exit)
+        summary.add(0, cancelled.ending, exit: cancelled.exit)
         summary.acknowledged = 2_048
         summary.time = .milliseconds(1_500)
         #expect(summary.line == "0 of 5 files accepted, 2.0 KiB in 1.5 s: 2 failed, 1 cancelled, 2 not started")

@@ -28,7 +28,7 @@ import Waybill
         (18, "sending front  6…"),
         (10, "sending …"),
     ]) func `a bar leaves out what the width has no room for`(_ columns: Int, _ line: String) {
-        #expect(ProgressLine.text(Self.progress(), columns: columns) == line)
+        #expect(ProgressLine(Self.progress()).bar(columns: columns) == line)
     }
 
     @Test func `no bar is as wide as the terminal, whatever it shows`() {
@@ -36,8 +36,8 @@ import Waybill
             for phase in UploadPhase.allCases {
                 for name in ["f", "身份证正面身份证正面身份证正面", String(repeating: "long", count: 30), "\u{1B}[2J\u{202E}"] {
                     for attempt in [1, 12] {
-                        let line = ProgressLine.text(
-                            Self.progress(phase, attempt: attempt, name: name), columns: columns)
+                        let line = ProgressLine(Self.progress(phase, attempt: attempt, name: name)).bar(
+                            columns: columns)
                         #expect(TerminalText.columns(of: line) <= max(columns - 1, 1), "\(columns): \(line)")
                     }
                 }
@@ -46,37 +46,37 @@ import Waybill
     }
 
     @Test func `bars tell of phases, attempts and unknown lengths`() {
-        #expect(ProgressLine.text(Self.progress(.connecting), columns: 80) == "connecting")
+        #expect(ProgressLine(Self.progress(.connecting)).bar(columns: 80) == "connecting")
         #expect(
-            ProgressLine.text(Self.progress(attempt: 2), columns: 80)
+            ProgressLine(Self.progress(attempt: 2)).bar(columns: 80)
                 == "sending front  61 % [=====>   ]  1.2 of 2.0 MiB  1.1 MiB/s  ETA 0:01  attempt 2")
         #expect(
-            ProgressLine.text(Self.progress(total: nil, rate: 0), columns: 80) == "sending front  1.2 MiB")
+            ProgressLine(Self.progress(total: nil, rate: 0)).bar(columns: 80) == "sending front  1.2 MiB")
         #expect(
-            ProgressLine.text(Self.progress(.awaitingResponse, acknowledged: 2_097_152), columns: 80)
+            ProgressLine(Self.progress(.awaitingResponse, acknowledged: 2_097_152)).bar(columns: 80)
                 == "waiting for the answer  100 % [============================]  2.0 of 2.0 MiB")
     }
 
     @Test func `only all is 100 per cent`() {
-        #expect(ProgressLine.percentage(0.999_9) == 99)
-        #expect(ProgressLine.percentage(1) == 100)
+        #expect(Figures.percentage(0.999_9) == 99)
+        #expect(Figures.percentage(1) == 100)
     }
 
     @Test func `times are read as on a clock`() {
-        #expect([0, 59, 60, 3_599, 3_723].map(ProgressLine.time) == ["0:00", "0:59", "1:00", "59:59", "1:02:03"])
+        #expect([0, 59, 60, 3_599, 3_723].map(Figures.clock) == ["0:00", "0:59", "1:00", "59:59", "1:02:03"])
     }
 
     @Test func `a plain line has the same figures`() {
         #expect(
-            PlainLine.text(Self.progress(attempt: 3))
+            ProgressLine(Self.progress(attempt: 3)).plain
                 == "sending front: 61 %, 1.2 of 2.0 MiB, 1.1 MiB/s, ETA 0:01, attempt 3")
-        #expect(PlainLine.text(Self.progress(acknowledged: 900, rate: 0)) == "sending front: 0 %, 900 B of 2.0 MiB")
+        #expect(ProgressLine(Self.progress(acknowledged: 900, rate: 0)).plain == "sending front: 0 %, 900 B of 2.0 MiB")
     }
 
     @Test func `a JSON line begins with its version and keeps the order`() {
-        let line = JSONLine(event: "progress", members: ProgressJSON.members(of: Self.progress()))
+        let line = JSONOutput.line("progress", JSONObject(Self.progress()), time: "T")
         #expect(
-            line.text(time: "T") == """
+            line == """
                 {"v":1,"t":"T","event":"progress","phase":"sending","attempt":1,"sent":1300000,"acknowledged":1300000,\
                 "total":2097152,"accuracy":"exact","bytesPerSecond":1153434,"parts":[{"name":"TOKEN","fileName":null,\
                 "acknowledged":10,"total":10},{"name":"front","fileName":"a.jpg","acknowledged":1300000,"total":2097000}]}
@@ -111,8 +111,8 @@ import Waybill
     }
 
     @Test func `durations are read at a glance`() {
-        #expect(SummaryText.seconds(.milliseconds(12)) == "0.012 s")
-        #expect(SummaryText.seconds(.milliseconds(1_260)) == "1.2 s")
-        #expect(SummaryText.seconds(.seconds(75)) == "75 s")
+        #expect(Figures.seconds(.milliseconds(12)) == "0.012 s")
+        #expect(Figures.seconds(.milliseconds(1_260)) == "1.2 s")
+        #expect(Figures.seconds(.seconds(75)) == "75 s")
     }
 }

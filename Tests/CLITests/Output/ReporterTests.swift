@@ -17,7 +17,7 @@ struct ReporterTests {
     }
 
     private func batch(_ acknowledged: Int64) -> UploadBatchProgress {
-        let board = PutBoard(files: [PutFile(path: "a", key: "a", size: 1_000)], parallel: 1)
+        let board = PutProgress(files: [PutFile(path: "a", key: "a", size: 1_000)], parallel: 1)
         _ = board.take()
         board.begin(0, PutTransfer(failing: StoreError(.cancelled, "", outcome: .notSent)))
         _ = board.update(0, PutCount(acknowledged: acknowledged, bytesPerSecond: 100), at: .zero)
@@ -30,8 +30,8 @@ struct ReporterTests {
         #expect(RetryText.text(retry, after: .seconds(5)).hasPrefix("retrying now: "))
         let long = UploadRetry(reason: "x", delay: .seconds(90), timeLeft: .seconds(90), number: 5, limit: 3)
         #expect(RetryText.text(long) == "retrying in 1:30: x (attempt 6 of 6)")
-        #expect(ProgressLine.text(progress(.retrying, retry: retry), columns: 30) == "retrying in 2 s: 503 Service…")
-        #expect(ProgressLine.text(progress(.retrying), columns: 60) == "getting a fresh credential")
+        #expect(ProgressLine(progress(.retrying, retry: retry)).bar(columns: 30) == "retrying in 2 s: 503 Service…")
+        #expect(ProgressLine(progress(.retrying)).bar(columns: 60) == "getting a fresh credential")
     }
 
     @Test func `without a terminal a line comes now and then, and one for each retry`() {
@@ -73,7 +73,7 @@ struct ReporterTests {
 
     @Test func `files of a put count by their bytes`() throws {
         let files = [12, 88].enumerated().map { PutFile(path: "\($0)", key: "\($0)", size: $1) }
-        let board = PutBoard(files: files, parallel: 1)
+        let board = PutProgress(files: files, parallel: 1)
         #expect(board.take() == 0 && board.take() == nil)
         let transfer = PutTransfer(failing: StoreError(.cancelled, "", outcome: .notSent))
         board.begin(0, transfer)
@@ -90,7 +90,7 @@ struct ReporterTests {
     }
 
     @Test func `a retry of a put is reported once, and its row counts down`() {
-        let board = PutBoard(files: [PutFile(path: "a.jpg", key: "a", size: 100)], parallel: 1)
+        let board = PutProgress(files: [PutFile(path: "a.jpg", key: "a", size: 100)], parallel: 1)
         _ = board.take()
         board.begin(0, PutTransfer(failing: StoreError(.cancelled, "", outcome: .notSent)))
         let count = PutCount(acknowledged: 10, bytesPerSecond: 0, retry: retry)

@@ -61,7 +61,7 @@ struct ReportCurve {
         return lines.joined(separator: "\n")
     }
 
-    /// Where the result that is shown lies.
+    /// The position of the result that is shown.
     private var mark: String {
         let place = x(result.bytes)
         return """

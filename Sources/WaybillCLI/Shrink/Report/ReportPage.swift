@@ -1,6 +1,6 @@
 import Waybill
 
-/// One picture of the page.
+/// An image of the report.
 struct ReportPicture: Sendable {
     /// As the caller named it: of foreign origin.
     var name: String
@@ -17,13 +17,13 @@ struct ReportPicture: Sendable {
     var title: String { "<bdi>\(ReportText.escaped(name == "-" ? "standard input" : name))</bdi>" }
 }
 
-/// A page that shows what became of pictures. It is one file, loads nothing, and runs no script but its own: that is
-/// what its content security policy says (CSP 3, section 6.1), in which style and script are named by their hashes.
+/// The report: a page that compares originals and results. It is one file, loads nothing, and runs no script but its own:
+/// its content security policy (CSP 3, section 6.1) names style and script by their hashes.
 struct ReportPage: Sendable {
     let options: JPEGOptions
     let pictures: [ReportPicture]
 
-    /// Everything before the first picture.
+    /// Everything before the first image.
     var head: String {
         """
         <!DOCTYPE html>
@@ -48,7 +48,7 @@ struct ReportPage: Sendable {
         """
     }
 
-    /// Everything behind the last picture.
+    /// Everything after the last image.
     var foot: String {
         """
         </main>
@@ -77,12 +77,12 @@ struct ReportPage: Sendable {
     private var summary: ShrinkSummary { ShrinkSummary(outcomes: pictures.map(\.outcome), signal: nil) }
 
     private var heading: String {
-        let (made, count) = (summary.made, pictures.count)
-        let before = made.reduce(0) { $0 + $1.picture.originalBytes }
-        let after = made.reduce(0) { $0 + $1.picture.bytes }
-        let sizes = made.isEmpty ? "" : ": \(ReportText.size(before)) became \(ReportText.size(after))"
+        let (summary, count) = (summary, pictures.count)
+        let made = summary.made
+        let (before, after) = (ReportText.size(summary.before), ReportText.size(summary.after))
+        let sizes = made.isEmpty ? "" : ": \(before) became \(after)"
         let failed = made.count < count ? ", \(count - made.count) could not be made" : ""
-        return "\(made.count) \(made.count == 1 ? "picture" : "pictures")\(sizes)\(failed)"
+        return "\(Figures.count(made.count, "picture"))\(sizes)\(failed)"
     }
 
     private var goal: String {
@@ -97,7 +97,7 @@ struct ReportPage: Sendable {
         return "Asked for: \(parts.joined(separator: ", "))."
     }
 
-    /// All pictures in a table, where there is more than one.
+    /// All images in a table, if there is more than one.
     private var overview: String {
         guard pictures.count > 1 else { return "" }
         let rows = pictures.enumerated().map { index, picture in

@@ -1,7 +1,7 @@
 import Foundation
 import Waybill
 
-/// The part of the page that shows one picture.
+/// The part of the report that shows one image.
 struct ReportSection {
     private let picture: ReportPicture
     private let number: Int
@@ -12,7 +12,7 @@ struct ReportSection {
         (self.picture, self.number, self.options, self.budget) = (picture, number, options, budget)
     }
 
-    /// The HTML. Pictures that can't be read any more are told of in their place.
+    /// The HTML. An image that can't be read any more is replaced by the error.
     func html() async -> String {
         let body: String
         switch picture.outcome {
@@ -125,7 +125,7 @@ struct ReportSection {
             ("After", "\(report.width) × \(report.height), \(ReportText.size(report.bytes))"),
             ("Share", ReportText.share(report.bytes, of: report.originalBytes)),
             ("Scale", ReportText.fixed(report.scale * 100, 0) + " %"),
-            ("CPU time", ReportText.fixed(SummaryText.value(report.cpuTime), 2) + " s"),
+            ("CPU time", ReportText.fixed(report.cpuTime / .seconds(1), 2) + " s"),
         ]
         var rows: [(String, String)] = []
         if report.isPassedThrough {

@@ -1,3 +1,5 @@
+import WaybillCore
+
 /// What buckets and keys may be called. The empty key is a key; `nil` is none.
 package enum QiniuName {
     /// Why a bucket can't have this name, or `nil`.

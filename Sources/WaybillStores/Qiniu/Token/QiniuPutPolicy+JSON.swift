@@ -1,4 +1,5 @@
 import FoundationEssentials
+import WaybillCore
 
 extension QiniuPutPolicy {
     /// The policy as the JSON that is signed: the members that are set, in the order of Qiniu's documentation.

@@ -1,0 +1,296 @@
+import ArgumentParser
+import FoundationEssentials
+import Waybill
+
+/// A group of options that a call may have no place for.
+protocol OptionTable {
+    /// All options of the group by their long names, each with the letter that messages use, and whether it is given.
+    static var table: Table { get }
+
+    typealias Table = [(name: String, letter: Character?, isGiven: @Sendable (Self) -> Bool)]
+}
+
+extension OptionTable {
+    /// The long names.
+    static var names: [String] { table.map(\.name) }
+
+    /// The first option that is given, as messages name it.
+    var firstGiven: String? {
+        Self.table.first { $0.isGiven(self) }.map { $0.letter.map { "-\($0)" } ?? "--\($0.name)" }
+    }
+}
+
+/// Network options: proxies, TLS, addresses, redirects. They have curl's letters where curl has them.
+struct NetworkOptions: ParsableArguments, OptionTable {
+    @Option(
+        name: .customLong("cacert"),
+        help: ArgumentHelp("Trust the authorities in this PEM file only.", valueName: "file"), completion: .file())
+    var certificateAuthorities: String?
+
+    @Option(
+        name: [.customShort("x", allowingJoined: true), .customLong("proxy")],
+        help: ArgumentHelp("A proxy. Those of the environment are not used.", valueName: "url"))
+    var proxy: String?
+
+    @Option(
+        name: .customLong("resolve"),
+        help: ArgumentHelp("Use this address in place of a name look-up.", valueName: "host:port:address"))
+    var resolve: [String] = []
+
+    @Option(
+        name: [.customShort("U", allowingJoined: true), .customLong("proxy-user")], parsing: .unconditional,
+        help: ArgumentHelp(
+            "Credentials for the proxy, or env:NAME to read them from there.", valueName: "user:password"))
+    var proxyUser: String?
+
+    @Option(
+        name: .customLong("noproxy"),
+        help: ArgumentHelp("Hosts that are spoken to without the proxy.", valueName: "host,host"))
+    var proxyExceptions: String?
+
+    @Option(
+        name: [.customShort("E", allowingJoined: true), .customLong("cert")],
+        help: ArgumentHelp("Show this certificate to the server.", valueName: "file"), completion: .file())
+    var certificate: String?
+
+    @Option(
+        name: .customLong("cert-type"), help: ArgumentHelp("PEM, or P12 for a store with its key.", valueName: "type"))
+    var certificateType = "PEM"
+
+    @Option(
+        name: .customLong("key"),
+        help: ArgumentHelp("The key of --cert, if it is in a file of its own.", valueName: "file"), completion: .file())
+    var key: String?
+
+    @Option(
+        name: .customLong("pass"), parsing: .unconditional,
+        help: ArgumentHelp("What the key is encrypted with, or env:NAME.", valueName: "passphrase"))
+    var passphrase: String?
+
+    @Option(
+        name: .customLong("pinnedpubkey"),
+        help: ArgumentHelp("Hashes of public keys, one of which must be the server's.", valueName: "sha256//…;…"))
+    var pins: String?
+
+    @Flag(name: [.customShort("4"), .customLong("ipv4")], help: "Use IPv4 only.")
+    var isIPv4 = false
+
+    @Flag(name: [.customShort("6"), .customLong("ipv6")], help: "Use IPv6 only.")
+    var isIPv6 = false
+
+    @Option(
+        name: .customLong("unix-socket"),
+        help: ArgumentHelp("Connect to this Unix socket in place of the URL's host.", valueName: "path"),
+        completion: .file())
+    var unixSocket: String?
+
+    @Flag(name: .customLong("http2"), help: "Speak HTTP/2 where the server offers it over TLS.")
+    var isHTTP2 = false
+
+    @Option(
+        name: .customLong("redirect"),
+        help: ArgumentHelp(
+            "After 301 and 302: resend the body there, or get the response from there; an error unless set. stop follows "
+                + "no redirect, not even 303, 307 and 308.", valueName: "resend|get|stop"))
+    var redirect: String?
+
+    @Flag(
+        name: .customLong("location-trusted"),
+        help: "If a redirect leads to another origin, send credentials, all headers and the client certificate there.")
+    var isLocationTrusted = false
+
+    static let table: Table = [
+        ("cacert", nil, { $0.certificateAuthorities != nil }), ("proxy", "x", { $0.proxy != nil }),
+        ("resolve", nil, { !$0.resolve.isEmpty }), ("proxy-user", "U", { $0.proxyUser != nil }),
+        ("noproxy", nil, { $0.proxyExceptions != nil }), ("cert", "E", { $0.certificate != nil }),
+        ("cert-type", nil, { $0.certificateType != "PEM" }), ("key", nil, { $0.key != nil }),
+        ("pass", nil, { $0.passphrase != nil }), ("pinnedpubkey", nil, { $0.pins != nil }),
+        ("ipv4", "4", { $0.isIPv4 }), ("ipv6", "6", { $0.isIPv6 }), ("unix-socket", nil, { $0.unixSocket != nil }),
+        ("http2", nil, { $0.isHTTP2 }), ("redirect", nil, { $0.redirect != nil }),
+        ("location-trusted", nil, { $0.isLocationTrusted }),
+    ]
+
+    private func redirectPolicy() throws(CommandFailure) -> RedirectPolicy {
+        switch redirect {
+        case nil: return .standard
+        case "resend": return .resend
+        case "get": return .asGET
+        case "stop": return .returned
+        case let other?: throw .usage("--redirect: \"\(Redaction.escaped(other))\" is not resend, get or stop.")
+        }
+    }
+
+    /// Sets what was asked for, with the limits of an attempt. Files are read here, so that a wrong path is not reported as a
+    /// server that can't be trusted.
+    ///
+    /// - Returns: Strings that must not be printed.
+    func apply(to options: inout UploadOptions, _ times: TimeOptions, isInsecure: Bool) throws(CommandFailure)
+        -> [String]
+    {
+        options.transfer.limits = try times.limits()
+        options.redirects = try redirectPolicy()
+        options.redirects.keepsCredentials = isLocationTrusted
+        options.transfer.rateLimit = try times.rateLimit()
+        options.transfer.tls.insecureSkipVerification = isInsecure
+        if let path = certificateAuthorities {
+            _ = try InputFile.read(path, for: "--cacert")
+            options.transfer.tls.certificateAuthorities = path
+        }
+        options.transfer.proxy = proxy
+        for entry in resolve { try Self.checkResolve(entry) }
+        options.transfer.resolve = resolve
+        return try apply(to: &options.transfer) + (proxy.map(UserInformation.secrets) ?? [])
+    }
+
+    private func apply(to options: inout TransferOptions) throws(CommandFailure) -> [String] {
+        guard !(isIPv4 && isIPv6) else { throw .usage("-4 and -6 exclude each other.") }
+        var secrets: [String] = []
+        if let text = try proxyUser.map({ (text) throws(CommandFailure) in try Self.value(text, for: "-U") }) {
+            guard let colon = text.firstIndex(of: ":") else { throw .usage("-U takes user:password, or env:NAME.") }
+            let password = String(text[text.index(after: colon)...])
+            options.proxyCredential = ProxyCredential(user: String(text[..<colon]), password: .secret(password))
+            secrets += [text, password]
+        }
+        options.proxyExceptions = (proxyExceptions ?? "").split(separator: ",").map {
+            String($0.drop { $0 == " " })
+        }
+        secrets += try applyCertificate(to: &options)
+        options.tls.pinnedKeys = (pins ?? "").split(separator: ";").map(String.init)
+        if isIPv4 { options.addressFamily = .ipv4 }
+        if isIPv6 { options.addressFamily = .ipv6 }
+        options.unixSocket = unixSocket
+        if isHTTP2 { options.httpVersion = .http2 }
+        return secrets
+    }
+
+    private func applyCertificate(to options: inout TransferOptions) throws(CommandFailure) -> [String] {
+        let passphrase = try passphrase.map { (text) throws(CommandFailure) in try Self.value(text, for: "--pass") }
+        if let certificate {
+            guard let format = ["PEM": ClientCertificate.Format.pem, "P12": .pkcs12][certificateType.uppercased()]
+            else {
+                throw .usage("--cert-type is PEM or P12.")
+            }
+            _ = try InputFile.read(certificate, for: "--cert")
+            if let key { _ = try InputFile.read(key, for: "--key") }
+            options.tls.clientCertificate = ClientCertificate(
+                .file(certificate), key: key.map { .file($0) }, format: format,
+                passphrase: passphrase.map { .secret($0) })
+        } else if key != nil || passphrase != nil {
+            throw .usage("--key and --pass need --cert.")
+        }
+        return passphrase.map { [$0] } ?? []
+    }
+
+    private static func checkResolve(_ entry: String) throws(CommandFailure) {
+        let pieces = entry.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        guard pieces.count == 3, !pieces[0].isEmpty, let port = UInt16(pieces[1]), port > 0, !pieces[2].isEmpty else {
+            throw .usage("--resolve takes host:port:address, as in backend.example:443:127.0.0.1.")
+        }
+    }
+
+    /// The text, or what the environment has for it: arguments can be read by everybody with ps.
+    private static func value(_ text: String, for option: String) throws(CommandFailure) -> String {
+        guard text.hasPrefix("env:") else { return text }
+        let name = String(text.dropFirst(4))
+        guard let value = Environment.value(of: name) else {
+            throw .usage("\(option): the environment has no \(name).")
+        }
+        return value
+    }
+}
+
+/// Limits and retries.
+struct LimitOptions: ParsableArguments {
+    @OptionGroup var times: TimeOptions
+
+    @Option(
+        name: .customLong("retry"),
+        help: ArgumentHelp(
+            "How often to try again what the server can't have acted on, and 408, 429, 5xx. 0 unless set; 3 with put.",
+            valueName: "number"))
+    var retries: Int?
+
+    /// The retry policy that `--retry` asks for, if it is given.
+    func retry() throws(CommandFailure) -> RetryPolicy? {
+        guard let retries else { return nil }
+        guard (0...1_000).contains(retries) else {
+            throw .usage("--retry: \(retries) is no number of retries. Write 0 to 1000.")
+        }
+        return RetryPolicy(maxRetries: retries)
+    }
+}
+
+/// Limits of an attempt.
+struct TimeOptions: ParsableArguments, OptionTable {
+    @Option(
+        name: .customLong("limit-rate"),
+        help: ArgumentHelp(
+            "The most bytes of the body a second, as in 200K; of all bodies together where there are many.",
+            valueName: "size"))
+    var rate: String?
+
+    @Option(
+        name: .customLong("connect-timeout"),
+        help: ArgumentHelp("The longest wait for a connection. 15 unless set.", valueName: "seconds"))
+    var connect: String?
+
+    @Option(
+        name: .customLong("stall-timeout"),
+        help: ArgumentHelp("The longest time in which the server takes no byte. 15 unless set.", valueName: "seconds"))
+    var stall: String?
+
+    @Option(
+        name: .customLong("response-timeout"),
+        help: ArgumentHelp(
+            "The longest wait for the answer once everything is sent. 60 unless set, or -m if that is more.",
+            valueName: "seconds"))
+    var response: String?
+
+    @Option(
+        name: .customLong("max-filesize"),
+        help: ArgumentHelp("The largest response that is read. 10MiB unless set.", valueName: "size"))
+    var responseBody: String?
+
+    @Option(
+        name: [.customShort("m", allowingJoined: true), .customLong("max-time")],
+        help: ArgumentHelp("The longest time for an attempt. No limit unless set.", valueName: "seconds"))
+    var total: String?
+
+    static let table: Table = [
+        ("limit-rate", nil, { $0.rate != nil }), ("connect-timeout", nil, { $0.connect != nil }),
+        ("stall-timeout", nil, { $0.stall != nil }), ("response-timeout", nil, { $0.response != nil }),
+        ("max-time", "m", { $0.total != nil }), ("max-filesize", nil, { $0.responseBody != nil }),
+    ]
+
+    func rateLimit() throws(CommandFailure) -> ByteCount? {
+        try rate.map { (text) throws(CommandFailure) in try SizeArgument.size(text, for: "--limit-rate") }
+    }
+
+    func limits() throws(CommandFailure) -> TransferLimits {
+        var limits = TransferLimits()
+        limits.connect = try Self.seconds(connect, for: "--connect-timeout") ?? limits.connect
+        limits.stall = try Self.seconds(stall, for: "--stall-timeout") ?? limits.stall
+        limits.total = try Self.seconds(total, for: "--max-time")
+        // With -m 5m, the response may take as long.
+        if let total = limits.total { limits.response = max(limits.response, total) }
+        limits.response = try Self.seconds(response, for: "--response-timeout") ?? limits.response
+        if let responseBody { limits.responseBody = try SizeArgument.size(responseBody, for: "--max-filesize") }
+        return limits
+    }
+
+    private static func seconds(_ text: String?, for option: String) throws(CommandFailure) -> Duration? {
+        guard let text else { return nil }
+        return try SizeArgument.seconds(text, for: option)
+    }
+}
+
+/// User and password of a URL.
+enum UserInformation {
+    /// Strings that must not be printed.
+    static func secrets(of url: String) -> [String] {
+        let authority = (url.components(separatedBy: "://").last ?? url).prefix { $0 != "/" }
+        guard let at = authority.lastIndex(of: "@") else { return [] }
+        let user = String(authority[..<at])
+        return [user] + user.split(separator: ":", maxSplits: 1).dropFirst().map(String.init)
+    }
+}

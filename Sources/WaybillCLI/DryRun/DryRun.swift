@@ -1,0 +1,71 @@
+import Waybill
+
+/// The output of `--dry-run`: on standard output, lines or a JSON object for each file, and a summary.
+struct DryRun {
+    let console: Console
+    let json: JSONOutput?
+    let isSilent: Bool
+    private(set) var exit = Exit.done
+    private var files = 0
+    private var failed = 0
+    private var total: Int64 = 0
+
+    init(console: Console, json: JSONOutput?, isSilent: Bool) {
+        (self.console, self.json, self.isSilent) = (console, json, isSilent)
+    }
+
+    /// Prints lines, or an object.
+    func write(_ event: String, _ members: JSONObject, _ lines: [String]) throws(CommandFailure) {
+        if let json { return try json.write(event, members) }
+        try StandardOutput.write(lines.map { Redaction.escaped(console.scrubbed($0)) + "\n" }.joined())
+    }
+
+    /// Counts an upload that could be sent.
+    mutating func count(_ size: Int64?) {
+        files += 1
+        total += size ?? 0
+    }
+
+    /// Checks files in their order. One that can't be sent is reported, and the next one is checked unless `failsEarly`.
+    /// `check` prints what would be sent and returns the number of bytes, as far as it is known.
+    mutating func forEach<File>(
+        _ files: [File], name: (File) -> String?, failsEarly: Bool = false,
+        _ check: (Int, File) async throws(CommandFailure) -> Int64?
+    ) async throws(CommandFailure) {
+        for (index, file) in files.enumerated() {
+            do throws(CommandFailure) {
+                count(try await check(index, file))
+            } catch {
+                guard error.code != .writeFailed else { throw error }
+                try fail(index, name(file), error)
+                if failsEarly { break }
+            }
+        }
+    }
+
+    /// Reports a file that can't be sent. The exit status is that of the first one.
+    private mutating func fail(_ index: Int, _ file: String?, _ failure: CommandFailure) throws(CommandFailure) {
+        files += 1
+        failed += 1
+        if exit == .done { exit = failure.exit }
+        console.failure("\(file.map { "\($0): " } ?? "")\(failure.message)")
+        try json?.write("file", ["index": index, "file": file] + failure.members)
+    }
+
+    /// Prints the summary: what would be sent, or added to the outbox.
+    func finish(_ verb: String = "send", _ noun: String = "file") throws(CommandFailure) -> Exit {
+        if let json {
+            try json.write(
+                "summary",
+                [
+                    "result": exit == .done ? "rehearsed" : "failed", "exit": exit, "files": files, "failed": failed,
+                    "total": total,
+                ])
+        } else if exit != .done {
+            console.failure("\(files - failed) of \(files) could go out")
+        } else if !isSilent {
+            console.line("would \(verb) \(Figures.count(files, noun)), \(ByteCount(bytes: total))")
+        }
+        return exit
+    }
+}

@@ -1,0 +1,83 @@
+import Waybill
+
+/// A part of a form in the output of `--dry-run`.
+struct DryRunPart: Sendable, JSONConvertible {
+    var name: String
+    var fileName: String?
+    var contentType: String?
+    /// Bytes of the content; `nil` where only a credential's name is known.
+    var size: Int64?
+    /// What an image was made to fit; its size is that of the result.
+    var image: JPEGOptions?
+    /// The credential that is put there when it is sent.
+    var credential: String?
+    /// Whether it comes from standard input or a pipe, which a dry run does not read.
+    var isUnread = false
+
+    /// `part front: IDFrontImage.jpg, image/jpeg, 98.2 KiB, recompressed to fit 100 KiB`.
+    var line: String {
+        let facts = [
+            fileName, contentType, size.map { ByteCount(bytes: $0).description },
+            isUnread ? "length not known before it is read" : nil, Self.text(of: image),
+            credential.map { "the credential \($0)" },
+        ]
+        return "part \(name): \(facts.compactMap(\.self).joined(separator: ", "))"
+    }
+
+    var json: JSONValue {
+        let recompressed: JSONObject? = image.map {
+            ["maxBytes": $0.maxBytes, "quality": $0.quality, "minSide": $0.minSide]
+        }
+        let object: JSONObject = [
+            "name": name, "fileName": fileName, "contentType": contentType, "size": size,
+            "recompressed": recompressed, "credential": credential,
+        ]
+        return object.json
+    }
+
+    private static func text(of image: JPEGOptions?) -> String? {
+        guard let image else { return nil }
+        let limit = image.maxBytes.map { " to fit \($0)" } ?? ""
+        return "recompressed\(limit)\(image.quality.map { ", quality \($0) at most" } ?? "")"
+    }
+
+    /// The parts of a form that was made, as they will be sent.
+    static func all(of body: MultipartBody, images: [JPEGOptions?]) -> [DryRunPart] {
+        let types = contentTypes(body)
+        return zip(body.parts.indices, body.parts).map { index, part in
+            DryRunPart(
+                name: part.name, fileName: part.fileName, contentType: index < types.count ? types[index] : nil,
+                size: part.range.upperBound - part.range.lowerBound,
+                image: index < images.count ? images[index] : nil)
+        }
+    }
+
+    /// The parts of a form that was written down.
+    static func all(of form: DurableForm) -> [DryRunPart] {
+        form.writtenParts.map { part in
+            DryRunPart(
+                name: part.name, fileName: part.fileName, contentType: part.contentType, size: part.count,
+                credential: part.credential)
+        }
+    }
+
+    /// The content type of each part, read from the preview: the body consists of bytes only. A preview holds no contents.
+    private static func contentTypes(_ body: MultipartBody) -> [String?] {
+        let lines = body.preview().split(separator: "\n", omittingEmptySubsequences: false)
+        return lines.split { $0.hasPrefix("--\(body.boundary)") }.map { head in
+            head.first { $0.hasPrefix("Content-Type: ") }.map { String($0.dropFirst(14)) }
+        }
+    }
+}
+
+extension [DryRunPart] {
+    /// The parts, without the sizes of those that were not read.
+    func leavingOut(_ unread: Set<Int>) -> [DryRunPart] {
+        enumerated().map { index, part in
+            var part = part
+            guard unread.contains(index) else { return part }
+            (part.size, part.isUnread) = (nil, true)
+            return part
+        }
+    }
+}

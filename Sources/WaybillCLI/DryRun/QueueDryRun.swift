@@ -1,0 +1,57 @@
+import Waybill
+import WaybillOutbox
+
+/// Prints what would be added to the outbox. Images are made and files are checked, as for the outbox; it is not opened.
+struct QueueDryRun<Upload: DurableUpload> {
+    /// The directory of the outbox.
+    let outbox: String
+    let entries: [QueueRun<Upload>.Entry]
+    /// The destination of each file of a store; forms need none.
+    var places: [String] = []
+    var images = ImageLog()
+
+    func run(_ console: Console, _ json: JSONOutput?, isSilent: Bool) async throws(CommandFailure) -> Exit {
+        var dryRun = DryRun(console: console, json: json, isSilent: isSilent)
+        try dryRun.write("start", ["outbox": outbox], ["into the outbox \(outbox)"])
+        let output = dryRun
+        try await dryRun.forEach(entries, name: \.file) { index, entry throws(CommandFailure) in
+            try write(try await entry.make().get(), index, to: output)
+        }
+        return try dryRun.finish("queue", "upload")
+    }
+
+    /// Prints an upload and returns the number of its bytes.
+    private func write(_ upload: Upload, _ index: Int, to output: DryRun) throws(CommandFailure) -> Int64 {
+        let entry = entries[index]
+        let form = upload as? DurableForm
+        let place = form.map { "\($0.target.method) \(Redaction.url($0.target.url))" } ?? places[index]
+        let parts = (form.map { DryRunPart.all(of: $0) } ?? []).leavingOut(entry.unread)
+        let counts = parts.isEmpty ? upload.files.compactMap(\.count) : parts.compactMap(\.size)
+        let size = counts.reduce(0, +)
+        let isRead = entry.unread.isEmpty
+        let shownSize = isRead ? ByteCount(bytes: size).description : "length not known before it is read"
+        let head: JSONObject = [
+            "index": index, "file": entry.file, "to": place, "size": isRead ? size : nil, "parts": parts,
+        ]
+        let facts = ["  " + Self.facts(entry.options).joined(separator: ", ")] + parts.map { "  \($0.line)" }
+        try output.write(
+            "file", head + Self.members(entry.options) + images.members(of: entry.file),
+            ["\(entry.file ?? "\(upload)") -> \(place) (\(shownSize))"] + facts)
+        return size
+    }
+
+    private static func facts(_ options: EnqueueOptions) -> [String] {
+        [
+            "priority \(options.priority)", options.maxAttempts.map { "\($0) attempts at most" },
+            options.deadline.map { "begun within \(Int64($0 / .seconds(1))) s" }, options.batch.map { "batch \($0)" },
+            options.dedupeKey.map { "key \($0)" },
+        ].compactMap(\.self)
+    }
+
+    private static func members(_ options: EnqueueOptions) -> JSONObject {
+        [
+            "priority": options.priority, "attempts": options.maxAttempts, "deadlineSeconds": options.deadline,
+            "batch": options.batch, "dedupeKey": options.dedupeKey,
+        ]
+    }
+}

@@ -1,0 +1,164 @@
+import Waybill
+import WaybillOutbox
+
+/// Reports the progress of an outbox, and how each item ended, once and in order.
+final class OutboxReporter: Sendable {
+    private struct State {
+        var seen: Int64
+        var summary = OutboxSummary()
+        var latest: OutboxProgress?
+        var pace: Pace
+        /// Dropped when it can't be written to: deliveries continue, and ended items are reported on standard error.
+        var listener: JSONOutput?
+        var blocked: [String: String] = [:]
+        /// The tally of the last line: without a change there is no line.
+        var reported: OutboxTally?
+    }
+
+    /// The tally at the beginning.
+    let base: OutboxTally
+    private let outbox: Outbox
+    private let batch: String?
+    private let console: Console
+    private let isJSON: Bool
+    private let isSilent: Bool
+    private let start = ContinuousClock.now
+    private let retries: OutboxRetries
+    private let state: Locked<State>
+
+    init(
+        _ outbox: Outbox, batch: String?, console: Console, json: JSONOutput?, output: OutboxOutputOptions
+    ) async throws(CommandFailure) {
+        let interval = try output.progress.interval(isJSON: json != nil)
+        // A batch is reported from its first item on, whenever the watch begins.
+        let (seen, base) = try await asking { () async throws(OutboxError) in
+            batch == nil
+                ? (try await outbox.lastSequence(), try await outbox.tally()) : (0, OutboxTally())
+        }
+        (self.outbox, self.batch, self.base, self.console) = (outbox, batch, base, console)
+        (isJSON, isSilent) = (json != nil, output.silent)
+        retries = OutboxRetries(outbox, batch: batch)
+        let pace =
+            if json != nil { Pace(every: interval, showsChanges: false, startingAt: nil) } else {
+                Pace(every: console.canRedraw ? .zero : interval, showsChanges: false, startingAt: .zero)
+            }
+        state = Locked(State(seen: seen, pace: pace, listener: json))
+    }
+
+    /// Reports until the task is cancelled or, with `untilFinished`, until every item has ended.
+    func follow(untilFinished: Bool = false) async {
+        // Snapshots are read no more often than they are shown; a line a minute needs no haste.
+        let interval: Duration = isJSON ? .seconds(1) : console.canRedraw ? .milliseconds(500) : .seconds(2)
+        await Ticker.run(since: start, tick) {
+            do {
+                for try await progress in outbox.progress(batch: batch, every: interval) {
+                    take(progress)
+                    try await catchUp()
+                    if !isSilent { for wait in try await retries.news(progress.tally) { report(wait.id, wait.retry) } }
+                    if untilFinished, progress.isFinished { break }
+                }
+            } catch {
+                // The command that ends next reports what is wrong with the outbox.
+            }
+        }
+    }
+
+    private func take(_ progress: OutboxProgress) {
+        let news = state.withLock { state in
+            defer { state.blocked = progress.blockedLanes }
+            state.latest = progress
+            return progress.blockedLanes.filter { state.blocked[$0.key] == nil }
+        }
+        guard !isSilent, !isJSON else { return }
+        for (lane, reason) in news.sorted(by: { $0.key < $1.key }) { console.line("\(lane) is blocked: \(reason)") }
+    }
+
+    @Sendable private func tick(at time: Duration) {
+        let (due, listener) = state.withLock { state -> (OutboxProgress?, JSONOutput?) in
+            let isBar = console.canRedraw && !isJSON
+            guard let progress = state.latest,
+                isBar || !progress.running.isEmpty || progress.tally != state.reported,
+                state.pace.isDue(at: time)
+            else { return (nil, nil) }
+            state.reported = progress.tally
+            return (progress, state.listener)
+        }
+        guard let due else { return }
+        if isJSON {
+            // If standard output can't be written, deliveries continue, and the exit status reports it.
+            try? listener?.write("progress", JSONObject(due))
+        } else if !isSilent {
+            if console.canRedraw {
+                let (columns, rows) = (Terminal.columns, Terminal.rows)
+                let lines = InFlightRows.texts(
+                    due.running.map { Flight("item \($0.id)", done: $0.acknowledged, of: $0.total) }, columns: columns,
+                    rows: rows)
+                console.bars(lines + [ProgressLine(due, since: base).bar(columns: columns)])
+            } else {
+                console.line(ProgressLine(due, since: base).plain)
+            }
+        }
+    }
+
+    /// Reports that an item is tried again after a wait.
+    private func report(_ id: OutboxID, _ retry: UploadRetry) {
+        guard isJSON else { return console.line("\(id): \(RetryText.text(retry))") }
+        try? state.withLock { $0.listener }?.write(
+            "retry", ["id": id] + JSONObject(retry))
+    }
+
+    /// Reports items that ended and were not reported.
+    func catchUp() async throws(CommandFailure) {
+        while true {
+            let seen = state.withLock { $0.seen }
+            let page = try await asking { () async throws(OutboxError) in try await outbox.results(after: seen) }
+            for result in page {
+                let isNew = state.withLock { state in
+                    guard result.sequence > state.seen else { return false }
+                    state.seen = result.sequence
+                    return true
+                }
+                if isNew, batch == nil || result.item.batch == batch { report(result) }
+            }
+            if page.isEmpty { return }
+        }
+    }
+
+    /// Announces the end of the run if uploads are waited for.
+    func reportDrain(_ patience: Duration) {
+        guard !isSilent, !isJSON, outbox.isSending else { return }
+        console.line(
+            "stopping: what is being sent has \(patience.components.seconds) s to end; a second signal ends it at once")
+    }
+
+    func endBar() { console.bar("") }
+
+    /// The summary of all reported items, with those that are left.
+    func summary(_ end: OutboxEnd) -> OutboxSummary {
+        var summary = state.withLock { $0.summary }
+        summary.end = end
+        summary.time = ContinuousClock.now - start
+        summary.signal = Interrupt.signal
+        return summary
+    }
+
+    private func report(_ result: OutboxResult) {
+        let listener = state.withLock { state in
+            state.summary.add(result.item)
+            return state.listener
+        }
+        if let listener {
+            do throws(CommandFailure) {
+                try listener.write("item", JSONObject(result), response: .response(of: result))
+            } catch {
+                state.withLock { $0.listener = nil }
+                console.failure(error.message)
+            }
+        }
+        let line = OutboxText.line(result)
+        switch Exit(result.item) {
+        case .done: if !isSilent, !isJSON { console.line(line) }
+        default: console.failure(line)
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// Runs work on many inputs, a few at a time, and delivers the results in the order of the inputs.
+struct OrderedWork {
+    /// The most inputs that are started and not delivered.
+    let window: Int
+
+    /// Runs the work.
+    ///
+    /// - Parameters:
+    ///   - inputs: The inputs.
+    ///   - work: The work for each.
+    ///   - take: Receives each result. When it throws, running work is cancelled, and nothing more is started or delivered.
+    /// - Throws: The error of `take`.
+    func run<Input: Sendable, Output: Sendable>(
+        _ inputs: [Input], work: @escaping @Sendable (Input) async -> Output,
+        take: (Output) throws(CommandFailure) -> Void
+    ) async throws(CommandFailure) {
+        let failure = await withTaskGroup(of: (Int, Output).self, returning: CommandFailure?.self) { group in
+            var started = 0
+            var taken = 0
+            var waiting: [Int: Output] = [:]
+            func startSome() {
+                while started < inputs.count, started < taken + window {
+                    let (index, input) = (started, inputs[started])
+                    group.addTask { (index, await work(input)) }
+                    started += 1
+                }
+            }
+            startSome()
+            while let (index, output) = await group.next() {
+                waiting[index] = output
+                do throws(CommandFailure) {
+                    while let output = waiting.removeValue(forKey: taken) {
+                        try take(output)
+                        taken += 1
+                    }
+                } catch {
+                    group.cancelAll()
+                    return error
+                }
+                startSome()
+            }
+            return nil
+        }
+        if let failure { throw failure }
+    }
+}
