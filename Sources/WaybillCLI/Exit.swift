@@ -56,7 +56,7 @@ enum Exit: Int32, Sendable, Hashable, CaseIterable {
 extension Exit {
     /// How an upload that failed ends the command.
     ///
-    /// What is known of the server's side goes before what failed: after `unknown` nobody may send again on a guess.
+    /// The outcome decides before the error: after `unknown`, sending again could duplicate the upload.
     init(_ error: UploadError, signal: Int32?) {
         if error.isCancelled {
             self = .signal(signal ?? 2)

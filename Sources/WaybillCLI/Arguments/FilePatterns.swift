@@ -46,8 +46,8 @@ struct OutputPattern: Sendable, Hashable {
     }
 }
 
-/// A path or a file name of `-F` under `--each`: `{}` stands for the path of the file, `{name}` and `{folder}` for what they
-/// mean in an ``OutputPattern``. What the path of a file holds is never read as a pattern.
+/// A path or a file name of `-F` with `--each`: `{}` is replaced by the path of the file, `{name}` and `{folder}` as in an
+/// ``OutputPattern``. The path of a file is never read as a pattern.
 struct EachPattern: Sendable, Hashable {
     let text: String
 

@@ -1,12 +1,11 @@
 import Waybill
 
-/// When an option of the settings is taken: a default is left out where the call, or a nearer setting, has no place for it.
+/// A rule that leaves a setting out of calls that can't have it.
 ///
-/// A call refuses what has no place in it, for whoever wrote it there counts on it. Settings are defaults for all calls, and
-/// one that is refused would make calls fail that are right without it. What a value says is not looked at here: a
-/// malformed one is told by the command.
+/// A command refuses an option that a call can't have. Settings are defaults for all calls, so one that were refused would
+/// make valid calls fail. Values are not checked here: the command reports a malformed one.
 struct OptionRule: Sendable {
-    /// The commands it holds for.
+    /// The commands that it applies to.
     let commands: [String]
     /// Long names of the options.
     let names: [String]
@@ -20,10 +19,9 @@ struct OptionRule: Sendable {
         }
     }
 
-    /// Whether an option says what one call is about: which files, which items, where its result goes, now or later. Such
-    /// an option is no setting.
+    /// Whether an option belongs to a single call, such as its files, its items or its output. Such an option is no setting.
     static func isOfOneCall(_ name: String, in path: String) -> Bool {
-        // Of post, it says where a response goes; of put, it is a pattern.
+        // An output option of post, and a pattern of put.
         if name == "include" { return path == "post" }
         if path.hasPrefix("outbox "), path != "outbox run" { return ofOneSelection.contains(name) }
         return ofOneCall.contains(name)
@@ -55,7 +53,7 @@ extension OptionRule {
             OptionRule(commands: ["post", "put"], names: ["idempotency-window"]) { call, _ in
                 ["honoured", "honored"].contains(call.values(of: "idempotency").last)
             },
-            // A name for one that delivers, a source for the other: in what is said for all, only one of them can be meant.
+            // A name for post and put, a source for outbox run: a setting for all commands can be only one of them.
             OptionRule(commands: ["post", "put"], names: ["credential"]) { _, setting in
                 !(setting.isForAll && namesSource(setting.value))
             },

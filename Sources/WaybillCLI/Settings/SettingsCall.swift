@@ -1,5 +1,5 @@
 /// A call of the command line, read as far as settings depend on it: its options with their
-/// values, and which bare words.
+/// values, and its bare words.
 struct SettingsCall: Sendable, Hashable {
     /// An option of the settings, which is for calls that have a place for it.
     struct Default: Sendable, Hashable {

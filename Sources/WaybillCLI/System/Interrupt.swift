@@ -14,8 +14,8 @@ enum Interrupt {
     // What the handler keeps is its own: another thread could not read that without a race.
     private static let heard = Locked<Int32?>(nil)
 
-    /// Holds back signals from now on, until somebody listens with ``onFirst(_:)``: what comes between the start of the
-    /// work and the listening is not to end the process with half of it done. To be called once.
+    /// Holds signals from now on until ``onFirst(_:)`` is called, so that one that comes between the start of the work and
+    /// that call does not end the process. Called once.
     static func arm() {
         var ends: [Int32] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else { return }
