@@ -22,7 +22,8 @@ struct WaybillCommand: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "waybill",
-        abstract: "Uploads forms with honest progress and honest outcomes, and makes photos fit.",
+        abstract:
+            "Uploads forms and files with acknowledged progress and known outcomes, and compresses photos to a size.",
         discussion: """
             EXAMPLES:
               waybill post https://backend.example/upload -F 'TOKEN=<token.txt' \\

@@ -214,7 +214,7 @@ struct LimitOptions: ParsableArguments {
     func retry() throws(CommandFailure) -> RetryPolicy? {
         guard let retries else { return nil }
         guard (0...1_000).contains(retries) else {
-            throw .usage("--retry: \(retries) is no number of retries. Write 0 to 1000.")
+            throw .usage("--retry must be between 0 and 1000; got \(retries).")
         }
         return RetryPolicy(maxRetries: retries)
     }

@@ -114,7 +114,7 @@ final class SelfTestListener: Sendable {
     }
 
     private func serve() throws -> ReceivedForm {
-        guard Self.isReadable(listener) else { throw Failure(description: "nobody connected within 5 seconds") }
+        guard Self.isReadable(listener) else { throw Failure(description: "no connection within 5 seconds") }
         let connection = accept(listener, nil, nil)
         guard connection >= 0 else { throw Self.failed("accept") }
         defer { close(connection) }

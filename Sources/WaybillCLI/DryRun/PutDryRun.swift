@@ -10,7 +10,7 @@ extension PutRun {
         try await dryRun.forEach(plan.files, name: \.path, failsEarly: plan.failsEarly) {
             index, file throws(CommandFailure) in
             if !file.isPipe { try InputFile.check(file.path) }
-            let size = file.isPipe ? "length not known before it is read" : Figures.size(Int(file.size))
+            let size = file.isPipe ? "length not known before it is read" : ByteCount(bytes: file.size).description
             try output.write(
                 "file", Self.head(index, file, plan) + ["total": file.isPipe ? nil : file.size],
                 ["\(file.path) -> \(plan.target.place(of: file.key)) (\(size))"])

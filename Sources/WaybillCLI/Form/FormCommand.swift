@@ -79,7 +79,7 @@ struct FormBuildCommand: AsyncParsableCommand, TakesManyArguments {
 struct FormParseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "parse",
-        abstract: "Reads a body of multipart/form-data and tells what is in it.",
+        abstract: "Reads a body of multipart/form-data and prints its parts.",
         discussion: """
             Prints one JSON object a part, and one for the form when it was complete. Without --extract, contents of files \
             are read over; with it, each is put into a file of the folder under its suggested name, made safe, or with a \
@@ -112,7 +112,7 @@ struct FormParseCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("max-field"),
-        help: ArgumentHelp("Bytes in a field that is no file; 1MiB unless set.", valueName: "size"))
+        help: ArgumentHelp("Bytes in a field that is not a file; 1MiB unless set.", valueName: "size"))
     var field: String?
 
     @Option(

@@ -6,10 +6,10 @@ import WaybillOutbox
 struct OutboxAckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ack",
-        abstract: "Tells of the items that ended since the last time, and takes note that it did.",
+        abstract: "Prints the items that ended since the last call, and acknowledges them.",
         discussion: """
-            Each end is told at least once: it counts as told only after it was written out whole. So a script that was \
-            killed halfway hears of the same ones again. With --keep they are told and stay as they are.
+            Each item is printed at least once: it is acknowledged only after it was written out whole. So a script that was \
+            killed halfway gets the same items again. With --keep they are printed and not acknowledged.
 
             Ends are kept for thirty days, acknowledged or not.
 
@@ -28,7 +28,7 @@ struct OutboxAckCommand: AsyncParsableCommand {
         help: ArgumentHelp("No further than this end, by its sequence number.", valueName: "number"))
     var through: Int64?
 
-    @Flag(name: .customLong("keep"), help: "Tell, and take no note.")
+    @Flag(name: .customLong("keep"), help: "Print items without acknowledging them.")
     var keeps = false
 
     @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
@@ -36,7 +36,7 @@ struct OutboxAckCommand: AsyncParsableCommand {
 
     @Flag(
         name: [.customShort("q"), .customShort("s"), .customLong("silent")],
-        help: "Tell nothing; only take note.")
+        help: "Print nothing; only acknowledge.")
     var silent = false
 
     func run() async throws {
@@ -50,7 +50,7 @@ struct OutboxAckCommand: AsyncParsableCommand {
                 let page = try await asking { () async throws(OutboxError) in try await outbox.results(after: from) }
                 let wanted = page.filter { $0.sequence <= through ?? .max }
                 for result in wanted {
-                    try tell(result, output)
+                    try report(result, output)
                     summary.add(result.item)
                 }
                 guard let last = wanted.last?.sequence else { break }
@@ -66,7 +66,7 @@ struct OutboxAckCommand: AsyncParsableCommand {
         }
     }
 
-    private func tell(_ result: OutboxResult, _ output: JSONOutput?) throws(CommandFailure) {
+    private func report(_ result: OutboxResult, _ output: JSONOutput?) throws(CommandFailure) {
         if let output {
             try output.write("item", JSONObject(result), response: .response(of: result))
         } else if !silent {

@@ -86,7 +86,7 @@ struct OutboxResumeCommand: OutboxControlCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume", abstract: "Lets paused items go on, and lanes that were blocked.",
         discussion: """
-            A paused item of which nobody knows whether it arrived is asked about once more. With --lane or --all, lanes \
+            The server is asked once more about a paused item that may have arrived. With --lane or --all, lanes \
             that were blocked by a credential or a certificate get a new chance, too.
 
             EXAMPLES:
@@ -133,8 +133,8 @@ struct OutboxVerifyCommand: OutboxControlCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Has servers asked once more about items in doubt.",
         discussion: """
-            Items of which nobody knows whether they arrived, paused or failed for it, are asked about by whoever delivers. \
-            Where nobody can be asked, they end as --on-unknown said.
+            "waybill outbox run" asks the server about items that are paused or failed because they may have arrived. \
+            Without a server that can be asked, they end as --on-unknown says.
 
             EXAMPLES:
               waybill outbox verify 17

@@ -28,7 +28,7 @@ struct OutboxCredentials: NamedCredentials {
                 sources[name] = .file(String(value.dropFirst()))
             } else {
                 throw .usage(
-                    "--credential \(name): everybody can read arguments with ps, so the credential itself can't stand there. "
+                    "--credential \(name): every user can read arguments with ps, so the credential itself can't be an argument. "
                         + "Write \(name)=env:VARIABLE or \(name)=@file.")
             }
         }

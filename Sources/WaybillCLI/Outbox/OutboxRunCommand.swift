@@ -7,20 +7,20 @@ import WaybillStores
 struct OutboxRunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Delivers what is in the outbox, until it is told to stop.",
+        abstract: "Delivers what is in the outbox, until a signal stops it.",
         discussion: """
-            What an earlier run had under way when it ended is found out first; nothing is sent again on a guess. The \
-            first SIGINT or SIGTERM stops cleanly: nothing new is begun, uploads under way have --drain to come to their \
-            end, and the queue is kept. The second one ends at once, which loses nothing either; but what had no answer by \
-            then is in doubt, and has to be found out about by the next run.
+            The outcome of uploads that an earlier run had started is determined first; nothing is sent again on a guess. \
+            The first SIGINT or SIGTERM stops cleanly: no further upload is started, running ones have the time of --drain \
+            to end, and the queue is kept. The second one ends the process immediately. That loses no item, but the next \
+            run has to determine the outcome of the uploads that had no response by then.
 
-            With --until-idle it ends when nothing is left to be done but what waits for a person: for a timer that starts \
-            it now and then. Without, it runs until a signal.
+            With --until-idle it ends when all items have ended or need a person, for a timer that starts it regularly. \
+            Without, it runs until a signal.
 
             CREDENTIALS are only named in the outbox. The credential NAME is taken from the variable \
             WAYBILL_CREDENTIAL_NAME, in capitals and with _ for - and ., or as --credential says; it is read anew for \
             each upload, so a file may be replaced while it runs. One that is missing or refused blocks its lane, \
-            that is the server as that account, until the next run or "waybill outbox resume --lane".
+            that is the server with that account, until the next run or "waybill outbox resume --lane".
 
             Objects of a bucket go out as the account of the environment, OSS_ACCESS_KEY_ID and so on as with "waybill \
             put", unless they were queued with --credential; a credential is then the JSON of an OSS token server, or a \
@@ -67,7 +67,7 @@ struct OutboxRunCommand: AsyncParsableCommand {
     @Flag(name: [.customShort("k"), .customLong("insecure")], help: "Accept any certificate. For a laboratory only.")
     var insecure = false
 
-    @OptionGroup(title: "Way") var network: NetworkOptions
+    @OptionGroup(title: "Network") var network: NetworkOptions
     @OptionGroup(title: "Time and rate") var times: TimeOptions
     @OptionGroup(title: "Output") var output: OutboxOutputOptions
 
@@ -90,7 +90,7 @@ struct OutboxRunCommand: AsyncParsableCommand {
     /// The configuration of the outbox.
     private func configuration(_ console: Console) throws(CommandFailure) -> Outbox.Configuration {
         for (number, name) in [(parallel, "-j"), (perLane, "--per-lane")] where !(1...256).contains(number) {
-            throw .usage("\(name): \(number) is no number of uploads at once. Write 1 to 256.")
+            throw .usage("\(name) must be between 1 and 256; got \(number).")
         }
         var configuration = OutboxPlace.configuration
         let named = try OutboxCredentials(credentials, console: console)

@@ -66,7 +66,7 @@ enum OutboxShow {
             ("item", "\(item.id)"), ("state", item.state.rawValue), ("reason", item.reason),
             (
                 "doubt",
-                item.isDoubtful ? "it may have been delivered; nobody knows" : nil
+                item.isDoubtful ? "it may have been delivered" : nil
             ),
             ("what", details.summary ?? "\(item.kind), which this release doesn't know"), ("lane", item.lane),
             ("attempts", "\(item.attempts) of \(details.maxAttempts)"),

@@ -18,7 +18,7 @@ enum OutboxText {
             return "\(item.id): cancelled" + (item.reason.map { ", \($0)" } ?? "")
         case _ where Exit(item) == .unknown:
             return
-                "\(item.id): nobody knows whether \(item.lane) has it\(attempts)\(message). Look there; then waybill outbox "
+                "\(item.id): it is unknown whether \(item.lane) has it\(attempts)\(message). Look there; then waybill outbox "
                 + "verify, or retry --doubtful \(item.id)"
         default: return "\(item.id): failed, \(item.reason ?? "for no known reason")\(attempts)\(message)"
         }

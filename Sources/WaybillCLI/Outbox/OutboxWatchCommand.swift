@@ -8,7 +8,7 @@ struct OutboxWatchCommand: AsyncParsableCommand {
         commandName: "watch",
         abstract: "Shows how deliveries come along, until all of them have ended.",
         discussion: """
-            It delivers nothing itself: it asks whoever does. It ends when no item is left that has not ended, or with \
+            It delivers nothing itself: it reads the progress of "waybill outbox run". It ends when no item is left that has not ended, or with \
             --batch none of that batch; paused ones are waited for, too. A signal ends only the watching.
 
             EXAMPLES:

@@ -62,7 +62,7 @@ struct PostQueue: Sendable {
                 "\(option): there is no response yet. waybill outbox show prints it once it is there, ack all of them.")
         }
         if command.each.parallel != nil {
-            throw .usage("--parallel belongs to whoever delivers: waybill outbox run -j.")
+            throw .usage("--parallel is not stored with an upload. Give it to waybill outbox run as -j.")
         }
         if command.each.failEarly { throw .usage("--fail-early: queued uploads fail each on its own. Leave it out.") }
     }

@@ -21,9 +21,9 @@ enum QueueCheck {
     private static func add(_ line: String, to headers: inout HTTPFields) throws(CommandFailure) {
         switch try HeaderArgument(line) {
         case .removal(let name):
-            throw .usage("-H: \(name) can't be left out of a queued upload: whoever delivers it decides that.")
+            throw .usage("-H: \(name) can't be left out of a queued upload: waybill outbox run sends it.")
         case .field(let field) where field.name.canonicalName == "expect":
-            throw .usage("-H: Expect is a matter between whoever delivers and the server: leave it out with --queue.")
+            throw .usage("-H: Expect is decided by waybill outbox run. Leave it out with --queue.")
         case .field(let field) where isSecret(field.name):
             throw .usage(
                 "-H: \(field.name) looks like a credential, and no credential is written down. Name one with --credential "
@@ -71,7 +71,7 @@ enum QueueCheck {
         _ network: NetworkOptions, _ limits: LimitOptions, isInsecure: Bool
     ) throws(CommandFailure) {
         if let name = isInsecure ? "-k" : network.firstGiven ?? limits.times.firstGiven {
-            throw .usage("\(name) belongs to whoever delivers: leave it out here and give it to waybill outbox run.")
+            throw .usage("\(name) is not stored with an upload. Leave it out here and give it to waybill outbox run.")
         }
         if limits.retries != nil {
             throw .usage("--retry: a queued upload is tried again by itself; --attempts is how often.")

@@ -27,7 +27,7 @@ struct QueueOptions: ParsableArguments, OptionTable {
     @Option(
         name: .customLong("on-unknown"),
         help: ArgumentHelp(
-            "When nobody can say whether it arrived: fail, retry (may arrive twice) or ask (pause). fail unless set.",
+            "When it is unknown whether it arrived: fail, retry (may arrive twice) or ask (pause). fail unless set.",
             valueName: "policy"))
     var onUnknown: String?
 
@@ -165,7 +165,7 @@ struct QueueOptions: ParsableArguments, OptionTable {
     ) throws(CommandFailure) -> Value {
         guard let text else { return standard }
         guard let value = Value(rawValue: text) else {
-            throw .usage("\(option): \"\(Redaction.escaped(text))\" is none of \(names.joined(separator: ", ")).")
+            throw .usage("\(option): \"\(Redaction.escaped(text))\" is not one of \(names.joined(separator: ", ")).")
         }
         return value
     }

@@ -110,7 +110,7 @@ extension Console {
 
     /// Warns that `-k` is set.
     func warnInsecure() {
-        line("warning: -k: the server's certificate is not looked at, and anybody may be in between")
+        line("warning: -k: The server's certificate is not verified: an attacker can read and change what is sent.")
     }
 }
 

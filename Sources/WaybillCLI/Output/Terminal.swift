@@ -92,7 +92,7 @@ enum ForeignText {
         guard isatty(descriptor) == 1 else { return bytes }
         guard !bytes.contains(0) else {
             Console.standard.line(
-                "warning: The response is binary data (\(ByteCount(bytes: Int64(bytes.count)))), which is not printed to a "
+                "warning: The response is binary data (\(Figures.size(bytes.count))), which is not printed to a "
                     + "terminal. \(remedy)")
             return []
         }

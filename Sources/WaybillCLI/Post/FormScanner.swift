@@ -128,7 +128,7 @@ struct FormParameters: Hashable {
     private static func contentType(_ text: Substring.UnicodeScalarView) throws(FormScanner.Problem) -> String {
         let halves = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard halves.count == 2, halves.allSatisfy({ half in !half.isEmpty && !half.contains(" ") }) else {
-            throw .init("has a type= that is no type. Write it as in image/jpeg")
+            throw .init("has an invalid type=. Write it as in image/jpeg")
         }
         return String(text)
     }

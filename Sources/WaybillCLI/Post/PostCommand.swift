@@ -5,14 +5,14 @@ import Waybill
 struct PostCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "post",
-        abstract: "Sends a form and prints the server's answer.",
+        abstract: "Sends a form and prints the server's response.",
         discussion: """
-            The answer goes to standard output, everything else to standard error. The letters mean what they mean to \
-            curl; an answer of 300 and above ends the command with 1. A text is sent byte for byte, as curl does, the \
+            The response is written to standard output, everything else to standard error. The letters mean the same as \
+            in curl; a response of 300 and above ends the command with 1. A text is sent byte for byte, as curl does, the \
             line break at the end of a file included.
 
             FORM:
-              -F 'name=value'            a text; blanks around it go, as with curl
+              -F 'name=value'            a text; curl's rule: spaces around it go
               -F 'name="a;b"'            a text with a ; in it, in double quotes
               -F 'name=<token.txt'       a text from a file, never printed; <- is
                                          standard input
@@ -22,7 +22,7 @@ struct PostCommand: AsyncParsableCommand, TakesManyArguments {
               -F 'name=@-;filename=a.tar'  standard input, as a file; FIFOs
                                          and <(…) of the shell work, too
               -F 'name=@card.jpg;type=image/jpeg;filename=front.jpg'
-              --form-string 'name=@x'    a text, as it stands
+              --form-string 'name=@x'    a text, unchanged
 
             Values on the command line can be read by every user of the machine with ps. For secrets use < or env:, \
             and -H @file. Standard input and pipes are copied to a temporary file first, so that their length is known \
@@ -30,10 +30,10 @@ struct PostCommand: AsyncParsableCommand, TakesManyArguments {
 
             MANY FILES:
             With --each the form is sent once for every file. In the path of a -F and in its filename=, {} stands for the \
-            path of the file, {name} for its name without folder and ending, {folder} for its folder. A file that fails \
+            path of the file, {name} for its name without directory and extension, {folder} for its directory. A file that fails \
             leaves the others alone unless --fail-early is given; the exit status is that of the first one, in their \
             order, that failed. --each-from reads the names from a list, one a line, or with -0 each ended by a NUL byte; \
-            empty lines are skipped, and all other characters belong to the name. Answers are not printed: -o 'PATTERN' with {name} in it writes each to a file of its \
+            empty lines are skipped, and all other characters belong to the name. Responses are not printed: -o 'PATTERN' with {name} in it writes each to a file of its \
             own, and with --json they are in the object of each file. The summary comes last, also after a signal, and \
             counts the files that were never started.
 
@@ -41,7 +41,7 @@ struct PostCommand: AsyncParsableCommand, TakesManyArguments {
             The body of the response is printed, and with -i its status line and header fields before it; -D writes these to \
             a file of their own, as they were received. Of redirects and interim responses only the final head is \
             written, and where no response came a file of -o or -D stays what it was. In the summary of --json, headers \
-            lists the fields; values of cookies, of fields whose names tell of a token or password, and queries of \
+            lists the fields; values of cookies, of fields whose names suggest a token or password, and queries of \
             addresses are <redacted> there. With 301 and 302 a server does not say whether to send the form again: \
             --redirect chooses.
 
@@ -50,17 +50,18 @@ struct PostCommand: AsyncParsableCommand, TakesManyArguments {
             one for each retry with its reason and its wait. With --each, ~ before the total says that it is an \
             estimate: images count with their limit until they are made.
 
-            LATER:
-            With --queue nothing is sent. The form goes into the outbox, pictures made and boundary chosen, and its number \
-            is printed; "waybill outbox run" delivers it, also after kill -9 or a power cut. It carries the same \
-            Idempotency-Key each time; say --idempotency honoured if the server acts once on each. No secret is written \
-            down: credentials are only named, with --credential and in a form with -F 'name=credential:NAME', and given \
-            to "waybill outbox run". What belongs to the way there (-k, -x, --cacert, --limit-rate, …) is given to it, too.
+            QUEUEING:
+            With --queue nothing is sent. The form is added to the outbox, with its images recompressed and its boundary \
+            chosen, and the number of the item is printed; "waybill outbox run" delivers it, also after kill -9 or a power \
+            cut. Each attempt carries the same Idempotency-Key; say --idempotency honoured if the server acts once on each \
+            key. No secret is stored: credentials are only named, with --credential and in a form with \
+            -F 'name=credential:NAME', and given to "waybill outbox run". Pass network options (-k, -x, --cacert, \
+            --limit-rate, …) to "waybill outbox run", too.
 
-            BEFORE:
-            With --dry-run nothing is sent, connected to or written down. What would be sent is printed as it would go out: \
-            the fields of the head, a secret as <redacted>, each part with its length, an image with the one that it really \
-            comes to, and the limits. What is missing or can't be read is the same failure, with the same exit status.
+            DRY RUN:
+            With --dry-run nothing is sent, connected to or stored. The request is printed: the fields of the head, a secret \
+            as <redacted>, each part with its length, an image with its length after recompression, and the limits. A file \
+            that is missing or can't be read is the same failure, with the same exit status.
 
             EXAMPLES:
               waybill post https://backend.example/upload -F 'BUSINESSNO=20240001' \\
@@ -88,9 +89,9 @@ struct PostCommand: AsyncParsableCommand, TakesManyArguments {
     @OptionGroup(title: "Form") var form: FormOptions
     @OptionGroup(title: "Many files") var each: EachOptions
     @OptionGroup(title: "Request") var request: RequestOptions
-    @OptionGroup(title: "Way") var network: NetworkOptions
+    @OptionGroup(title: "Network") var network: NetworkOptions
     @OptionGroup(title: "Time and rate") var limits: LimitOptions
-    @OptionGroup(title: "Later") var queue: QueueOptions
+    @OptionGroup(title: "Queueing") var queue: QueueOptions
     @OptionGroup(title: "Output") var output: OutputOptions
 
     static var manyArguments: [String: ManyArguments<Self>] {

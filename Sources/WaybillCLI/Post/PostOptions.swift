@@ -157,7 +157,7 @@ struct EachOptions: ParsableArguments {
     /// Refuses invalid values.
     func check() throws(CommandFailure) {
         if let parallel, !(1...256).contains(parallel) {
-            throw .usage("--parallel: \(parallel) is no number of uploads at once. Write 1 to 256.")
+            throw .usage("--parallel must be between 1 and 256; got \(parallel).")
         }
         guard !files.contains("-") else {
             throw .usage(

@@ -12,22 +12,21 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
               oss://bucket/prefix/       files under this prefix, by their own names
               oss://bucket               files by their own names
               qiniu://bucket/key         the same three forms for Qiniu
-              https://…?…                one file to a URL that somebody has signed; -H has the fields that were signed \
-            with it
+              https://…?…                one file to a presigned URL; -H has the fields that were signed with it
 
-            Large files go in parts. A command that was stopped, by whatever, goes on where it was when it is given again: \
-            parts that the store has are not sent twice. A file that changed meanwhile is sent anew.
+            Large files are sent in parts. A command that was stopped continues when it is given again: parts that the store \
+            has are not sent twice. A file that changed meanwhile is sent from the start.
 
-            - is standard input, which goes to a whole key. It is copied to a temporary file first, for a store has to know the \
-            length, and so are FIFOs and <(…) of the shell; what was stopped then is sent anew.
+            - is standard input, which needs a whole key. It is copied to a temporary file first, because a store needs the \
+            length, and so are FIFOs and <(…) of the shell; such an upload is not resumed.
 
-            FOLDERS:
-            With -r a folder is sent with all that is in it: "photos" under prefix/photos/, "photos/" under prefix/. Links \
-            in it are not followed. --include and --exclude take patterns of the shell; one with a slash is held against \
-            the path below the folder, one without against the last name. Keys are UTF-8; a file whose name is not needs a key of \
-            its own. --dry-run prints what would be sent, and sends nothing.
+            DIRECTORIES:
+            With -r a directory is sent with all its files: "photos" under prefix/photos/, "photos/" under prefix/. Links in \
+            it are not followed. --include and --exclude take patterns of the shell; one with a slash is matched against \
+            the path below the directory, one without against the last component. Keys are UTF-8; a file whose name is not needs a \
+            key of its own. --dry-run prints what would be sent, and sends nothing.
 
-            KEYS come from the environment and from nowhere else, so that ps does not show them:
+            KEYS are read from the environment only, so that ps does not show them:
               OSS_ACCESS_KEY_ID, OSS_ACCESS_KEY_SECRET, OSS_SESSION_TOKEN for temporary ones; OSS_ENDPOINT, OSS_REGION
             unless --endpoint or --region says otherwise.
               QINIU_ACCESS_KEY and QINIU_SECRET_KEY, or a token in QINIU_UPLOAD_TOKEN; QINIU_UP_HOST unless --up-host says \
@@ -38,10 +37,10 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
             A terminal has a bar, by bytes. Elsewhere a line is printed each --progress-interval, 1m unless set, and \
             one for each retry with its reason and its wait.
 
-            LATER:
+            QUEUEING:
             With --queue nothing is sent: each file becomes an item of the outbox, whose number is printed, and "waybill \
-            outbox run" delivers it, as the account of its own environment or the one of --credential. A presigned URL is kept with it in the outbox's folder, and it ends there when its time \
-            is over.
+            outbox run" delivers it, with the account of its own environment or the one of --credential. A presigned URL is \
+            stored with the item; after its expiration the item fails.
 
             EXAMPLES:
               waybill put scan.pdf oss://cards/2026/scan.pdf --region cn-hangzhou
@@ -64,9 +63,9 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
     @OptionGroup(title: "Store") var store: PutStoreOptions
     @OptionGroup(title: "Object") var object: PutObjectOptions
     @OptionGroup(title: "Request") var request: PutRequestOptions
-    @OptionGroup(title: "Way") var network: NetworkOptions
+    @OptionGroup(title: "Network") var network: NetworkOptions
     @OptionGroup(title: "Time and rate") var limits: LimitOptions
-    @OptionGroup(title: "Later") var queue: QueueOptions
+    @OptionGroup(title: "Queueing") var queue: QueueOptions
     @OptionGroup(title: "Output") var output: PutOutputOptions
 
     static var manyArguments: [String: ManyArguments<Self>] {

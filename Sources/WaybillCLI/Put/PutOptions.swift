@@ -54,7 +54,7 @@ struct PutStoreOptions: ParsableArguments {
         help: ArgumentHelp("v1 or v4. v4 unless the region is not known.", valueName: "version"))
     var signVersion: String?
 
-    @Flag(name: .customLong("allow-http"), help: "Accept an http:// endpoint: whoever listens sees the objects.")
+    @Flag(name: .customLong("allow-http"), help: "Accept an http:// endpoint: an eavesdropper can read the objects.")
     var allowsHTTP = false
 
     @Flag(name: .customLong("no-resume"), help: "Keep no record, and go on from none.")
@@ -79,7 +79,7 @@ struct PutStoreOptions: ParsableArguments {
 
     func checkedPartsAtOnce() throws(StoreError) -> Int? {
         if let partsAtOnce, !(1...256).contains(partsAtOnce) {
-            throw StoreError(.invalidArgument, "--parts-at-once: \(partsAtOnce) is no number of parts: write 1 to 256")
+            throw StoreError(.invalidArgument, "--parts-at-once must be between 1 and 256; got \(partsAtOnce)")
         }
         return partsAtOnce
     }

@@ -16,7 +16,7 @@ struct PutPlan: Sendable {
 
     init(_ command: PutCommand, console: Console) throws(CommandFailure) {
         guard (1...256).contains(command.files.parallel) else {
-            throw .usage("-j: \(command.files.parallel) is no number of files at once. Write 1 to 256.")
+            throw .usage("-j must be between 1 and 256; got \(command.files.parallel).")
         }
         guard let last = command.paths.last, command.paths.count >= 2 else {
             throw .usage("put takes files and a destination: waybill put FILE... oss://bucket/key.")

@@ -26,7 +26,7 @@ struct PutScan: Sendable {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw CommandFailure(
                 code: CommandFailure.Code("notARegularFile"), exit: .source,
-                message: "\"\(Redaction.escaped(path))\" is no regular file.")
+                message: "\"\(Redaction.escaped(path))\" is not a regular file.")
         }
         files.append(PutFile(path: path, key: key, size: Int64(status.st_size)))
     }

@@ -104,7 +104,7 @@ struct QiniuTarget: PutTarget {
         if !hosts.isEmpty {
             guard command.store.allowsHTTP || !hosts.contains(where: { $0.lowercased().hasPrefix("http://") }) else {
                 throw StoreError(
-                    .encryptionRequired, "an http:// host would let whoever listens see the token: say --allow-http")
+                    .encryptionRequired, "an http:// host lets an eavesdropper read the token: say --allow-http")
             }
             configuration.hosts = .fixed(hosts)
         }

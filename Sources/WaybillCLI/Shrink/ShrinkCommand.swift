@@ -80,7 +80,7 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
 
     @Option(
         name: .customLong("report"),
-        help: ArgumentHelp("Make a page that shows what became of the pictures.", valueName: "page.html"),
+        help: ArgumentHelp("Write a page that compares originals and results.", valueName: "page.html"),
         completion: .file())
     var report: String?
 

@@ -17,7 +17,7 @@ enum InputFile {
             guard bytes.count <= limit else {
                 throw CommandFailure(
                     code: .fileNotReadable, exit: .source,
-                    message: "\(purpose): \(shown(path)) has more than \(ByteCount(bytes: Int64(limit))).")
+                    message: "\(purpose): \(shown(path)) has more than \(Figures.size(limit)).")
             }
         }
         return bytes
@@ -41,7 +41,7 @@ enum InputFile {
         let isFromShell = path == "/dev/stdin" || path.hasPrefix("/dev/fd/") || path.hasPrefix("/proc/self/fd/")
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG || isFromShell else {
             throw CommandFailure(
-                code: .fileNotReadable, exit: .source, message: "\(purpose): \(shown) is no regular file.")
+                code: .fileNotReadable, exit: .source, message: "\(purpose): \(shown) is not a regular file.")
         }
         _ = fcntl(descriptor, F_SETFL, 0)
         try readAll(descriptor, path, purpose, body)

@@ -151,7 +151,7 @@ import WaybillCore
         (["-F", "f=@{}", "-F", "t=<{}", "--each", "x"], "read once"),
         (["-F", "f=@{}", "--each", "-"], "--each-from -"),
         (["-F", "a=b", "--parallel", "2"], "--each"), (["-F", "a=b", "--fail-early"], "--each"),
-        (["-F", "f=@{}", "--parallel", "0", "--each", "x"], "1 to 256"), (["-F", "f=@{}", "--each"], "--each"),
+        (["-F", "f=@{}", "--parallel", "0", "--each", "x"], "1 and 256"), (["-F", "f=@{}", "--each"], "--each"),
         (["-F", "f=@{}", "-o", "answer", "--each", "x", "y"], "{name}"),
         (["-F", "f=@{}", "-o", "/tmp/{name}.json", "--each", "a/x", "b/x"], "would both become"),
         (["-F", "f=@{}", "-o", "{folder}/{name}.txt", "--each", "a.txt"], "would take its place"),
