@@ -46,6 +46,9 @@ package enum Redaction {
         return String(result)
     }
 
+    /// The escaped text between double quotes.
+    package static func quoted(_ text: String) -> String { "\"\(escaped(text))\"" }
+
     /// What must not appear in a text about this request: user, password, query, and the values of its headers.
     static func secrets(url: String, proxy: String?, headers: HTTPFields) -> [String] {
         var found = headers.filter { !harmless.contains($0.name) }.map(\.value)

@@ -69,7 +69,7 @@ struct EachPattern: Sendable, Hashable {
     static func refuse(in arguments: [FormArgument]) throws(CommandFailure) {
         for argument in arguments where argument.patterns.contains(where: \.isOpen) {
             throw .usage(
-                "-F \"\(Redaction.escaped(argument.name))\": {}, {name} and {folder} stand for a file of --each, and none "
+                "-F \(Redaction.quoted(argument.name)): {}, {name} and {folder} stand for a file of --each, and none "
                     + "is given. A file whose own name has them is sent with -F 'NAME=@{}' --each FILE.")
         }
     }

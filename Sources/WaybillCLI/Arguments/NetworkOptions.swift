@@ -116,7 +116,7 @@ struct NetworkOptions: ParsableArguments, OptionTable {
         case "resend": return .resend
         case "get": return .asGET
         case "stop": return .returned
-        case let other?: throw .usage("--redirect: \"\(Redaction.escaped(other))\" is not resend, get or stop.")
+        case let other?: throw .usage("--redirect: \(Redaction.quoted(other)) is not resend, get or stop.")
         }
     }
 

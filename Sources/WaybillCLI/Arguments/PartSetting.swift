@@ -81,7 +81,7 @@ struct PictureSettings: Sendable {
             if let name = setting.name {
                 guard files.contains(where: { $0.name == name }) else {
                     throw .usage(
-                        "\(option): no -F sends a file as \"\(Redaction.escaped(name))\". Name a part that does.")
+                        "\(option): no -F sends a file as \(Redaction.quoted(name)). Name a part that does.")
                 }
             } else if isComplete, !files.contains(where: \.isJPEG) {
                 throw .usage("\(option): no -F sends a JPEG. Name the part: \(option) NAME=…")

@@ -6,7 +6,7 @@ enum SizeArgument {
     static func size(_ text: String, for option: String) throws(CommandFailure) -> ByteCount {
         guard let count = ByteCount(text), count.bytes > 0 else {
             throw .usage(
-                "\(option): \"\(Redaction.escaped(text))\" is not a size. Write 100KiB, 100KB, 1.5M or a number of bytes."
+                "\(option): \(Redaction.quoted(text)) is not a size. Write 100KiB, 100KB, 1.5M or a number of bytes."
             )
         }
         return count
@@ -27,13 +27,13 @@ enum SizeArgument {
         } else if let pixels = whole(lower[...]), pixels > 0 {
             return pixels
         }
-        throw .usage("\(option): \"\(Redaction.escaped(text))\" is not a number of pixels. Write 2.4MP or 1600x1200.")
+        throw .usage("\(option): \(Redaction.quoted(text)) is not a number of pixels. Write 2.4MP or 1600x1200.")
     }
 
     /// Pixels along a side.
     static func side(_ text: String, for option: String) throws(CommandFailure) -> Int {
         guard let side = whole(text[...]), side > 0 else {
-            throw .usage("\(option): \"\(Redaction.escaped(text))\" is not a number of pixels. Write 1600.")
+            throw .usage("\(option): \(Redaction.quoted(text)) is not a number of pixels. Write 1600.")
         }
         return side
     }
@@ -45,7 +45,7 @@ enum SizeArgument {
     /// A time in seconds, with a fraction if wanted; `nil` for 0, which means "no limit" to curl.
     static func seconds(_ text: String, for option: String) throws(CommandFailure) -> Duration? {
         guard let seconds = decimal(text[...]), seconds < 1e9 else {
-            throw .usage("\(option): \"\(Redaction.escaped(text))\" is not a number of seconds. Write 30 or 2.5.")
+            throw .usage("\(option): \(Redaction.quoted(text)) is not a number of seconds. Write 30 or 2.5.")
         }
         return seconds == 0 ? nil : .milliseconds(max(1, Int64((seconds * 1_000).rounded())))
     }
@@ -53,7 +53,7 @@ enum SizeArgument {
     /// A JPEG quality.
     static func quality(_ text: String, for option: String) throws(CommandFailure) -> Int {
         guard let quality = whole(text[...]), (1...100).contains(quality) else {
-            throw .usage("\(option): \"\(Redaction.escaped(text))\" is not a quality. Write a number from 1 to 100.")
+            throw .usage("\(option): \(Redaction.quoted(text)) is not a quality. Write a number from 1 to 100.")
         }
         return quality
     }
@@ -82,7 +82,7 @@ enum DurationArgument {
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int64(digits),
             count > 0, count <= 3_650 * 86_400 / unit
         else {
-            throw .usage("\(option): \"\(Redaction.escaped(text))\" is not a duration. Write 90s, 15m, 12h, 7d or 2w.")
+            throw .usage("\(option): \(Redaction.quoted(text)) is not a duration. Write 90s, 15m, 12h, 7d or 2w.")
         }
         return .seconds(count * unit)
     }

@@ -37,7 +37,7 @@ struct OutboxSelectionOptions: ParsableArguments {
         for name in states {
             guard let state = OutboxState(rawValue: name) else {
                 let names = OutboxState.allCases.map(\.rawValue).joined(separator: ", ")
-                throw .usage("--state: \"\(Redaction.escaped(name))\" is not a state. Write one of \(names).")
+                throw .usage("--state: \(Redaction.quoted(name)) is not a state. Write one of \(names).")
             }
             chosen.insert(state)
         }

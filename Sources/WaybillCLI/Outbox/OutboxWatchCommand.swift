@@ -37,7 +37,7 @@ struct OutboxWatchCommand: AsyncParsableCommand {
             let name = batch
             let count = try await asking { () async throws(OutboxError) in try await outbox.tally(batch: name).total }
             if let batch, count == 0 {
-                throw .usage("there is no batch \"\(Redaction.escaped(batch))\" in the outbox.")
+                throw .usage("there is no batch \(Redaction.quoted(batch)) in the outbox.")
             }
             let watching = Task { await reporter.follow(untilFinished: true) }
             Interrupt.onFirst { _ in watching.cancel() }

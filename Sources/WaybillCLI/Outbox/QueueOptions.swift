@@ -120,7 +120,7 @@ struct QueueOptions: ParsableArguments, OptionTable {
         case nil, "ignored": isHonoured = false
         case "honoured", "honored": isHonoured = true
         case let other?:
-            throw .usage("--idempotency: \"\(Redaction.escaped(other))\" is neither honoured nor ignored.")
+            throw .usage("--idempotency: \(Redaction.quoted(other)) is neither honoured nor ignored.")
         }
         guard isHonoured else {
             if window != nil { throw .usage("--idempotency-window needs --idempotency honoured.") }
@@ -165,7 +165,7 @@ struct QueueOptions: ParsableArguments, OptionTable {
     ) throws(CommandFailure) -> Value {
         guard let text else { return standard }
         guard let value = Value(rawValue: text) else {
-            throw .usage("\(option): \"\(Redaction.escaped(text))\" is not one of \(names.joined(separator: ", ")).")
+            throw .usage("\(option): \(Redaction.quoted(text)) is not one of \(names.joined(separator: ", ")).")
         }
         return value
     }

@@ -171,11 +171,7 @@ enum StandardOutput {
     /// - Throws: ``CommandFailure/Code/writeFailed`` if it can't be written.
     static func write(_ bytes: [UInt8]) throws(CommandFailure) {
         let code = Output.write(bytes, to: 1)
-        guard code == 0 else {
-            throw CommandFailure(
-                code: .writeFailed, exit: .fatal,
-                message: "standard output can't be written: \(SystemText.of(code)).")
-        }
+        guard code == 0 else { throw .output(code, "standard output", cannot: "written") }
     }
 
     /// - Throws: ``CommandFailure/Code/writeFailed`` if it can't be written.

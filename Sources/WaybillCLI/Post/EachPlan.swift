@@ -87,7 +87,7 @@ struct EachPlan: Sendable {
     ) throws(CommandFailure) -> Piece {
         if case .textFile(let path) = argument.source, EachPattern(path).isOpen {
             throw .usage(
-                "-F \"\(Redaction.escaped(argument.name))\": a text is read once and sent with every file, so no {} can "
+                "-F \(Redaction.quoted(argument.name)): a text is read once and sent with every file, so no {} can "
                     + "stand behind \"<\". Send the file itself with @.")
         }
         // A pipe can be read once, so all forms share its copy. Any other file is added to each form, also one that is the same
@@ -132,13 +132,13 @@ struct EachPlan: Sendable {
         let pattern = OutputPattern(text: text)
         guard pattern.isOpen else {
             throw .usage(
-                "\(option): the responses for all files would go to \"\(Redaction.escaped(text))\". Write {name} where "
+                "\(option): the responses for all files would go to \(Redaction.quoted(text)). Write {name} where "
                     + "their names belong, as in \(option) 'answers/{name}.json'.")
         }
         for file in files {
             let place = ShrinkPlan.place(of: pattern.path(for: file))
             guard place != ShrinkPlan.place(of: file), place != ShrinkPlan.target(of: file) else {
-                throw .usage("\(option): the response for \"\(Redaction.escaped(file))\" would take its place.")
+                throw .usage("\(option): the response for \(Redaction.quoted(file)) would take its place.")
             }
         }
         return pattern

@@ -63,7 +63,7 @@ struct FormArgument: Sendable, Hashable {
             }
         } catch {
             throw .usage(
-                "-F: the value of \"\(Redaction.escaped(name))\" \(error.message). "
+                "-F: the value of \(Redaction.quoted(name)) \(error.message). "
                     + "To send a text as it stands: --form-string '\(Redaction.escaped(name))=…'")
         }
     }

@@ -72,11 +72,11 @@ struct FormAssembly {
         case .environment(let variable):
             guard let value = environment(variable) else {
                 throw .usage(
-                    "-F: the environment has no \(variable), which \"\(Redaction.escaped(argument.name))\" asks for.")
+                    "-F: the environment has no \(variable), which \(Redaction.quoted(argument.name)) asks for.")
             }
             add(argument, SystemPath.bytes(of: value), isSecret: true)
         case .textFile(let path):
-            let purpose = "-F \"\(Redaction.escaped(argument.name))\""
+            let purpose = "-F \(Redaction.quoted(argument.name))"
             add(argument, try InputFile.read(path, for: purpose), isSecret: true)
         case .files(let files):
             for file in files { try add(file, named: argument.name, pictures) }
@@ -123,7 +123,7 @@ struct FormAssembly {
         let options = pictures.options(forPart: name, isJPEG: isJPEG)
         if options != nil, let type = file.contentType, !Self.isJPEG(type) {
             throw .usage(
-                "-F: \"\(Redaction.escaped(name))\" is made a JPEG to fit its limit, and can't have the type "
+                "-F: \(Redaction.quoted(name)) is made a JPEG to fit its limit, and can't have the type "
                     + "\(Redaction.escaped(type)). Leave out ;type=.")
         }
         var onPrepared: (@Sendable (JPEGReport) -> Void)?

@@ -48,7 +48,7 @@ struct PostPlan {
 
     static func method(_ text: String) throws(CommandFailure) -> HTTPRequest.Method {
         guard let method = HTTPRequest.Method(rawValue: text) else {
-            throw .usage("-X: \"\(Redaction.escaped(text))\" is not a method.")
+            throw .usage("-X: \(Redaction.quoted(text)) is not a method.")
         }
         guard !["HEAD", "CONNECT", "TRACE"].contains(text.uppercased()) else {
             throw .usage("-X: \(method) can't carry a form.")

@@ -31,11 +31,9 @@ struct ResponseOutput {
                 unsafe open($0, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
             }
             guard descriptor >= 0 else {
-                throw CommandFailure(
-                    code: .writeFailed, exit: .fatal,
-                    message: "\(option) \"\(Redaction.escaped(path))\" can't be opened: \(SystemText.of(errno)).")
+                throw .output(errno, "\(option) \(Redaction.quoted(path))", cannot: "opened")
             }
-            (kind, place) = (.device(descriptor, "\(option) \"\(Redaction.escaped(path))\""), nil)
+            (kind, place) = (.device(descriptor, "\(option) \(Redaction.quoted(path))"), nil)
         } else {
             (kind, place) = (.newFile(try OutputFile(path, replaces: true)), ShrinkPlan.place(of: path))
         }
@@ -56,11 +54,7 @@ struct ResponseOutput {
                 (head?.bytes(forTerminal: isatty(descriptor) == 1) ?? [])
                     + ForeignText.bytes(bytes, for: descriptor, remedy: Self.remedy), to: descriptor)
             close(descriptor)
-            guard code == 0 else {
-                throw CommandFailure(
-                    code: .writeFailed, exit: .fatal,
-                    message: "\(name) can't be written: \(SystemText.of(code)).")
-            }
+            guard code == 0 else { throw .output(code, name, cannot: "written") }
         }
     }
 }
@@ -80,7 +74,7 @@ struct ResponseOutputs {
         }
         includesHead = output.head.isIncluded
         if let place = body.place, place == head?.place {
-            throw .usage("-o and -D: both name \"\(Redaction.escaped(output.output ?? ""))\". Choose two files.")
+            throw .usage("-o and -D: both name \(Redaction.quoted(output.output ?? "")). Choose two files.")
         }
     }
 

@@ -98,7 +98,7 @@ extension PutCommand {
         guard let value else {
             throw StoreError(
                 .invalidArgument,
-                "\(option): \"\(Redaction.escaped(name))\" is not one of \(names.joined(separator: ", "))")
+                "\(option): \(Redaction.quoted(name)) is not one of \(names.joined(separator: ", "))")
         }
         return value
     }

@@ -73,24 +73,24 @@ struct PutPlan: Sendable {
     private static func checkKeys(_ files: [PutFile], _ destination: PutDestination) throws(CommandFailure) {
         guard !destination.isOneFile, let file = files.first(where: { !SystemPath.isUTF8($0.key) }) else { return }
         throw .usage(
-            "\"\(Redaction.escaped(file.path))\" can't be a key: keys of objects are UTF-8, and this name is not. Put it under "
+            "\(Redaction.quoted(file.path)) can't be a key: keys of objects are UTF-8, and this name is not. Put it under "
                 + "a key of its own, or leave it out of a folder with --exclude.")
     }
 
     private static func needsSlash(_ destination: PutDestination) -> CommandFailure {
         .usage(
-            "several files would all become the object \"\(Redaction.escaped(destination.key))\": end the destination with a "
+            "several files would all become the object \(Redaction.quoted(destination.key)): end the destination with a "
                 + "slash, and they go under it.")
     }
 
     private static func name(of path: String) throws(CommandFailure) -> String {
         guard let name = path.utf8.split(separator: UInt8(ascii: "/")).last else {
-            throw .usage("\"\(Redaction.escaped(path))\" has no name that a key could be made of.")
+            throw .usage("\(Redaction.quoted(path)) has no name that a key could be made of.")
         }
         // The number of a descriptor is no name.
         guard !path.hasPrefix("/dev/fd/"), !path.hasPrefix("/proc/self/fd/") else {
             throw .usage(
-                "\"\(Redaction.escaped(path))\" has no name that a key could be made of. Write the whole key, as in "
+                "\(Redaction.quoted(path)) has no name that a key could be made of. Write the whole key, as in "
                     + "oss://bucket/key.")
         }
         return String(Substring(name))
@@ -102,11 +102,11 @@ struct PutPlan: Sendable {
             do throws(StoreError) {
                 try target.check(key: file.key)
             } catch {
-                throw .usage("\"\(Redaction.escaped(file.path))\": \(CommandFailure.sentence(error.message))")
+                throw .usage("\(Redaction.quoted(file.path)): \(CommandFailure.sentence(error.message))")
             }
             if let other = keys.updateValue(file.path, forKey: Array(file.key.utf8)) {
                 throw .usage(
-                    "\"\(Redaction.escaped(other))\" and \"\(Redaction.escaped(file.path))\" would become the same object: "
+                    "\(Redaction.quoted(other)) and \(Redaction.quoted(file.path)) would become the same object: "
                         + "send them to different places.")
             }
         }

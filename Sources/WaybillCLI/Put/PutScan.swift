@@ -17,7 +17,7 @@ struct PutScan: Sendable {
     mutating func add(file path: String, key: String) throws(CommandFailure) {
         let status = try Self.status(of: path, followsLinks: true)
         guard status.st_mode & S_IFMT != S_IFDIR else {
-            throw .usage("\"\(Redaction.escaped(path))\" is a folder: -r sends what is in it.")
+            throw .usage("\(Redaction.quoted(path)) is a folder: -r sends what is in it.")
         }
         if status.st_mode & S_IFMT == S_IFIFO {
             files.append(PutFile(path: path, key: key, size: 0, isPipe: true))
@@ -26,7 +26,7 @@ struct PutScan: Sendable {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw CommandFailure(
                 code: CommandFailure.Code("notARegularFile"), exit: .source,
-                message: "\"\(Redaction.escaped(path))\" is not a regular file.")
+                message: "\(Redaction.quoted(path)) is not a regular file.")
         }
         files.append(PutFile(path: path, key: key, size: Int64(status.st_size)))
     }
@@ -47,7 +47,7 @@ struct PutScan: Sendable {
         guard status.st_mode & S_IFMT == S_IFLNK else { return status.st_mode & S_IFMT == S_IFDIR }
         guard try Self.status(of: path, followsLinks: true).st_mode & S_IFMT != S_IFDIR else {
             throw .usage(
-                "\"\(Redaction.escaped(path))\" is a link to a folder, and -r follows none: name the folder itself.")
+                "\(Redaction.quoted(path)) is a link to a folder, and -r follows none: name the folder itself.")
         }
         return false
     }
@@ -86,19 +86,14 @@ struct PutScan: Sendable {
         var status = stat()
         let code = unsafe SystemPath.with(path) { unsafe followsLinks ? stat($0, &status) : lstat($0, &status) }
         guard code == 0 else {
-            let number = errno
-            throw CommandFailure(
-                code: number == ENOENT ? .fileNotFound : .fileNotReadable, exit: .source,
-                message: "\"\(Redaction.escaped(path))\" can't be sent: \(SystemText.of(number)).")
+            throw .source(errno, Redaction.quoted(path), cannot: "sent")
         }
         return status
     }
 
     private static func names(in folder: String) throws(CommandFailure) -> [String] {
         guard let directory = unsafe SystemPath.with(folder, { unsafe opendir($0) }) else {
-            throw CommandFailure(
-                code: .fileNotReadable, exit: .source,
-                message: "the folder \"\(Redaction.escaped(folder))\" can't be read: \(SystemText.of(errno)).")
+            throw .source(errno, "the folder \(Redaction.quoted(folder))", cannot: "read")
         }
         defer { unsafe closedir(directory) }
         var names: [String] = []

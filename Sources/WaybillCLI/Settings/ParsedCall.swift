@@ -59,7 +59,7 @@ struct ParsedCall {
         let names = command.subcommands.filter(\.shouldDisplay).map(\.commandName)
         let path = (["waybill"] + words.prefix(depth)).joined(separator: " ")
         throw .usage(
-            "\(path) has no command \"\(Redaction.escaped(words[depth]))\"."
+            "\(path) has no command \(Redaction.quoted(words[depth]))."
                 + Suggestion.sentence(for: words[depth], among: names)
                 + " Its commands are \(names.joined(separator: ", ")).")
     }
@@ -72,7 +72,7 @@ struct ParsedCall {
                 throw .usage("--\(name): the value is not UTF-8. Only names of files and parts of a form may be.")
             case .bare(let word) where !byteCommands.contains(path) && !SystemPath.isUTF8(word):
                 throw .usage(
-                    "\"\(Redaction.escaped(word))\" is not UTF-8. In a URL, write each such byte as % and two digits.")
+                    "\(Redaction.quoted(word)) is not UTF-8. In a URL, write each such byte as % and two digits.")
             case .option, .bare, .flag, .other: break
             }
         }

@@ -27,7 +27,7 @@ enum ShrinkPlan {
             guard output != "-" else { throw .usage("Standard output takes one picture, not \(inputs.count).") }
             if let output, !OutputPattern(text: output).isOpen {
                 throw .usage(
-                    "All \(inputs.count) pictures would become \"\(Redaction.escaped(output))\". "
+                    "All \(inputs.count) pictures would become \(Redaction.quoted(output)). "
                         + "Write {name} where their names belong, as in -o 'small/{name}.jpg'.")
             }
         }
@@ -47,24 +47,26 @@ enum ShrinkPlan {
         var makers: [String: String] = [:]
         for job in jobs where job.output != "-" {
             if let other = makers.updateValue(job.input, forKey: place(of: job.output)) {
-                throw .usage("\(quoted(other)) and \(quoted(job.input)) would both become \(quoted(job.output)).")
+                throw .usage(
+                    "\(Redaction.quoted(other)) and \(Redaction.quoted(job.input)) would both become \(Redaction.quoted(job.output))."
+                )
             }
         }
         if let page {
             if let maker = makers.updateValue("the report", forKey: place(of: page)) {
-                throw .usage("\(quoted(maker)) and the report would both become \(quoted(page)).")
+                throw .usage("\(Redaction.quoted(maker)) and the report would both become \(Redaction.quoted(page)).")
             }
         }
         // With --force a result may replace its own input, but never an input that is not read yet.
         for job in jobs where job.input != "-" {
             for place in Set([place(of: job.input), target(of: job.input)]) {
                 guard let maker = makers[place], maker != job.input else { continue }
-                throw .usage("What becomes of \(quoted(maker)) would replace \(quoted(job.input)), another input.")
+                throw .usage(
+                    "What becomes of \(Redaction.quoted(maker)) would replace \(Redaction.quoted(job.input)), another input."
+                )
             }
         }
     }
-
-    private static func quoted(_ path: String) -> String { "\"\(Redaction.escaped(path))\"" }
 
     /// One name for a place, however it is written: its folder without links or dots, then its own name.
     static func place(of path: String) -> String {
@@ -112,10 +114,7 @@ final class MadeDirectories: Sendable {
             if unsafe mkdir(directory, 0o777) == 0 {
                 made.withLock { $0.append(directory) }
             } else if errno != EEXIST {
-                throw CommandFailure(
-                    code: .writeFailed, exit: .fatal,
-                    message: "The directory \"\(Redaction.escaped(directory))\" can't be made: \(SystemText.of(errno))."
-                )
+                throw .output(errno, "The directory \(Redaction.quoted(directory))", cannot: "made")
             }
         }
     }

@@ -151,7 +151,7 @@ extension CommandFailure {
     init(_ error: JPEGError, about input: String) {
         self.init(
             code: Code(error.code.description), exit: Exit(error, signal: Interrupt.signal),
-            message: "\"\(Redaction.escaped(input))\": \(error.code): \(error.message)")
+            message: "\(Redaction.quoted(input)): \(error.code): \(error.message)")
     }
 }
 

@@ -10,7 +10,7 @@ struct InputChunks: AsyncSequence, Sendable {
 
     /// Opens a file; `-` is standard input. It stays open as long as the process.
     init(_ path: String) throws(CommandFailure) {
-        shown = path == "-" ? "standard input" : "\"\(Redaction.escaped(path))\""
+        shown = path == "-" ? "standard input" : "\(Redaction.quoted(path))"
         descriptor = path == "-" ? 0 : unsafe SystemPath.with(path) { unsafe open($0, O_RDONLY | O_CLOEXEC) }
         guard descriptor >= 0 else {
             let code = errno

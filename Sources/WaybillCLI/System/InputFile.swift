@@ -31,10 +31,7 @@ enum InputFile {
         let descriptor = unsafe SystemPath.with(path) { unsafe open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
         let shown = shown(path)
         guard descriptor >= 0 else {
-            let code = errno
-            throw CommandFailure(
-                code: code == ENOENT ? .fileNotFound : .fileNotReadable, exit: .source,
-                message: "\(purpose): \(shown) can't be read: \(SystemText.of(code)).")
+            throw .source(errno, "\(purpose): \(shown)", cannot: "read")
         }
         defer { close(descriptor) }
         var status = stat()
@@ -54,14 +51,11 @@ enum InputFile {
             close(descriptor)
             return
         }
-        let code = errno
-        throw CommandFailure(
-            code: code == ENOENT ? .fileNotFound : .fileNotReadable, exit: .source,
-            message: "\"\(Redaction.escaped(path))\" can't be sent: \(SystemText.of(code)).")
+        throw .source(errno, Redaction.quoted(path), cannot: "sent")
     }
 
     private static func shown(_ path: String) -> String {
-        path == "-" ? "standard input" : "\"\(Redaction.escaped(path))\""
+        path == "-" ? "standard input" : "\(Redaction.quoted(path))"
     }
 
     private static func readAll(
@@ -73,9 +67,7 @@ enum InputFile {
             let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
             if count < 0 {
                 if errno == EINTR { continue }
-                throw CommandFailure(
-                    code: .fileNotReadable, exit: .source,
-                    message: "\(purpose): \(shown(path)) can't be read: \(SystemText.of(errno)).")
+                throw .source(errno, "\(purpose): \(shown(path))", cannot: "read")
             }
             guard count > 0 else { return }
             try body(buffer[..<count])
@@ -102,13 +94,28 @@ enum StandardInput {
                 case .literal, .environment, .credential: []
                 }
             let count = paths.count { PipedInput.isStandardInput($0) }
-            readers += Array(repeating: "-F \"\(Redaction.escaped(argument.name))\"", count: count)
+            readers += Array(repeating: "-F \(Redaction.quoted(argument.name))", count: count)
         }
         guard readers.count <= 1 else {
             throw .usage(
                 "Standard input can be read once, but \(readers[0]) and \(readers[1]) both read it. Write one of them to a "
                     + "file.")
         }
+    }
+}
+
+extension CommandFailure {
+    /// A file that can't be read or sent, with the error number of the call.
+    static func source(_ number: Int32, _ file: String, cannot verb: String) -> CommandFailure {
+        CommandFailure(
+            code: number == ENOENT ? .fileNotFound : .fileNotReadable, exit: .source,
+            message: "\(file) can't be \(verb): \(SystemText.of(number)).")
+    }
+
+    /// A file that can't be opened or written, with the error number of the call.
+    static func output(_ number: Int32, _ file: String, cannot verb: String) -> CommandFailure {
+        CommandFailure(
+            code: .writeFailed, exit: .fatal, message: "\(file) can't be \(verb): \(SystemText.of(number)).")
     }
 }
 

@@ -44,13 +44,13 @@ final class OutputFile {
             if error.number == EEXIST { throw exists(at: path) }
             throw CommandFailure(
                 code: .writeFailed, exit: .fatal,
-                message: "\"\(Redaction.escaped(path))\" can't be \(verb): \(SystemText.of(error.number)).")
+                message: "\(Redaction.quoted(path)) can't be \(verb): \(SystemText.of(error.number)).")
         }
     }
 
     private static func exists(at path: String) -> CommandFailure {
         CommandFailure(
             code: .fileExists, exit: .usage,
-            message: "\"\(Redaction.escaped(path))\" is there already. Choose another name, or say --force.")
+            message: "\(Redaction.quoted(path)) is there already. Choose another name, or say --force.")
     }
 }

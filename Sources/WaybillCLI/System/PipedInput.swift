@@ -31,7 +31,7 @@ final class PipedInput: Sendable {
     /// Describes an input; `-` is standard input. More than `limit` bytes are refused.
     init(_ path: String, limit: Int64 = .max) {
         (self.path, self.limit) = (path, limit)
-        shown = Self.isStandardInput(path) ? "standard input" : "\"\(Redaction.escaped(path))\""
+        shown = Self.isStandardInput(path) ? "standard input" : "\(Redaction.quoted(path))"
     }
 
     /// Whether a path other than `-` leads to something that has to be copied before it can be sent.
@@ -142,9 +142,7 @@ extension PipedInput {
     }
 
     private func failure(_ number: Int32) -> CommandFailure {
-        CommandFailure(
-            code: number == ENOENT ? .fileNotFound : .fileNotReadable, exit: .source,
-            message: "\(shown) can't be read: \(SystemText.of(number)).")
+        .source(number, shown, cannot: "read")
     }
 
     private func notKept(_ error: BodyError) -> CommandFailure {
