@@ -2,15 +2,15 @@ public import Waybill
 
 /// How an upload is queued.
 public struct EnqueueOptions: Sendable, Hashable {
-    /// Smaller numbers go first, of all lanes; 0 to 9. Among equals who came first. Five minutes of waiting count as much as
-    /// one number, so nothing waits for ever.
-    public var priority = 5
+    /// Which items are sent first, over all lanes; among equals, the oldest. Each step is worth ten minutes of waiting, so that
+    /// no item waits indefinitely.
+    public var priority = UploadPriority.normal
     /// The batch it belongs to.
     public var batch: String?
     /// Names to find it by.
     public var tags: [String] = []
     /// What makes it the same as another one that has not ended; `nil` for an upload of its own.
-    public var dedupeKey: String?
+    public var deduplicationKey: String?
     /// What is done when there is one.
     public var duplicates = DuplicatePolicy.keep
     /// How long from now it may still be begun; `nil` for as the outbox is configured.
@@ -132,7 +132,8 @@ extension Outbox {
             onChange: options.onChange)
         return NewItem(
             kind: type(of: upload).kind, lane: upload.lane.description, spec: try registry.encode(upload), life: life,
-            priority: options.priority, batch: options.batch, tags: options.tags, dedupeKey: options.dedupeKey,
+            priority: options.priority.number, batch: options.batch, tags: options.tags,
+            deduplicationKey: options.deduplicationKey,
             duplicates: options.duplicates,
             idempotencyKey: options.idempotencyKey ?? Delivery.newIdempotencyKey(), size: size, staged: staged)
     }

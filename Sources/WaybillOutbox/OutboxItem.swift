@@ -48,10 +48,10 @@ public struct OutboxItem: Sendable, Codable, Identifiable {
     public var batch: String?
     /// The names that it was given.
     public var tags: [String]
-    /// Smaller numbers go first; five minutes of waiting count as much as one number.
-    public var priority: Int
+    /// Which items are sent first.
+    public var priority: UploadPriority
     /// The key that makes it the same as another.
-    public var dedupeKey: String?
+    public var deduplicationKey: String?
     /// The key that goes along with each attempt.
     public var idempotencyKey: String
     /// The bytes of its files, as far as they are known.
@@ -116,5 +116,14 @@ package struct KeptAnswer: Sendable, Codable, Hashable {
     package init(_ error: UploadError) {
         if let response = error.response { self.init(response) } else { self.init() }
         message = error.message
+    }
+}
+
+extension UploadPriority {
+    /// The number in the queue file: 1 to 9 in steps of two, the most urgent first. Release 0.1 stored 0 to 9.
+    package var number: Int { 5 - 2 * rawValue }
+
+    package init(number: Int) {
+        self = UploadPriority(rawValue: (5 - min(max(number, 1), 9)) / 2) ?? .normal
     }
 }

@@ -87,7 +87,7 @@ struct Story {
             try Mismatch.unless(missed.allSatisfy(\.isDelivered), "not all were delivered")
             if round.hasPrefix("this"), let last = missed.last {
                 for result in missed {
-                    say("      #\(result.item.id) \(result.item.dedupeKey ?? ""): \(result.words)")
+                    say("      #\(result.item.id) \(result.item.deduplicationKey ?? ""): \(result.words)")
                 }
                 try await outbox.acknowledge(through: last.sequence)
             }

@@ -45,7 +45,7 @@ public struct Kiosk: Sendable {
         var options = EnqueueOptions()
         options.batch = Self.batch
         // The button may be pressed twice, and the program may have ended between the two.
-        options.dedupeKey = "\(photograph.business) \(photograph.side)"
+        options.deduplicationKey = "\(photograph.business) \(photograph.side)"
         return try await outbox.enqueue(
             form, to: url, idempotency: .honoured(window: .seconds(86_400)), options: options)
     }

@@ -23,7 +23,10 @@ struct OnTheDisk {
         let backend = try await LittleBackend(token: Note.token)
         let outbox = try await Outbox(at: folder)
         var names: [OutboxID: String] = [:]
-        func add(_ name: String, priority: Int = 5, key: String? = nil, _ duplicates: DuplicatePolicy = .keep)
+        func add(
+            _ name: String, priority: UploadPriority = .normal, key: String? = nil,
+            _ duplicates: DuplicatePolicy = .keep
+        )
             async throws
             -> OutboxReceipt
         {
@@ -32,7 +35,7 @@ struct OnTheDisk {
             names[receipt.id] = names[receipt.id] ?? name
             return receipt
         }
-        _ = try await add("report", priority: 9)
+        _ = try await add("report", priority: .veryLow)
         _ = try await add("letter", key: "letter")
         let again = try await add("letter", key: "letter")
         report("the letter again: \(again.isNew ? "added" : "#\(again.id) is there already and stays")")
@@ -42,7 +45,7 @@ struct OnTheDisk {
         _ = try await add("page 1", key: "log")
         _ = try await add("page 2", key: "log", .append)
         report("page 2 goes when page 1 has ended")
-        _ = try await add("alarm", priority: 0)
+        _ = try await add("alarm", priority: .veryHigh)
         report("in line: \(try await outbox.tally()[.ready]), and an alarm came last")
         await outbox.close()
 
@@ -68,11 +71,12 @@ struct OnTheDisk {
     }
 
     private func handOver(
-        _ name: String, priority: Int, key: String?, _ duplicates: DuplicatePolicy, to outbox: Outbox, url: String
+        _ name: String, priority: UploadPriority, key: String?, _ duplicates: DuplicatePolicy, to outbox: Outbox,
+        url: String
     ) async throws -> OutboxReceipt {
         var options = EnqueueOptions()
         options.priority = priority
-        options.dedupeKey = key
+        options.deduplicationKey = key
         options.duplicates = duplicates
         return try await outbox.enqueue(
             [.credential("TOKEN", named: "backend"), .text("BUSINESSNO", name)], to: url, options: options)

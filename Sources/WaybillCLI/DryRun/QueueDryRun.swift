@@ -42,16 +42,16 @@ struct QueueDryRun<Upload: DurableUpload> {
 
     private static func facts(_ options: EnqueueOptions) -> [String] {
         [
-            "priority \(options.priority)", options.maxAttempts.map { "\($0) attempts at most" },
+            "priority \(options.priority.level)", options.maxAttempts.map { "\($0) attempts at most" },
             options.deadline.map { "begun within \(Int64($0 / .seconds(1))) s" }, options.batch.map { "batch \($0)" },
-            options.dedupeKey.map { "key \($0)" },
+            options.deduplicationKey.map { "key \($0)" },
         ].compactMap(\.self)
     }
 
     private static func members(_ options: EnqueueOptions) -> JSONObject {
         [
-            "priority": options.priority, "attempts": options.maxAttempts, "deadlineSeconds": options.deadline,
-            "batch": options.batch, "dedupeKey": options.dedupeKey,
+            "priority": options.priority.level, "attempts": options.maxAttempts, "deadlineSeconds": options.deadline,
+            "batch": options.batch, "deduplicationKey": options.deduplicationKey,
         ]
     }
 }

@@ -38,7 +38,8 @@ extension JSONObject {
         self = [
             "id": item.id, "state": item.state.rawValue, "reason": item.reason, "doubtful": item.isDoubtful,
             "attempts": item.attempts, "kind": item.kind, "lane": item.lane, "batch": item.batch, "tags": item.tags,
-            "priority": item.priority, "dedupeKey": item.dedupeKey, "idempotencyKey": item.idempotencyKey,
+            "priority": item.priority.level, "deduplicationKey": item.deduplicationKey,
+            "idempotencyKey": item.idempotencyKey,
             "size": item.size, "createdAt": OutboxTime.text(item.createdAt),
             "endedAt": item.endedAt.map(OutboxTime.text), "dueAt": item.dueAt.map(OutboxTime.text),
         ]

@@ -45,8 +45,9 @@ struct QueueOptions: ParsableArguments, OptionTable {
 
     @Option(
         name: .customLong("priority"),
-        help: ArgumentHelp("0 goes first, 9 last. 5 unless set.", valueName: "number"))
-    var priority: Int?
+        help: ArgumentHelp(
+            "Send it before others: highest, high, normal, low, lowest. normal unless set.", valueName: "level"))
+    var priority: String?
 
     @Option(name: .customLong("batch"), help: ArgumentHelp("The batch it belongs to.", valueName: "name"))
     var batch: String?
@@ -86,19 +87,22 @@ struct QueueOptions: ParsableArguments, OptionTable {
     /// The options of a queued upload; `file` fills patterns.
     func options(for file: String? = nil) throws(CommandFailure) -> EnqueueOptions {
         var options = EnqueueOptions()
-        if let priority, !(0...9).contains(priority) {
-            throw .usage("--priority must be between 0 (first) and 9 (last); got \(priority).")
-        }
         if let attempts, !(1...10_000).contains(attempts) {
             throw .usage("--attempts must be between 1 and 10000; got \(attempts).")
         }
-        options.priority = priority ?? options.priority
+        if let priority {
+            guard let level = UploadPriority(level: priority) else {
+                let levels = UploadPriority.levels.joined(separator: ", ")
+                throw .usage("--priority must be one of \(levels); got \(Redaction.quoted(priority)).")
+            }
+            options.priority = level
+        }
         options.maxAttempts = attempts ?? options.maxAttempts
         options.deadline = try deadline.map { (text) throws(CommandFailure) in
             try DurationArgument.read(text, for: "--deadline")
         }
         (options.batch, options.tags) = (batch, tags)
-        options.dedupeKey = dedupe.map { key in file.map { EachPattern(key).filled(for: $0) } ?? key }
+        options.deduplicationKey = dedupe.map { key in file.map { EachPattern(key).filled(for: $0) } ?? key }
         options.keeping = keepsCopies ? .snapshot : .reference
         options.onUnknown = try Self.choice(onUnknown, "--on-unknown", ["fail", "retry", "ask"], .fail)
         options.onChange = try Self.choice(onChange, "--if-changed", ["fail", "restart", "skip"], .fail)
@@ -168,5 +172,17 @@ struct QueueOptions: ParsableArguments, OptionTable {
             throw .usage("\(option): \(Redaction.quoted(text)) is not one of \(names.joined(separator: ", ")).")
         }
         return value
+    }
+}
+
+extension UploadPriority {
+    /// The names at the shell, the most urgent first.
+    static let levels = ["highest", "high", "normal", "low", "lowest"]
+
+    var level: String { Self.levels[2 - rawValue] }
+
+    init?(level: String) {
+        guard let index = Self.levels.firstIndex(of: level) else { return nil }
+        self.init(rawValue: 2 - index)
     }
 }

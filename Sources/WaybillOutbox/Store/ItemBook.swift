@@ -66,7 +66,7 @@ struct ItemBook {
         insertion.bind(item.rank(now))
         insertion.bind(item.batch)
         insertion.bind(WholeItem.join(item.tags))
-        insertion.bind(item.dedupeKey)
+        insertion.bind(item.deduplicationKey)
         insertion.bind(after)
         insertion.bind(item.size)
         insertion.bind(now)

@@ -6,7 +6,7 @@ struct ItemRow {
     var id: Int64
     var lane: String
     var life: ItemLife
-    var dedupeKey: String?
+    var deduplicationKey: String?
     var after: Int64?
     var size: Int64?
     var endedAt: Int64?
@@ -36,7 +36,7 @@ struct ItemRow {
         life.vainQuestions = row[10]
         life.reason = row[11]
         self.life = life
-        dedupeKey = row[16]
+        deduplicationKey = row[16]
         after = row[17]
         size = row[18]
         endedAt = row[19]
@@ -78,8 +78,10 @@ struct WholeItem {
     var item: OutboxItem {
         OutboxItem(
             id: OutboxID(rawValue: row.id), kind: kind, lane: row.lane, state: row.life.state, reason: row.life.reason,
-            attempts: row.life.attempts, isDoubtful: row.life.isDoubtful, batch: batch, tags: tags, priority: priority,
-            dedupeKey: row.dedupeKey, idempotencyKey: idempotencyKey, size: row.size, createdAt: createdAt,
+            attempts: row.life.attempts, isDoubtful: row.life.isDoubtful, batch: batch, tags: tags,
+            priority: UploadPriority(number: priority),
+            deduplicationKey: row.deduplicationKey, idempotencyKey: idempotencyKey, size: row.size,
+            createdAt: createdAt,
             endedAt: row.endedAt, dueAt: row.life.state == .waiting ? row.life.runAt : nil)
     }
 

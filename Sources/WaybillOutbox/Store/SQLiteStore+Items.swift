@@ -104,13 +104,13 @@ extension SQLiteStore {
         } else if !row.life.state.isTerminal, before.state.isTerminal {
             row.endedAt = nil
             row.sequence = nil
-            row.after = try lastInLine(row.dedupeKey, book.db)
+            row.after = try lastInLine(row.deduplicationKey, book.db)
         }
         let holds = row.life.state == .leased || row.life.isVerifying
         row.token = holds ? token ?? row.token : nil
         try book.save(row, before: before.state, answer: answer)
         // Only what has a key can have somebody behind it in line.
-        if row.dedupeKey != nil, row.endedAt != nil, !before.state.isTerminal {
+        if row.deduplicationKey != nil, row.endedAt != nil, !before.state.isTerminal {
             var followers = try Prepared(book.db, "UPDATE item SET after = ? WHERE after = ?")
             followers.bind(row.after)
             followers.bind(row.id)
@@ -168,7 +168,7 @@ extension SQLiteStore {
     private static func insert(_ item: NewItem, _ now: Int64, _ book: inout ItemBook) throws -> EnqueuedItem {
         var added = EnqueuedItem(id: 0, isNew: true)
         var after: Int64?
-        if let key = item.dedupeKey {
+        if let key = item.deduplicationKey {
             // Before anybody else is touched.
             if let known = try known(item, &book) { return known }
             if let there = try lastInLine(key, book.db) {

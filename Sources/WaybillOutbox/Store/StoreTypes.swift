@@ -27,7 +27,7 @@ package struct NewItem: Sendable, Codable {
     package var priority: Int
     package var batch: String?
     package var tags: [String]
-    package var dedupeKey: String?
+    package var deduplicationKey: String?
     package var duplicates: DuplicatePolicy
     package var idempotencyKey: String
     package var size: Int64?
@@ -35,7 +35,8 @@ package struct NewItem: Sendable, Codable {
 
     package init(
         kind: String, lane: String, spec: String, life: ItemLife = ItemLife(), priority: Int = 5, batch: String? = nil,
-        tags: [String] = [], dedupeKey: String? = nil, duplicates: DuplicatePolicy = .keep, idempotencyKey: String,
+        tags: [String] = [], deduplicationKey: String? = nil, duplicates: DuplicatePolicy = .keep,
+        idempotencyKey: String,
         size: Int64? = nil, staged: [String] = []
     ) {
         self.kind = kind
@@ -45,7 +46,7 @@ package struct NewItem: Sendable, Codable {
         self.priority = priority
         self.batch = batch
         self.tags = tags
-        self.dedupeKey = dedupeKey
+        self.deduplicationKey = deduplicationKey
         self.duplicates = duplicates
         self.idempotencyKey = idempotencyKey
         self.size = size

@@ -11,7 +11,7 @@ import Waybill
     ) -> OutboxItem {
         OutboxItem(
             id: OutboxID(rawValue: 17), kind: "form", lane: "backend.example:443", state: state, reason: reason,
-            attempts: 3, isDoubtful: isDoubtful, batch: "today", tags: ["a"], priority: 5, dedupeKey: nil,
+            attempts: 3, isDoubtful: isDoubtful, batch: "today", tags: ["a"], priority: .normal, deduplicationKey: nil,
             idempotencyKey: "key", size: 319_898, createdAt: 1_000_000, endedAt: nil, dueAt: due)
     }
 
@@ -50,7 +50,7 @@ import Waybill
         #expect(
             JSONOutput.line("item", JSONObject(item), time: "T") == """
                 {"v":1,"t":"T","event":"item","id":17,"state":"waiting","reason":"status503","doubtful":false,"attempts":3,\
-                "kind":"form","lane":"backend.example:443","batch":"today","tags":["a"],"priority":5,"dedupeKey":null,\
+                "kind":"form","lane":"backend.example:443","batch":"today","tags":["a"],"priority":"normal","deduplicationKey":null,\
                 "idempotencyKey":"key","size":319898,"createdAt":"1970-01-01T00:16:40Z","endedAt":null,\
                 "dueAt":"1970-01-01T00:21:52Z"}
 

@@ -65,7 +65,7 @@ import WaybillCore
                 "post", desk.server.url("/form"), "-F", "f=@{}", "--queue", "--outbox", desk.path, "--json", "--batch",
                 "b",
             ]
-                + ["--dedupe", "{}", "--tag", "t", "--priority", "2", "--each"] + all)
+                + ["--dedupe", "{}", "--tag", "t", "--priority", "high", "--each"] + all)
         #expect(queued.exit == .status(3), "\(queued.errorText)")
         let lines = try queued.jsonLines().filter { $0["event"] as? String == "queued" }
         #expect(lines.compactMap { $0["id"] as? Int } == Array(1...70))
@@ -80,8 +80,10 @@ import WaybillCore
         #expect(run.exit == .status(0), "\(run.errorText)")
         #expect(Set(desk.server.requests.map { $0.bodyWithoutBoundary }).count == 70)
         let item = try #require(try await desk.items().first)
-        #expect(item["batch"] as? String == "b" && item["tags"] as? [String] == ["t"] && item["priority"] as? Int == 2)
-        #expect(item["dedupeKey"] as? String == files[0])
+        #expect(
+            item["batch"] as? String == "b" && item["tags"] as? [String] == ["t"]
+                && item["priority"] as? String == "high")
+        #expect(item["deduplicationKey"] as? String == files[0])
     }
 
     @Test func `many alike are written down together, and one that is refused keeps no other out`() async throws {
@@ -104,7 +106,7 @@ import WaybillCore
         (["-F", "a=b", "-k"], "waybill outbox run"), (["-F", "a=b", "--limit-rate", "5K"], "waybill outbox run"),
         (["-F", "a=b", "-m", "5"], "waybill outbox run"), (["-F", "a=b", "--retry", "3"], "--attempts"),
         (["-F", "a=b", "-o", "x"], "waybill outbox show"),
-        (["-F", "a=b", "--priority", "12"], "0 (first) and 9 (last)"),
+        (["-F", "a=b", "--priority", "12"], "one of highest, high, normal, low, lowest; got \"12\""),
         (["-F", "a=b", "--on-unknown", "hope"], "fail, retry, ask"), (["-F", "a=b", "--deadline", "soon"], "7d"),
         (["-F", "a=b", "--idempotency-window", "1h"], "--idempotency honoured"),
         (["-F", "a=b", "--duplicates", "keep"], "--dedupe"), (["-F", "a=credential:b c"], "credential"),

@@ -82,7 +82,7 @@ import Testing
             "limit-rate": "200K", "connect-timeout": "5", "stall-timeout": "5", "response-timeout": "5",
             "max-time": "60", "max-filesize": "5M", "redirect": "get", "progress-interval": "10s",
             "retry": "3", "idempotency": "honoured", "idempotency-window": "12h", "on-unknown": "retry",
-            "if-changed": "restart", "priority": "3", "batch": "today", "tag": "till-4", "duplicates": "replace",
+            "if-changed": "restart", "priority": "low", "batch": "today", "tag": "till-4", "duplicates": "replace",
             "deadline": "2d", "attempts": "5", "credential": "X-Token=backend", "include": "*.jpg", "exclude": "*.tmp",
             "endpoint": "https://oss-cn-beijing.aliyuncs.com", "up-host": "https://up.example", "region": "cn-beijing",
             "sign-version": "v1", "part-size": "200KiB", "parts-at-once": "3", "content-type": "image/jpeg",

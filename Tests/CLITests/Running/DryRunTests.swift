@@ -139,7 +139,7 @@ import WaybillCore
         let lines = try dry.jsonLines()
         #expect(lines.map { $0["event"] as? String } == ["start", "file", "file", "summary"])
         #expect(lines[0]["outbox"] as? String == scene.folder.path("outbox"))
-        #expect(lines[1]["dedupeKey"] as? String == "card \(scene.plain)" && lines[1]["attempts"] as? Int == 4)
+        #expect(lines[1]["deduplicationKey"] as? String == "card \(scene.plain)" && lines[1]["attempts"] as? Int == 4)
         let parts = try #require(lines[1]["parts"] as? [[String: Any]])
         #expect(parts.map { $0["credential"] as? String } == ["backend", nil])
         scene.expectUntouched()

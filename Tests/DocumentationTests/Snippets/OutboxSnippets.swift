@@ -34,7 +34,7 @@ private func handingOver(_ outbox: Outbox, _ form: MultipartForm, _ paths: [Stri
 private func choosing(_ outbox: Outbox, _ form: MultipartForm, _ url: String) async throws {
     // snippet: outbox, options
     var options = EnqueueOptions()
-    options.priority = 2  // 0 goes first, 9 last; 5 unless set
+    options.priority = .high
     options.batch = "2026-01-17"  // to watch and to steer together
     options.tags = ["counter 7"]  // to find it by
     options.deadline = .seconds(12 * 3_600)  // no attempt begins later; seven days unless set
@@ -44,7 +44,7 @@ private func choosing(_ outbox: Outbox, _ form: MultipartForm, _ url: String) as
     // end
 
     // snippet: outbox, doubles
-    options.dedupeKey = "B-0001 front"
+    options.deduplicationKey = "B-0001 front"
     options.duplicates = .replace
     let receipt = try await outbox.enqueue(form, to: url, options: options)
     print(receipt.isNew ? "added" : "is there already")

@@ -8,12 +8,12 @@ import Testing
     func `what is added is there, in order, with all that was said of it`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         let ids = try await world.add(
-            StoreWorld.item("a", key: "k", priority: 2, batch: "b", tags: ["x", "y z"], size: 7),
+            StoreWorld.item("a", key: "k", priority: 3, batch: "b", tags: ["x", "y z"], size: 7),
             StoreWorld.item("b", size: nil), now: 77)
         #expect(ids == ids.sorted() && Set(ids).count == 2)
         let item = try #require(try await world.item(ids[0]))
-        #expect(item.state == .ready && item.batch == "b" && item.tags == ["x", "y z"] && item.priority == 2)
-        #expect(item.createdAt == 77 && item.size == 7 && item.dedupeKey == "k" && item.kind == "test")
+        #expect(item.state == .ready && item.batch == "b" && item.tags == ["x", "y z"] && item.priority == .high)
+        #expect(item.createdAt == 77 && item.size == 7 && item.deduplicationKey == "k" && item.kind == "test")
         #expect(try await world.item(ids[1])?.size == nil)
         #expect(try await world.item(12_345) == nil)
     }

@@ -22,7 +22,8 @@ final class MemoryStore: OutboxStore {
             OutboxItem(
                 id: OutboxID(rawValue: id), kind: new.kind, lane: new.lane, state: life.state, reason: life.reason,
                 attempts: life.attempts, isDoubtful: life.isDoubtful, batch: new.batch, tags: new.tags,
-                priority: new.priority, dedupeKey: new.dedupeKey, idempotencyKey: new.idempotencyKey, size: new.size,
+                priority: UploadPriority(number: new.priority), deduplicationKey: new.deduplicationKey,
+                idempotencyKey: new.idempotencyKey, size: new.size,
                 createdAt: createdAt, endedAt: endedAt, dueAt: life.state == .waiting ? life.runAt : nil)
         }
     }
@@ -43,7 +44,9 @@ final class MemoryStore: OutboxStore {
 
         func unfinished(_ key: String?) -> [Int64] {
             guard let key else { return [] }
-            return order.filter { entries[$0]?.new.dedupeKey == key && entries[$0]?.life.state.isTerminal == false }
+            return order.filter {
+                entries[$0]?.new.deduplicationKey == key && entries[$0]?.life.state.isTerminal == false
+            }
         }
     }
 
@@ -178,17 +181,17 @@ extension MemoryStore.State {
         }
         var added = EnqueuedItem(id: lastID + 1, isNew: true)
         var after: Int64?
-        if let there = lastInLine(item.dedupeKey) {
+        if let there = lastInLine(item.deduplicationKey) {
             switch item.duplicates {
             case .keep: return EnqueuedItem(id: there, isNew: false)
             case .append: after = there
             case .replace:
-                for id in unfinished(item.dedupeKey) {
+                for id in unfinished(item.deduplicationKey) {
                     let (effects, freed) = happen(.cancel, id, now)
                     if effects.contains(.abort) { added.aborts.append(id) }
                     added.freed += freed
                 }
-                after = lastInLine(item.dedupeKey)
+                after = lastInLine(item.deduplicationKey)
             }
         }
         lastID += 1
@@ -218,7 +221,7 @@ extension MemoryStore.State {
         } else if before.state.isTerminal, !entry.life.state.isTerminal {
             entry.endedAt = nil
             entry.sequence = nil
-            entry.after = lastInLine(entry.new.dedupeKey)
+            entry.after = lastInLine(entry.new.deduplicationKey)
         }
         if entry.life.state != .leased, !entry.life.isVerifying { entry.token = nil }
         entries[id] = entry

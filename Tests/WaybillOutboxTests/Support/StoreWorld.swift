@@ -60,7 +60,7 @@ final class StoreWorld: Sendable {
     ) -> NewItem {
         NewItem(
             kind: "test", lane: lane, spec: name, life: life, priority: priority, batch: batch, tags: tags,
-            dedupeKey: key, duplicates: duplicates, idempotencyKey: Delivery.newIdempotencyKey(), size: size,
+            deduplicationKey: key, duplicates: duplicates, idempotencyKey: Delivery.newIdempotencyKey(), size: size,
             staged: staged)
     }
 

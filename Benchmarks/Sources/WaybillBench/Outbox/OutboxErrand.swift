@@ -64,7 +64,7 @@ struct OutboxErrand {
         case .singly, .grouped: print(try await seconds { try await outbox.runUntilIdle() })
         case .first:
             var options = EnqueueOptions()
-            options.priority = 0
+            options.priority = .veryHigh
             try await outbox.enqueue(LastUpload(url: url), options: options)
             try await outbox.runUntilIdle()
             throw BenchError("Nothing was sent.")
