@@ -1,203 +1,282 @@
 import WaybillCore
 package import WaybillMultipart
 
-/// Returns the expected lengths of the bodies of all items, by their place.
+/// Returns the expected lengths of the bodies of all items, by their position.
 package typealias BatchMeasure = @Sendable () async -> [ExpectedLength?]
 
-/// A batch at work: a task that takes items and starts them, a task an item that waits for its end, and the books between
-/// them.
-final class BatchRun<Item: Sendable>: Sendable {
+/// Runs a batch: one task takes items and starts their uploads, one task for each item waits for its end. The state between
+/// them is behind a lock.
+package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
+    package typealias Output = BatchResult<Item, Upload.Value, Upload.Failure>
+    package typealias Ask = @Sendable (Item) async throws -> BatchWork<Upload>
+
+    struct Running: Sendable {
+        let upload: Upload
+        let expectedLength: @Sendable () async -> ExpectedLength?
+        var rate = 0.0
+    }
+
     struct State: Sendable {
         var ledger: BatchLedger
-        var tasks: [Int: UploadTask] = [:]
-        var results: [UploadBatchResult<Item>] = []
-        var failures: [UploadBatchSummary.Failure] = []
+        /// Calls of the caller's closure that have not returned.
+        var asking: [Int: Task<BatchWork<Upload>, any Error>] = [:]
+        var uploads: [Int: Running] = [:]
+        var results: [Output] = []
+        var failures: [BatchSummary<Upload.Failure>.Failure] = []
         var sourceError: (any Error)?
         var duration: Duration?
         var readers = 0
         var listeners = 0
-        /// Goes up with every change that a snapshot shows.
+        var isCancelled = false
+        /// Increases with every change that a snapshot shows.
         var version = 0
+
+        func isUnwanted(_ index: Int) -> Bool { isCancelled || ledger.isCancelled(index) }
     }
 
     /// How many failures the summary names.
     private static var namedFailures: Int { 100 }
 
-    let options: UploadBatchOptions
-    let books: Observed<State>
+    let state: Observed<State>
     let clock: any Clock<Duration>
-    let stopwatch: Stopwatch
-    private let core: SessionCore
+    package let stopwatch: Stopwatch
+    private let onFailure: UploadBatchOptions.FailurePolicy
+    /// Whether a cancelled batch takes the remaining items and ends each as cancelled. Otherwise they stay in the source.
+    private let endsRemaining: Bool
     /// Returns the lengths of all items; called with the first listener.
     private let measure: BatchMeasure?
     private let measuring = Locked<Task<Void, Never>?>(nil)
+    /// Called with each snapshot of each item, never after its end.
+    private let onSnapshot: (@Sendable (Int, Upload.Snapshot) -> Void)?
+    /// Called once for each item.
+    private let onEnd: (@Sendable (Output) -> Void)?
+    /// Called once, after the last item.
+    private let onFinish: (@Sendable () -> Void)?
 
-    init(core: SessionCore, options: UploadBatchOptions, count: Int?, measure: BatchMeasure? = nil) {
-        self.core = core
+    /// - Parameters:
+    ///   - options: The caller's options.
+    ///   - window: How many items are taken and have not ended, if the options do not set it.
+    ///   - count: The number of items, if it is known.
+    ///   - clock: The clock of progress snapshots and durations.
+    ///   - endsRemaining: Whether a cancelled batch takes the remaining items and ends each as cancelled.
+    ///   - measure: Returns the lengths of all items.
+    ///   - onSnapshot: Called with each snapshot of each item.
+    ///   - onEnd: Called with the result of each item.
+    ///   - onFinish: Called after the last item has ended.
+    package init(
+        options: UploadBatchOptions, window: Int, count: Int?, clock: any Clock<Duration> = ContinuousClock(),
+        endsRemaining: Bool = false, measure: BatchMeasure? = nil,
+        onSnapshot: (@Sendable (Int, Upload.Snapshot) -> Void)? = nil, onEnd: (@Sendable (Output) -> Void)? = nil,
+        onFinish: (@Sendable () -> Void)? = nil
+    ) {
+        onFailure = options.onFailure
+        self.clock = clock
+        stopwatch = Stopwatch(clock)
+        self.endsRemaining = endsRemaining
         self.measure = options.expectedSizes.isEmpty ? measure : nil
-        self.options = options
-        clock = core.configuration.clock
-        stopwatch = Stopwatch(core.configuration.clock)
-        // What the session's queue holds at most between its two calls, and what runs.
-        let busy = 2 * min(max(1, core.configuration.slots), AdmissionQueue.mostSlots) + 2
-        let ledger = BatchLedger(
-            window: options.window ?? busy, buffer: options.unreadResults, count: count, options: options)
-        books = Observed(State(ledger: ledger))
+        (self.onSnapshot, self.onEnd, self.onFinish) = (onSnapshot, onEnd, onFinish)
+        state = Observed(
+            State(
+                ledger: BatchLedger(
+                    window: options.window ?? window, buffer: options.unreadResults, count: count, options: options)))
     }
 
     deinit { measuring.withLock { $0 }?.cancel() }
 
+    /// Starts to take items of a sequence.
+    package func start<Items: Sequence & SendableMetatype>(_ items: sending Items, _ ask: @escaping Ask)
+    where Items.Element == Item, Items.Iterator: SendableMetatype {
+        Task {
+            var source = SynchronousSource(base: items.makeIterator())
+            await drive(&source, ask)
+        }
+    }
+
     /// Takes items until there are no more, or no more are wanted.
     func drive<Source: AsyncIteratorProtocol>(
-        _ source: inout Source, _ request: @Sendable (Item) async throws -> UploadRequest,
-        isolation: isolated (any Actor)? = #isolation
+        _ source: inout Source, _ ask: @escaping Ask, isolation: isolated (any Actor)? = #isolation
     ) async where Source.Element == Item {
         while await mayTake() {
             let item: Item?
             do {
                 item = try await source.next(isolation: isolation)
             } catch {
-                stop(because: error)
-                return
+                return change { state in
+                    state.sourceError = error
+                    state.ledger.stop()
+                }
             }
             guard let item else { return change { $0.ledger.exhaust() } }
-            await begin(item, request)
+            await begin(item, ask)
         }
     }
 
     private func mayTake() async -> Bool {
-        await books.wait { $0.ledger.isStopped || $0.ledger.mayTake(isRead: $0.readers > 0) }
-        return books.read { !$0.ledger.isStopped }
+        await state.wait { $0.ledger.isStopped || $0.ledger.mayTake(isRead: $0.readers > 0) }
+        return state.read { !$0.ledger.isStopped }
     }
 
-    private func begin(_ item: Item, _ request: @Sendable (Item) async throws -> UploadRequest) async {
-        // The source may have taken its time, and the batch may have been stopped meanwhile.
+    private func begin(_ item: Item, _ ask: @escaping Ask) async {
+        // The batch may have been cancelled while the source made the item.
         let (index, isUnwanted) = change { state in
             let (index, isCancelled) = state.ledger.take()
-            return (index, isCancelled || state.ledger.isStopped)
+            return (index, isCancelled || state.isCancelled)
         }
-        guard !isUnwanted else { return end(index, item, .failure(Self.cancelled)) }
-        let wanted: UploadRequest
-        do {
-            wanted = try await request(item)
-        } catch {
-            return end(index, item, .failure(Self.failure(error)))
-        }
-        let task = core.start(wanted)
-        let (isUnwantedNow, isPaused, isWatched) = change { state in
-            state.tasks[index] = task
-            let isUnwanted = state.ledger.isStopped || state.ledger.isCancelled(index)
-            return (isUnwanted, state.ledger.isPaused, state.listeners > 0)
-        }
-        if isUnwantedNow { task.cancel() }
-        if isPaused { follow(true, task) }
-        if isWatched { watch(task, index) }
-        Task { [self] in
-            do throws(UploadError) {
-                end(index, item, .success(try await task.response))
-            } catch {
-                end(index, item, .failure(error))
+        guard !isUnwanted else { return end(index, item, .failure(.cancelledBeforeStart)) }
+        switch await work(for: item, index, ask) {
+        case .failure(let error): end(index, item, .failure(error))
+        case .success(let work):
+            guard let upload = start(work, index) else { return end(index, item, .failure(.cancelledBeforeStart)) }
+            Task { [self] in
+                // The callback is not called after the end.
+                if onSnapshot != nil { await watch(index) }
+                end(index, item, await upload.finished())
             }
         }
     }
 
-    /// An item has ended.
-    private func end(_ index: Int, _ item: Item, _ result: Result<UploadResponse, UploadError>) {
+    /// Calls the caller's closure. Cancelling the item or the batch cancels the call.
+    private func work(
+        for item: Item, _ index: Int, _ ask: @escaping Ask
+    ) async -> Result<BatchWork<Upload>, Upload.Failure> {
+        let asking = Task { try await ask(item) }
+        let isUnwanted = change { state in
+            state.asking[index] = asking
+            return state.isUnwanted(index)
+        }
+        if isUnwanted { asking.cancel() }
+        let answer = await asking.result
+        let wasCancelled = change { state in
+            state.asking[index] = nil
+            return state.isUnwanted(index)
+        }
+        guard !wasCancelled else { return .failure(.cancelledBeforeStart) }
+        return answer.mapError { Upload.Failure(ofItem: $0) }
+    }
+
+    /// Starts an upload and enters it; `nil` if the item was cancelled before.
+    private func start(_ work: BatchWork<Upload>, _ index: Int) -> Upload? {
+        // Where that is possible, in one step: a cancel finds the upload, or the upload does not start.
+        let early = Upload.startsWithoutCallbacks ? nil : work.start()
+        let entered = change { state -> (upload: Upload, isUnwanted: Bool, isPaused: Bool, isWatched: Bool)? in
+            let isUnwanted = state.isUnwanted(index)
+            if early == nil, isUnwanted { return nil }
+            let upload = early ?? work.start()
+            state.uploads[index] = Running(upload: upload, expectedLength: work.expectedLength)
+            return (upload, isUnwanted, state.ledger.isPaused, state.listeners > 0)
+        }
+        guard let (upload, isUnwanted, isPaused, isWatched) = entered else { return nil }
+        if isUnwanted { upload.cancel() }
+        if isPaused { follow(true, upload) }
+        if isWatched, onSnapshot == nil { Task { [self] in await watch(index) } }
+        return upload
+    }
+
+    private func end(_ index: Int, _ item: Item, _ result: Result<Upload.Value, Upload.Failure>) {
+        let output = BatchResult(index: index, item: item, result: result)
+        // Before the state changes: the waiters for the last end run after the callback.
+        onEnd?(output)
         let time = stopwatch.elapsed
         let mustStop = change { state -> Bool in
-            state.tasks[index] = nil
-            let (ending, arrived, length) = Self.entry(of: result)
-            let (isNews, drop) = state.ledger.end(
-                index, ending, acknowledged: arrived, total: length, isRead: state.readers > 0, at: time)
-            guard isNews else { return false }
-            state.results.append(UploadBatchResult(index: index, item: item, result: result))
-            state.results.removeFirst(drop)
-            if case .failure(let error) = result, ending == .failed, state.failures.count < Self.namedFailures {
-                state.failures.append(UploadBatchSummary.Failure(index: index, error: error))
+            let bytes = state.uploads.removeValue(forKey: index)?.upload.bytes(of: result)
+            let ending: BatchLedger.Ending
+            let error: Upload.Failure?
+            switch result {
+            case .success: (ending, error) = (.succeeded, nil)
+            case .failure(let failure): (ending, error) = (failure.isCancelled ? .cancelled : .failed, failure)
             }
-            // In a closed session every further item would only fail, a hundred thousand times.
-            if case .failure(let error) = result, error.code == .sessionClosed { return true }
-            return ending == .failed && options.onFailure == .stop
+            let (isNews, drop) = state.ledger.end(
+                index, ending, acknowledged: bytes?.acknowledged ?? 0, total: bytes?.total, isRead: state.readers > 0,
+                at: time)
+            guard isNews else { return false }
+            state.results.append(output)
+            state.results.removeFirst(drop)
+            if ending == .failed, let error, state.failures.count < Self.namedFailures {
+                state.failures.append(BatchSummary.Failure(index: index, error: error))
+            }
+            // In a closed session every further item would fail, a hundred thousand times.
+            return error?.isSessionClosed == true || ending == .failed && onFailure == .stop
         }
         if mustStop { cancel() }
     }
 
-    private func stop(because error: any Error) {
-        change { state in
-            state.sourceError = error
-            state.ledger.stop()
+    /// Changes the state, and stops the clock with the last change.
+    @discardableResult
+    func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
+        let now = stopwatch.elapsed
+        let (value, isLast) = state.update { state in
+            let value = body(&state)
+            state.version += 1
+            let isLast = state.ledger.isFinished && state.duration == nil
+            if isLast { state.duration = now }
+            return (value, isLast)
         }
-    }
-
-    /// What an end means for the books: of its kind, bytes that arrived, length of the body.
-    private static func entry(
-        of result: Result<UploadResponse, UploadError>
-    ) -> (BatchLedger.Ending, arrived: Int64, length: Int64?) {
-        switch result {
-        case .success(let response):
-            let sent = response.attempts.map(\.sent).max() ?? 0
-            return (.succeeded, sent, sent)
-        case .failure(let error):
-            let arrived = error.attempts.map(\.acknowledged).max() ?? error.acknowledged
-            return (error.isCancelled ? .cancelled : .failed, arrived, nil)
-        }
-    }
-
-    private static var cancelled: UploadError {
-        UploadError(.cancelled, "the item was cancelled before its turn", phase: .cancelled)
-    }
-
-    private static func failure(_ error: any Error) -> UploadError {
-        if let error = error as? UploadError { return error }
-        return UploadError(
-            .preparationFailed, "no request could be made of the item: the cause says what the closure met",
-            phase: .preparing, cause: error)
+        if isLast { onFinish?() }
+        return value
     }
 }
 
-// MARK: - From outside
+// MARK: - Control
 
 extension BatchRun {
-    var executing: [Int: UploadTask] { books.read(\.tasks) }
+    package var executing: [Int: Upload] { state.read { $0.uploads.mapValues(\.upload) } }
+    package var isPaused: Bool { state.read { $0.ledger.isPaused } }
+    package var acknowledged: Int64 { state.read { $0.ledger.sums(at: .zero).acknowledged } }
 
-    func cancel() {
-        let tasks = change { state in
-            state.ledger.stop()
-            // Those that came last first: a slot that is given back must not let one go that is cancelled next.
-            return state.tasks.sorted { $0.key > $1.key }.map(\.value)
+    package func cancel() {
+        let (uploads, asking) = change { state in
+            state.isCancelled = true
+            if !endsRemaining { state.ledger.stop() }
+            // A paused batch would not take the remaining items.
+            state.ledger.setPaused(false)
+            // The last ones first: a slot that becomes free must not start an upload that is cancelled next.
+            let uploads = state.uploads.sorted { $0.key > $1.key }.map(\.value.upload)
+            return (uploads, Array(state.asking.values))
         }
-        for task in tasks { task.cancel() }
+        for task in asking { task.cancel() }
+        for upload in uploads { upload.prepareToCancel() }
+        for upload in uploads { upload.cancel() }
     }
 
-    func setPaused(_ isPaused: Bool) {
-        let tasks = change { state in
+    package func cancel(at index: Int) {
+        let (upload, asking) = change { state in
+            state.ledger.cancel(index) ? (state.uploads[index]?.upload, state.asking[index]) : (nil, nil)
+        }
+        asking?.cancel()
+        upload?.cancel()
+    }
+
+    package func setPaused(_ isPaused: Bool) {
+        let uploads = change { state -> [Upload] in
+            guard !state.isCancelled else { return [] }
             state.ledger.setPaused(isPaused)
-            return Array(state.tasks.values)
+            return state.uploads.values.map(\.upload)
         }
-        for task in tasks { follow(isPaused, task) }
+        for upload in uploads { follow(isPaused, upload) }
     }
 
-    /// Does what the batch was told, and looks again: another word may have come meanwhile, from another thread.
-    private func follow(_ isPaused: Bool, _ task: UploadTask) {
+    /// Pauses or resumes an upload as the batch is, and looks again: another thread may have changed that meanwhile.
+    private func follow(_ isPaused: Bool, _ upload: Upload) {
         var wanted = isPaused
         while true {
-            if wanted { task.pause() } else { task.resume() }
-            let now = books.read { $0.ledger.isPaused }
+            if wanted { upload.pause() } else { upload.resume() }
+            // Cancelling pauses what it cancels.
+            let now = state.read { $0.isCancelled ? wanted : $0.ledger.isPaused }
             if now == wanted { return }
             wanted = now
         }
     }
+}
 
-    func cancel(at index: Int) {
-        let task = change { state in state.ledger.cancel(index) ? state.tasks[index] : nil }
-        task?.cancel()
-    }
+// MARK: - Results and progress
 
-    func finished() async -> UploadBatchSummary {
-        await books.wait { $0.ledger.isFinished }
-        return books.read { state in
+extension BatchRun {
+    /// Waits for the last end, also in a task that is cancelled.
+    package func finished() async -> BatchSummary<Upload.Failure> {
+        await state.wait(isDeaf: true) { $0.ledger.isFinished }
+        return state.read { state in
             let ledger = state.ledger
-            return UploadBatchSummary(
+            return BatchSummary(
                 taken: ledger.taken, succeeded: ledger.counts[.succeeded] ?? 0, failed: ledger.counts[.failed] ?? 0,
                 cancelled: ledger.counts[.cancelled] ?? 0, acknowledged: ledger.sums(at: .zero).acknowledged,
                 duration: state.duration ?? .zero, failures: state.failures, isComplete: ledger.isExhausted,
@@ -205,10 +284,21 @@ extension BatchRun {
         }
     }
 
-    func nextResult() async -> UploadBatchResult<Item>? {
+    /// Waits for the last end. Cancelling the waiting task cancels the batch.
+    package var summary: BatchSummary<Upload.Failure> {
+        get async {
+            await withTaskCancellationHandler {
+                await finished()
+            } onCancel: {
+                cancel()
+            }
+        }
+    }
+
+    func nextResult() async -> Output? {
         while true {
-            await books.wait { !$0.results.isEmpty || $0.ledger.isFinished }
-            let (result, isOver) = books.update { state -> (UploadBatchResult<Item>?, Bool) in
+            await state.wait { !$0.results.isEmpty || $0.ledger.isFinished }
+            let (result, isOver) = state.update { state -> (Output?, Bool) in
                 guard !state.results.isEmpty else { return (nil, state.ledger.isFinished) }
                 state.ledger.read()
                 return (state.results.removeFirst(), false)
@@ -217,22 +307,15 @@ extension BatchRun {
         }
     }
 
-    /// Changes the books, and stops the watch with the last change.
-    @discardableResult
-    func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
-        let now = stopwatch.elapsed
-        return books.update { state in
-            defer {
-                state.version += 1
-                if state.ledger.isFinished, state.duration == nil { state.duration = now }
-            }
-            return body(&state)
+    /// Adds a listener. The bytes of uploads are counted only while there is one.
+    func addListener() {
+        let unwatched = change { state -> [Int] in
+            state.listeners += 1
+            return state.listeners == 1 && onSnapshot == nil ? Array(state.uploads.keys) : []
         }
-    }
-
-    /// Looks at the sizes of all items, once, beside the uploads: a slow disk must not delay them.
-    func measureAll() {
+        for index in unwatched { Task { [self] in await watch(index) } }
         guard let measure else { return }
+        // Once, and beside the uploads: a slow disk must not delay them.
         measuring.withLock { task in
             guard task == nil else { return }
             task = Task { [weak self] in
@@ -242,21 +325,30 @@ extension BatchRun {
         }
     }
 
-    /// Counts the bytes of an upload on its way.
-    func watch(_ task: UploadTask, _ index: Int) {
-        Task { [self] in
-            if let expected = await task.run.request.content.expectedLength() {
-                change { $0.ledger.expect(index, expected.bytes, isExact: expected.isExact) }
+    /// Counts the bytes of an upload until it ends or nothing listens.
+    private func watch(_ index: Int) async {
+        guard let running = state.read({ $0.uploads[index] }) else { return }
+        if let expected = await running.expectedLength() {
+            change { $0.ledger.expect(index, expected.bytes, isExact: expected.isExact) }
+        }
+        await running.upload.follow { snapshot in
+            let time = stopwatch.elapsed
+            let isHeard = change { state in
+                state.ledger.progress(
+                    index, acknowledged: snapshot.acknowledged, total: snapshot.total, isMoving: snapshot.isMoving,
+                    at: time)
+                state.uploads[index]?.rate = snapshot.bytesPerSecond
+                return state.listeners > 0
             }
-            for await progress in task.progress {
-                let time = stopwatch.elapsed
-                change { state in
-                    state.ledger.progress(
-                        index, acknowledged: progress.acknowledged, total: progress.total,
-                        isMoving: progress.phase.isOnWire && !progress.isPaused, at: time)
-                }
-                if books.read({ $0.listeners == 0 }) { return }
-            }
+            onSnapshot?(index, snapshot)
+            return isHeard || onSnapshot != nil
         }
     }
+}
+
+/// A sequence that is read like an asynchronous one.
+private struct SynchronousSource<Base: IteratorProtocol>: AsyncIteratorProtocol {
+    var base: Base
+
+    mutating func next() async -> Base.Element? { base.next() }
 }

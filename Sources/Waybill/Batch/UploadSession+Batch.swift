@@ -21,7 +21,7 @@ extension UploadSession {
         of items: sending Items, options: UploadBatchOptions = UploadBatchOptions(),
         request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
     ) -> UploadBatch<Items.Element> where Items.Element: Sendable, Items.Iterator: SendableMetatype {
-        start(items, BatchRun(core: core, options: options, count: nil), request)
+        start(items, batchRun(options, count: nil), request)
     }
 
     /// Starts uploads of many items whose number is known, and returns the handle of all at once.
@@ -29,7 +29,7 @@ extension UploadSession {
         of items: sending Items, options: UploadBatchOptions = UploadBatchOptions(),
         request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
     ) -> UploadBatch<Items.Element> where Items.Element: Sendable, Items.Iterator: SendableMetatype {
-        let run = BatchRun<Items.Element>(core: core, options: options, count: items.count)
+        let run: Run<Items.Element> = batchRun(options, count: items.count)
         return start(items, run, request)
     }
 
@@ -37,7 +37,7 @@ extension UploadSession {
     public func startBatch<Requests: Sequence & SendableMetatype>(
         of requests: sending Requests, options: UploadBatchOptions = UploadBatchOptions()
     ) -> UploadBatch<UploadRequest> where Requests.Element == UploadRequest, Requests.Iterator: SendableMetatype {
-        start(requests, BatchRun(core: core, options: options, count: nil)) { $0 }
+        start(requests, batchRun(options, count: nil)) { $0 }
     }
 
     /// Starts many requests whose number is known, and returns the handle of all at once.
@@ -49,22 +49,23 @@ extension UploadSession {
         let measure = (requests as? [UploadRequest]).map { requests -> BatchMeasure in
             { await Self.lengths(of: requests) { $0 } }
         }
-        let run = BatchRun<UploadRequest>(core: core, options: options, count: requests.count, measure: measure)
+        let run: Run<UploadRequest> = batchRun(options, count: requests.count, measure: measure)
         return start(requests, run) { $0 }
     }
 
     /// Starts uploads of items that come with time, and returns the handle of all at once.
     ///
     /// The next item is awaited only when there is room for it. An error of the sequence ends the batch, once what is on its
-    /// way has ended: ``UploadBatchSummary/sourceError``.
+    /// way has ended: ``BatchSummary/sourceError``.
     public func startBatch<Items: AsyncSequence & SendableMetatype>(
         of items: sending Items, options: UploadBatchOptions = UploadBatchOptions(),
         request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
     ) -> UploadBatch<Items.Element> where Items.Element: Sendable, Items.AsyncIterator: SendableMetatype {
-        let run = BatchRun<Items.Element>(core: core, options: options, count: nil)
+        let run: Run<Items.Element> = batchRun(options, count: nil)
+        let ask = ask(request)
         Task {
             var source = items.makeAsyncIterator()
-            await run.drive(&source, request)
+            await run.drive(&source, ask)
         }
         return UploadBatch(run: run)
     }
@@ -85,12 +86,12 @@ extension UploadSession {
         onProgress: (@Sendable (UploadBatchProgress) -> Void)? = nil,
         request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
     ) async -> [UploadBatchResult<Items.Element>] where Items.Element: Sendable, Items.Iterator: SendableMetatype {
-        let run = BatchRun<Items.Element>(core: core, options: options, count: items.count)
+        let run: Run<Items.Element> = batchRun(options, count: items.count)
         // Before the first item is taken, so that no result is dropped for want of a reader.
         let reader = BatchReader(run: run)
         let batch = start(items, run, request)
         return await withTaskCancellationHandler {
-            // Not of the task that was cancelled: what ends by that is told too.
+            // In a task that is not cancelled: the results of cancelled items are returned, too.
             await Task {
                 async let watched: Void = Self.watch(batch, onProgress)
                 var results: [UploadBatchResult<Items.Element>] = []
@@ -108,7 +109,7 @@ extension UploadSession {
         of items: [Item], options: UploadBatchOptions = UploadBatchOptions(),
         request: @escaping @Sendable (Item) throws -> UploadRequest
     ) -> UploadBatch<Item> {
-        let run = BatchRun<Item>(core: core, options: options, count: items.count) {
+        let run: Run<Item> = batchRun(options, count: items.count) {
             await Self.lengths(of: items, request)
         }
         return start(items, run, request)
@@ -126,14 +127,31 @@ extension UploadSession {
         return lengths
     }
 
+    private typealias Run<Item: Sendable> = BatchRun<Item, UploadTask>
+
+    private func batchRun<Item: Sendable>(
+        _ options: UploadBatchOptions, count: Int?, measure: BatchMeasure? = nil
+    ) -> Run<Item> {
+        // What the session's queue holds at most between its two calls, and what runs.
+        let busy = 2 * min(max(1, core.configuration.slots), AdmissionQueue.mostSlots) + 2
+        return BatchRun(
+            options: options, window: busy, count: count, clock: core.configuration.clock, measure: measure)
+    }
+
+    private func ask<Item: Sendable>(
+        _ request: @escaping @Sendable (Item) async throws -> UploadRequest
+    ) -> Run<Item>.Ask {
+        { [core] item in
+            let request = try await request(item)
+            return BatchWork(expectedLength: { await request.content.expectedLength() }, start: { core.start(request) })
+        }
+    }
+
     private func start<Items: Sequence & SendableMetatype>(
-        _ items: sending Items, _ run: BatchRun<Items.Element>,
+        _ items: sending Items, _ run: Run<Items.Element>,
         _ request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
     ) -> UploadBatch<Items.Element> where Items.Element: Sendable, Items.Iterator: SendableMetatype {
-        Task {
-            var source = Turns(base: items.makeIterator())
-            await run.drive(&source, request)
-        }
+        run.start(items, ask(request))
         return UploadBatch(run: run)
     }
 
@@ -143,11 +161,4 @@ extension UploadSession {
         guard let onProgress else { return }
         for await progress in batch.progress { onProgress(progress) }
     }
-}
-
-/// A sequence whose elements are asked for like those of an asynchronous one.
-private struct Turns<Base: IteratorProtocol>: AsyncIteratorProtocol {
-    var base: Base
-
-    mutating func next() async -> Base.Element? { base.next() }
 }

@@ -79,7 +79,7 @@ extension DurableOSSUpload {
         var call = OSSCall(.get, bucket: bucket, key: key)
         call.query = [StoreQueryItem("uploadId", record.uploadID), StoreQueryItem("max-parts", "1")]
         do throws(StoreError) {
-            _ = try OSSReplies.parts(in: try await client.caller.make(call, run).response)
+            _ = try OSSReplies.parts(in: try await client.make(call, run).response)
             return true
         } catch  where error.code == .uploadGone {
             return false
@@ -91,7 +91,7 @@ extension DurableOSSUpload {
     ) async throws(StoreError) -> DeliveryVerdict {
         let response: UploadResponse
         do throws(StoreError) {
-            response = try await client.caller.make(OSSCall(.head, bucket: bucket, key: key), run).response
+            response = try await client.make(OSSCall(.head, bucket: bucket, key: key), run).response
         } catch  where error.status == 404 && error.storeCode != "NoSuchBucket" {
             return .absent
         }

@@ -39,6 +39,14 @@ public struct ObjectContent: Sendable {
     /// A body of your own.
     public static func body(_ body: any UploadBody) -> ObjectContent { ObjectContent(kind: .body(body)) }
 
+    /// Returns the number of bytes, as far as it is known before the content is opened.
+    func expectedLength() async -> ExpectedLength? {
+        switch kind {
+        case .body(let body): body.length.map { ExpectedLength($0) }
+        case .file(let path): await FileSize.of(path).map { ExpectedLength($0) }
+        }
+    }
+
     /// What is sent. A file is looked at, where waiting for a disk is allowed.
     func body() async throws(StoreError) -> any UploadBody {
         switch kind {

@@ -29,10 +29,16 @@ final class ObjectRun: Sendable {
         var watcher: Task<Void, Never>?
     }
 
+    /// The group of the session that all requests belong to, if it is not that of their options.
+    private let group: String?
     private let state = Locked(State())
     /// Snapshots are sent under the lock of the state, which keeps their order.
     private let listeners = Broadcast<Never?, ObjectProgress>()
     private let gate = Observed(false)
+
+    init(group: String? = nil) {
+        self.group = group
+    }
 
     // MARK: For a store's protocol
 
@@ -59,6 +65,8 @@ final class ObjectRun: Sendable {
         guard !Task.isCancelled else {
             throw UploadError(.cancelled, "the upload was cancelled", phase: .cancelled)
         }
+        var request = request
+        if let group { request.options?.group = group }
         let task = session.start(request)
         enter(task, isCounted: size != nil)
         do throws(UploadError) {

@@ -12,12 +12,13 @@ public import WaybillCore
 public final class ObjectUpload<Value: Sendable>: Sendable, Identifiable {
     /// What tells it from others in the program.
     public let id = UploadID()
-    let run = ObjectRun()
+    let run: ObjectRun
     private let task: Task<Result<Value, StoreError>, Never>
 
-    /// Starts a store's protocol, which hands its requests to the run.
-    init(_ work: @escaping @Sendable (ObjectRun) async throws(StoreError) -> Value) {
-        let run = run
+    /// Starts a store's protocol, which sends its requests through the run.
+    init(group: String? = nil, _ work: @escaping @Sendable (ObjectRun) async throws(StoreError) -> Value) {
+        let run = ObjectRun(group: group)
+        self.run = run
         task = Task {
             let result = await Result { () async throws(StoreError) in try await work(run) }
             switch result {

@@ -203,7 +203,7 @@ private func rows7(
 }
 
 private func rows8(
-    _ client: QiniuClient, _ path: String, _ key: String, _ batch: QiniuBatch<String>, _ photos: [String],
+    _ client: QiniuClient, _ path: String, _ key: String, _ batch: ObjectBatch<String, QiniuObject>, _ photos: [String],
     _ work: @escaping @Sendable (String) async throws -> QiniuBatchWork
 ) async {
     do {
@@ -241,7 +241,7 @@ private func rows8(
 }
 
 private func rows9(
-    _ options: inout QiniuPutOptions, _ session: UploadSession, _ batch: QiniuBatch<String>
+    _ options: inout QiniuPutOptions, _ session: UploadSession, _ batch: ObjectBatch<String, QiniuObject>
 ) async {
     // row: queue.isSuspended
     batch.pause()

@@ -54,6 +54,9 @@ package final class OSSStore: Sendable {
         core.state.update { $0.faults.append(rule) }
     }
 
+    /// Holds every request at a gate before it is answered, from now on.
+    package func hold(at gate: Gate?) { core.gate.withLock { $0 = gate } }
+
     /// Sets its clock beside the true one.
     package func skew(_ skew: OSSSkew?) { core.state.update { $0.skew = skew } }
 

@@ -5,6 +5,7 @@ internal import WaybillCore
 final class OSSStoreCore: Sendable {
     let settings: OSSStoreSettings
     let state = Watched(OSSState())
+    let gate = Locked<Gate?>(nil)
 
     init(_ settings: OSSStoreSettings) { self.settings = settings }
 
@@ -52,13 +53,13 @@ final class OSSStoreCore: Sendable {
         if let refusal, errand.call.request.value(of: "Expect")?.lowercased() == "100-continue" {
             return [.decide { _ in [.send(self.refuse(errand, refusal))] }, .forgetBody]
         }
+        let hold = gate.withLock { $0 }.map { [Behaviour.Step.wait($0)] } ?? []
         return [
             .take(nil) { bytes in
                 intake.take(bytes)
                 self.count(errand, bytes.count)
-            },
-            .decide { _ in self.finish(errand, intake, refusal) },
-        ]
+            }
+        ] + hold + [.decide { _ in self.finish(errand, intake, refusal) }]
     }
 
     /// What is wrong before the body has come.

@@ -142,6 +142,21 @@ import WaybillTesting
         #expect(await batch.summary.cancelled == 1)
     }
 
+    @Test func `cancelling a batch cancels the closure that makes a request`() async throws {
+        let world = SessionWorld([.answering(.ok)])
+        let came = Watched(false)
+        let batch = world.session.startBatch(of: 0..<3) { number in
+            came.update { $0 = true }
+            try await Task.sleep(for: .seconds(3_600))
+            return request(number)
+        }
+        try await came.waitUntil { $0 }
+        batch.cancel()
+        let summary = await batch.summary
+        #expect(summary.cancelled == 1 && summary.failed == 0 && !summary.isComplete)
+        #expect(world.transport.transfers.isEmpty)
+    }
+
     @Test func `a paused batch takes nothing more, and goes on where it was`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .wait(gate), .takeRest, .answer(.ok)]], slots: 2, slotsPerHost: 2)

@@ -8,7 +8,7 @@ extension AliyunOSSClient {
     public func head(_ key: String, in bucket: String? = nil) async throws(StoreError) -> OSSObjectInfo {
         try await ObjectUpload { run throws(StoreError) in
             let call = OSSCall(.head, bucket: try self.bucket(bucket), key: key)
-            return OSSObjectInfo(try await self.caller.make(call, run).response)
+            return OSSObjectInfo(try await self.make(call, run).response)
         }.value
     }
 
@@ -19,7 +19,7 @@ extension AliyunOSSClient {
         try await ObjectUpload { run throws(StoreError) in
             var call = OSSCall(.delete, bucket: try self.bucket(bucket), key: key)
             call.isIdempotent = true
-            _ = try await self.caller.make(call, run)
+            _ = try await self.make(call, run)
         }.value
     }
 }

@@ -72,7 +72,7 @@ extension AliyunOSSClient {
             }
         }
         run.enter(.sending)
-        let answer = try await caller.make(
+        let answer = try await make(
             call, run, at: ticket?.url,
             checks: { response throws(StoreError) in try self.compare(sent()?.whole?.checksum, with: response) },
             lookUp: {
@@ -88,17 +88,14 @@ extension AliyunOSSClient {
         for key: String, in bucket: String, at date: Date, isRefused: Bool,
         _ refused: borrowing Locked<StoreCredentials?>
     ) async throws(StoreError) -> OSSPostForm {
-        guard let provider = credentials else {
-            throw StoreError(
-                .credentialsUnavailable, "this client has a signer and no credentials: hand in a form that was signed")
-        }
         let rejecting = isRefused ? refused.withLock { $0 } : nil
-        let credentials = try await provider.credentials(at: date, rejecting: rejecting)
+        let credentials = try await formCredentials(at: date, rejecting: rejecting)
         refused.withLock { $0 = credentials }
         let policy = OSSPostPolicy(
             expiration: date.addingTimeInterval(3_600), conditions: [.bucket(bucket), .key(key)])
         return try policy.form(
-            at: configuration.endpoint.url(bucket: bucket, key: ""), rules: caller.rules, credentials: credentials,
+            at: configuration.endpoint.url(bucket: bucket, key: ""), rules: configuration.rules,
+            credentials: credentials,
             date: date)
     }
 

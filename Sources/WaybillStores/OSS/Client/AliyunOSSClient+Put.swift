@@ -86,7 +86,7 @@ extension AliyunOSSClient {
             await self.look(for: key, in: bucket, size: body.whole?.count, body.whole?.checksum, run)
         }
         return try await findingOwn(find) { () async throws(StoreError) in
-            try await self.caller.make(
+            try await self.make(
                 call, run,
                 checks: { response throws(StoreError) in try self.compare(body.whole?.checksum, with: response) },
                 lookUp: find)
@@ -131,7 +131,7 @@ extension AliyunOSSClient {
         run.enter(.sending)
         let end: @Sendable () -> Int64? = { body.whole.map { position + $0.count } }
         do throws(StoreError) {
-            let answer = try await caller.make(
+            let answer = try await make(
                 call, run,
                 lookUp: { await self.look(for: key, in: bucket, size: end(), whole(), run, before: position) })
             try compare(whole(), with: answer.response)
@@ -160,7 +160,7 @@ extension AliyunOSSClient {
     ) async -> OSSCaller.Finding {
         do throws(StoreError) {
             let call = OSSCall(.head, bucket: bucket, key: key)
-            let response = try await caller.make(call, run).response
+            let response = try await make(call, run).response
             let info = OSSObjectInfo(response)
             if let checksum, info.checksum == checksum, size == nil || info.size == size { return .done(response) }
             guard let before else { return .notDone }

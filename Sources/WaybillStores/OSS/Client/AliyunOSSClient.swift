@@ -1,3 +1,4 @@
+import FoundationEssentials
 public import Waybill
 import WaybillCore
 
@@ -26,10 +27,10 @@ import WaybillCore
 public final class AliyunOSSClient: Sendable {
     /// How it works.
     public let configuration: Configuration
-    /// Who sends its requests.
+    /// The session that sends its requests.
     public let session: UploadSession
-    let caller: OSSCaller
-    let credentials: (any CredentialProvider)?
+    private let caller: OSSCaller
+    private let credentials: (any CredentialProvider)?
 
     /// A client that signs with credentials.
     ///
@@ -88,6 +89,26 @@ public final class AliyunOSSClient: Sendable {
         settings.slotsPerHost = configuration.requestsAtOnce
         settings.userAgent = "Waybill-OSS"
         return UploadSession(configuration: settings)
+    }
+
+    /// Makes a call. See ``OSSCaller/make(_:_:at:checks:lookUp:)``.
+    func make(
+        _ call: OSSCall, _ run: ObjectRun, at url: String? = nil,
+        checks: OSSCaller.Checks = { _ throws(StoreError) in },
+        lookUp: (@Sendable () async -> OSSCaller.Finding)? = nil
+    ) async throws(StoreError) -> OSSCaller.Answer {
+        try await caller.make(call, run, at: url, checks: checks, lookUp: lookUp)
+    }
+
+    /// Returns the credentials that sign a form.
+    func formCredentials(
+        at date: Date, rejecting: StoreCredentials?
+    ) async throws(StoreError) -> StoreCredentials {
+        guard let credentials else {
+            throw StoreError(
+                .credentialsUnavailable, "this client has a signer and no credentials: hand in a form that was signed")
+        }
+        return try await credentials.credentials(at: date, rejecting: rejecting)
     }
 
     /// The bucket of a call.

@@ -4,8 +4,8 @@ import Waybill
 import WaybillCore
 import WaybillMultipart
 
-/// Makes calls to OSS: through the session, which retries what may pass, and around it what only somebody can mend who knows
-/// the store.
+/// Makes calls to OSS: through the session, which retries transient failures, and around it the recoveries that need knowledge
+/// of the store.
 struct OSSCaller: Sendable {
     let endpoint: OSSEndpoint
     let session: UploadSession
@@ -21,70 +21,95 @@ struct OSSCaller: Sendable {
         var wasFound = false
     }
 
-    /// What a look at the store said about a request that got no answer.
+    /// The result of a look at the store after a request without a response.
     enum Finding: Sendable {
         /// It was done; this is what the answer would have said.
         case done(UploadResponse)
         /// It was not done.
         case notDone
-        /// Nobody can say.
+        /// The look could not find out.
         case cannotTell(StoreError)
     }
 
-    /// Makes a call: at `url`, if that is not where the endpoint has bucket and key. `checks` say what the answer must be beside
-    /// OSS's own: the checksum, mostly. `lookUp` looks whether a request that got no answer was done; without it the caller
-    /// does that by itself.
+    /// An attempt that failed: the error for the caller, and the facts that decide what follows.
+    private struct FailedAttempt: Error {
+        var error: StoreError
+        var facts: OSSRetryDecision.Failure
+    }
+
+    typealias Checks = @Sendable (UploadResponse) throws(StoreError) -> Void
+
+    /// Makes a call, and repeats it as ``OSSRetryDecision`` says.
     ///
-    /// - Throws: ``StoreError``; its outcome is `unknown` only where nobody could find out.
+    /// - Parameters:
+    ///   - call: The call.
+    ///   - run: The upload that it belongs to.
+    ///   - url: The URL, if it is not that of the bucket and key at the endpoint.
+    ///   - checks: Checks the response beside OSS's own fields: the checksum, mostly.
+    ///   - lookUp: Looks whether a request without a response was done. Without it, an idempotent call is repeated.
+    /// - Returns: The response.
+    /// - Throws: ``StoreError``; its outcome is `unknown` only where the look could not find out.
     func make(
-        _ call: OSSCall, _ run: ObjectRun, at url: String? = nil,
-        checks: @Sendable (UploadResponse) throws(StoreError) -> Void = { _ throws(StoreError) in },
+        _ call: OSSCall, _ run: ObjectRun, at url: String? = nil, checks: Checks = { _ throws(StoreError) in },
         lookUp: (@Sendable () async -> Finding)? = nil
     ) async throws(StoreError) -> Answer {
         let attemptSigner = OSSAttemptSigner(call, signer: signer, rules: rules, clock: clock)
         var call = call
         var decision = OSSRetryDecision()
-        var isFresh = false
+        var step: OSSRetryDecision.Step?
         var refusal: StoreError?
         while true {
-            var error: StoreError
-            var failure: OSSRetryDecision.Failure
-            if let form = call.form { call.body = try await form(clock.date, isFresh) }
-            isFresh = false
+            if let form = call.form { call.body = try await form(clock.date, step == .refreshCredentials) }
             let request = try request(for: call, at: url, attemptSigner)
-            do throws(UploadError) {
-                let response = try await run.send(request, in: session, size: call.size)
-                do throws(StoreError) {
-                    try accept(response, of: call)
-                    try checks(response)
-                    return Answer(response: response)
-                } catch let objection {
-                    if !objection.isStored, let size = call.size { run.settle(bytes: -size) }
-                    error = objection
-                    failure = OSSRetryDecision.Failure(outcome: objection.outcome ?? .rejected)
-                    failure.isChecksumMismatch = objection.code == .checksumMismatch
-                }
-            } catch let uploadError {
-                (error, failure) = read(uploadError, attemptSigner.last)
-                if let refusal { error.take(contextOf: refusal) }
+            let failed: FailedAttempt
+            do throws(FailedAttempt) {
+                return Answer(response: try await attempt(request, of: call, run, attemptSigner, refusal, checks))
+            } catch {
+                failed = error
             }
-            failure.isReplayable = call.body?.isReplayable ?? true
-            switch decision.step(after: failure, now: clock.local) {
+            let next = decision.step(after: failed.facts, now: clock.local)
+            step = next
+            switch next {
             case .correctClock(let seconds): clock.correct(to: seconds)
             case .refreshCredentials:
-                isFresh = true
-                refusal = error
+                refusal = failed.error
                 attemptSigner.rejectCredentials()
-            case .sendAgain: continue
+            case .sendAgain: break
             case .lookUp:
-                if let response = try await looked(lookUp, call, error) {
+                if let response = try await looked(lookUp, call, failed.error) {
                     return Answer(response: response, wasFound: true)
                 }
             case .stop(let reason):
+                var error = failed.error
                 if let reason { error.message += "; \(reason)" }
                 throw error
             }
         }
+    }
+
+    /// Sends a request once, and checks its response. `refusal` is the error with which credentials were refused before.
+    private func attempt(
+        _ request: UploadRequest, of call: OSSCall, _ run: ObjectRun, _ attemptSigner: OSSAttemptSigner,
+        _ refusal: StoreError?, _ checks: Checks
+    ) async throws(FailedAttempt) -> UploadResponse {
+        var failed: FailedAttempt
+        do throws(UploadError) {
+            let response = try await run.send(request, in: session, size: call.size)
+            do throws(StoreError) {
+                try accept(response, of: call)
+                try checks(response)
+                return response
+            } catch let error {
+                if !error.isStored, let size = call.size { run.settle(bytes: -size) }
+                failed = FailedAttempt(error: error, facts: .init(outcome: error.outcome ?? .rejected))
+                failed.facts.isChecksumMismatch = error.code == .checksumMismatch
+            }
+        } catch let error {
+            failed = read(error, attemptSigner.last)
+            if let refusal { failed.error.take(contextOf: refusal) }
+        }
+        failed.facts.isReplayable = call.body?.isReplayable ?? true
+        throw failed
     }
 
     /// What the look says; `nil` to make the request again.
@@ -150,14 +175,14 @@ struct OSSCaller: Sendable {
     }
 
     /// What a session's error says of the store.
-    private func read(
-        _ error: UploadError, _ signed: OSSSignedRequest?
-    ) -> (StoreError, OSSRetryDecision.Failure) {
+    private func read(_ error: UploadError, _ signed: OSSSignedRequest?) -> FailedAttempt {
         var failure = OSSRetryDecision.Failure(outcome: error.outcome)
         failure.isCancelled = error.isCancelled
         // An interceptor's error is the signer's own, and says more than that an interceptor failed.
-        if let inner = Self.storeError(in: error.cause) { return (inner, failure) }
-        guard let response = error.response, error.code == .rejected else { return (StoreError(error), failure) }
+        if let inner = Self.storeError(in: error.cause) { return FailedAttempt(error: inner, facts: failure) }
+        guard let response = error.response, error.code == .rejected else {
+            return FailedAttempt(error: StoreError(error), facts: failure)
+        }
         let reply = OSSErrorReply(response)
         failure.status = response.status.code
         failure.isClockComplaint = reply.isClockComplaint
@@ -173,7 +198,7 @@ struct OSSCaller: Sendable {
                 of: signed, theirStringToSign: theirs, theirCanonicalRequest: reply.canonicalRequest)
             result.message = "the signature does not match: \(difference)"
         }
-        return (result, failure)
+        return FailedAttempt(error: result, facts: failure)
     }
 
     private static func storeError(in cause: (any Error)?) -> StoreError? {

@@ -20,8 +20,6 @@ struct OSSFileUpload: Sendable {
     /// What OSS allows: 10,000 parts of 100 KB to 5 GB.
     static let limits = PartLimits(smallest: .bytes(102_400), largest: .gibibytes(5), most: 10_000)
 
-    private var caller: OSSCaller { client.caller }
-
     /// An object that was stored: the answer, and how the upload began.
     typealias Ending = (answer: OSSCaller.Answer, beginning: OSSStoredObject.Beginning)
 
@@ -70,7 +68,7 @@ struct OSSFileUpload: Sendable {
             endpoint: client.configuration.endpoint.text, bucket: bucket, key: key, path: path)
         let claim = try await folder.claim(subject)
         defer { claim.close() }
-        let found = try await claim.load(subject, at: Int64(StoreDate.seconds(caller.clock.local)))
+        let found = try await claim.load(subject, at: Int64(StoreDate.seconds(client.configuration.now())))
         if case .useless(_, let record?) = found { try await client.abort(record.uploadID, of: key, in: bucket, run) }
         await claim.remove()
     }
@@ -145,7 +143,7 @@ struct OSSFileUpload: Sendable {
             return (try upload(id, source, plan, nil, nil), Listed(), .fresh)
         }
         var beginning = OSSStoredObject.Beginning.fresh
-        switch try await claim.load(subject, at: Int64(StoreDate.seconds(caller.clock.local))) {
+        switch try await claim.load(subject, at: Int64(StoreDate.seconds(client.configuration.now()))) {
         case .none: break
         case .usable(let found):
             let upload = try upload(found.uploadID, source, plan, claim, found)
@@ -193,7 +191,7 @@ struct OSSFileUpload: Sendable {
         call.headers = try options.fields(for: key)
         // Twice leaves an upload without parts behind, which costs nothing.
         call.isIdempotent = true
-        return try OSSReplies.uploadID(in: try await caller.make(call, run).response)
+        return try OSSReplies.uploadID(in: try await client.make(call, run).response)
     }
 
     /// The file as a whole once more, before the object is put together of it.

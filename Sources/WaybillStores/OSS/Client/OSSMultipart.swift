@@ -40,8 +40,6 @@ final class OSSMultipart: PartStore {
         self.state = Locked(state)
     }
 
-    private var caller: OSSCaller { client.caller }
-
     private func call(_ method: HTTPRequest.Method) -> OSSCall {
         var call = OSSCall(method, bucket: bucket, key: key)
         call.query = [StoreQueryItem("uploadId", uploadID)]
@@ -60,7 +58,7 @@ final class OSSMultipart: PartStore {
             call.size = plan.size(of: number)
             let response: UploadResponse
             do throws(StoreError) {
-                response = try await caller.make(call, run).response
+                response = try await client.make(call, run).response
             } catch {
                 note(body.whole?.checksum, of: number)
                 throw error
@@ -161,7 +159,7 @@ final class OSSMultipart: PartStore {
             call.query += [
                 StoreQueryItem("max-parts", "1000"), StoreQueryItem("part-number-marker", String(marker)),
             ]
-            let response = try await caller.make(call, run).response
+            let response = try await client.make(call, run).response
             let page = try OSSReplies.parts(in: response)
             receipts += page.parts
             guard let next = page.next else { return receipts }
@@ -189,7 +187,7 @@ final class OSSMultipart: PartStore {
             let done = call
             let answer = try await client.findingOwn({ await self.lookForWhole(checksum, run) }) {
                 () async throws(StoreError) in
-                try await self.caller.make(done, run, lookUp: { await self.lookForObject(checksum, run) })
+                try await self.client.make(done, run, lookUp: { await self.lookForObject(checksum, run) })
             }
             try client.compare(checksum, with: answer.response)
             return answer
@@ -239,7 +237,7 @@ extension AliyunOSSClient {
         call.query = [StoreQueryItem("uploadId", uploadID)]
         call.isIdempotent = true
         do throws(StoreError) {
-            _ = try await caller.make(call, run)
+            _ = try await make(call, run)
         } catch  where error.code == .uploadGone {
             return
         }

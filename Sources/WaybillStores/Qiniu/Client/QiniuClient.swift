@@ -127,7 +127,14 @@ public final class QiniuClient: Sendable {
     public func startUpload(
         _ source: QiniuSource, to key: String?, options: QiniuPutOptions = QiniuPutOptions()
     ) -> ObjectUpload<QiniuObject> {
-        ObjectUpload { [self] run throws(StoreError) in
+        startUpload(source, to: key, options: options, group: nil)
+    }
+
+    /// Starts uploading an object, with all requests in a group of the session, and returns the handle at once.
+    func startUpload(
+        _ source: QiniuSource, to key: String?, options: QiniuPutOptions, group: String?
+    ) -> ObjectUpload<QiniuObject> {
+        ObjectUpload(group: group) { [self] run throws(StoreError) in
             try await QiniuPut(client: self, source: source, key: key, options: options, run: run).perform()
         }
     }

@@ -1,0 +1,66 @@
+/// The result of an item of a batch.
+public struct BatchResult<Item: Sendable, Value: Sendable, Failure: Error>: Sendable {
+    /// The position of the item in the source, from 0.
+    public var index: Int
+    /// The item.
+    public var item: Item
+    /// The value of the upload, or its error. `isCancelled` is true of the error of an item that was cancelled.
+    public var result: Result<Value, Failure>
+}
+
+/// The result of an item of an ``UploadBatch``.
+public typealias UploadBatchResult<Item: Sendable> = BatchResult<Item, UploadResponse, UploadError>
+
+extension BatchResult where Value == UploadResponse, Failure == UploadError {
+    /// The response.
+    ///
+    /// - Throws: The error of the upload.
+    public var response: UploadResponse {
+        get throws(UploadError) { try result.get() }
+    }
+}
+
+/// The summary of a finished batch.
+public struct BatchSummary<Reason: Error>: Sendable {
+    /// An item that failed.
+    public struct Failure: Sendable {
+        /// The position of the item in the source, from 0.
+        public var index: Int
+        /// The error of the item.
+        public var error: Reason
+    }
+
+    /// Items taken from the source.
+    public var taken: Int
+    /// Items whose upload succeeded.
+    public var succeeded: Int
+    /// Items whose upload failed.
+    public var failed: Int
+    /// Items that were cancelled, one by one or with the batch.
+    public var cancelled: Int
+    /// Body bytes that were acknowledged.
+    public var acknowledged: Int64
+    /// The time from the start of the batch to the end of its last item.
+    public var duration: Duration
+    /// The first hundred failures, in the order in which they occurred.
+    public var failures: [Failure]
+    /// Whether every item of the source was taken. `false` when the source failed; for an ``UploadBatch`` also after
+    /// ``UploadBatch/cancel()`` and after a failure that stopped the batch.
+    public var isComplete: Bool
+    /// The error of the source, if reading it failed.
+    public var sourceError: (any Error)?
+
+    /// Whether all items of the source were taken and all succeeded.
+    public var isSuccess: Bool { isComplete && failed == 0 && cancelled == 0 }
+}
+
+/// The summary of a finished ``UploadBatch``.
+public typealias UploadBatchSummary = BatchSummary<UploadError>
+
+extension BatchSummary: CustomStringConvertible {
+    /// `12 succeeded, 1 failed, 0 cancelled`.
+    public var description: String {
+        let text = "\(succeeded) succeeded, \(failed) failed, \(cancelled) cancelled"
+        return isComplete ? text : text + "; the rest was not started"
+    }
+}

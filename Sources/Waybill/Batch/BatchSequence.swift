@@ -1,0 +1,105 @@
+import WaybillCore
+
+/// The results or the progress snapshots of a batch. See ``UploadBatch/results`` and ``UploadBatch/progress``.
+public struct BatchSequence<Element: Sendable>: AsyncSequence, Sendable {
+    /// It never fails: failures are in the elements.
+    public typealias Failure = Never
+
+    private let join: @Sendable () -> @Sendable () async -> Element?
+
+    init(_ join: @escaping @Sendable () -> @Sendable () async -> Element?) {
+        self.join = join
+    }
+
+    /// Adds a reader.
+    public func makeAsyncIterator() -> Iterator { Iterator(advance: join()) }
+
+    /// A reader of the sequence, until it is released.
+    public struct Iterator: AsyncIteratorProtocol, Sendable {
+        let advance: @Sendable () async -> Element?
+
+        /// Returns the next element; `nil` after the last, or when the surrounding task was cancelled, which does not cancel
+        /// the batch.
+        public mutating func next() async -> Element? { await advance() }
+
+        /// Returns the next element without leaving the caller's actor.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? { await advance() }
+    }
+}
+
+extension BatchRun {
+    package var results: BatchSequence<Output> {
+        BatchSequence { [self] in
+            let reader = BatchReader(run: self)
+            return { await reader.run.nextResult() }
+        }
+    }
+
+    package var progress: BatchSequence<UploadBatchProgress> {
+        BatchSequence { [self] in
+            let listener = BatchListener(run: self)
+            return { await listener.next() }
+        }
+    }
+}
+
+/// A reader of a batch's results, until it is released.
+final class BatchReader<Item: Sendable, Upload: BatchUpload>: Sendable {
+    let run: BatchRun<Item, Upload>
+
+    init(run: BatchRun<Item, Upload>) {
+        self.run = run
+        run.change { $0.readers += 1 }
+    }
+
+    deinit {
+        run.change { $0.readers -= 1 }
+    }
+}
+
+/// A listener to a batch's progress, until it is released.
+final class BatchListener<Item: Sendable, Upload: BatchUpload>: Sendable {
+    private struct State {
+        var meter = BatchMeter()
+        var seen: Int?
+        var wasLast = false
+    }
+
+    /// Twenty snapshots a second.
+    private static var pause: Duration { .milliseconds(50) }
+
+    private let run: BatchRun<Item, Upload>
+    private let state = Locked(State())
+
+    init(run: BatchRun<Item, Upload>) {
+        self.run = run
+        run.addListener()
+    }
+
+    deinit {
+        run.change { $0.listeners -= 1 }
+    }
+
+    func next() async -> UploadBatchProgress? {
+        let (seen, wasLast) = state.withLock { ($0.seen, $0.wasLast) }
+        if wasLast || Task.isCancelled { return nil }
+        if let seen {
+            await run.state.wait(atMost: Self.pause, clock: run.clock) { $0.ledger.isFinished }
+            await run.state.wait { $0.version != seen || $0.ledger.isFinished }
+            if Task.isCancelled { return nil }
+        }
+        let now = run.stopwatch.elapsed
+        let (sums, rate, version, elapsed) = run.state.read { state in
+            (
+                state.ledger.sums(at: now), state.uploads.values.reduce(0) { $0 + $1.rate }, state.version,
+                state.duration ?? now
+            )
+        }
+        return state.withLock { state in
+            state.seen = version
+            state.wasLast = sums.isFinished
+            guard Upload.addsRates else { return state.meter.progress(sums, at: elapsed) }
+            return UploadBatchProgress(sums, bytesPerSecond: rate, pace: rate, elapsed: elapsed)
+        }
+    }
+}
