@@ -59,7 +59,8 @@ package struct BatchWork<Upload: Sendable>: Sendable {
     let start: @Sendable () -> Upload
 
     package init(
-        expectedLength: @escaping @Sendable () async -> ExpectedLength?, start: @escaping @Sendable () -> Upload
+        expectedLength: @escaping @Sendable () async -> ExpectedLength? = { nil },
+        start: @escaping @Sendable () -> Upload
     ) {
         (self.expectedLength, self.start) = (expectedLength, start)
     }

@@ -29,7 +29,7 @@ struct OSSTarget: PutTarget {
         if file.isPipe { multipart.resumes = false }
         let upload = client.startUpload(
             file: file.source, to: file.key, in: bucket, options: options, multipart: multipart)
-        return PutTransfer(upload) { object in
+        return PutTransfer(upload, size: file.size) { object in
             PutStored(
                 url: object.url,
                 members: [

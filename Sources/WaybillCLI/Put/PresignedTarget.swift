@@ -32,11 +32,12 @@ struct PresignedTarget: PutTarget {
         request.options = options
         let task = session.start(request)
         return PutTransfer(
+            size: file.size,
             watch: { body in
-                for await progress in task.progress {
+                await task.follow { progress in
                     body(PutCount(acknowledged: progress.acknowledged, bytesPerSecond: progress.bytesPerSecond))
                 }
-            }, cancel: { task.cancel() }, end: { await result(of: task, check) })
+            }, stop: { task.cancel() }, end: { await result(of: task, check) })
     }
 
     private func result(

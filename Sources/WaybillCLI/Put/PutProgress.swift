@@ -1,87 +1,52 @@
 import Waybill
 import WaybillStores
 
-/// The progress of all files of a `put`.
+/// The progress of each file of a `put` that is on its way.
 final class PutProgress: Sendable {
     private struct State {
-        var ledger: BatchLedger
+        var starts: [Int: Duration] = [:]
         var counts: [Int: (count: PutCount, time: Duration)] = [:]
-        var transfers: [Int: PutTransfer] = [:]
+        /// How long the files that have ended took.
+        var times: [Int: Duration] = [:]
     }
 
     private let files: [PutFile]
-    private let state: Locked<State>
+    private let state = Locked(State())
 
-    init(files: [PutFile], parallel: Int) {
+    init(files: [PutFile]) {
         self.files = files
-        var options = UploadBatchOptions()
-        options.expectedSizes = files.map(\.size)
-        state = Locked(
-            State(ledger: BatchLedger(window: parallel, buffer: files.count, count: files.count, options: options)))
     }
 
-    /// Cancels the transfers that run. No further one is started.
-    func cancel() {
-        let transfers = state.withLock { state -> [PutTransfer] in
-            state.ledger.stop()
-            return Array(state.transfers.values)
-        }
-        for transfer in transfers { transfer.cancel() }
+    func begin(_ index: Int, at time: Duration) {
+        state.withLock { $0.starts[index] = time }
     }
 
-    /// Bytes that arrived.
-    var acknowledged: Int64 { state.withLock { $0.ledger.sums(at: .zero).acknowledged } }
-
-    /// Takes the next file; `nil` after the last, after ``cancel()``, and while as many as allowed are on their way.
-    func take() -> Int? {
-        state.withLock { state in
-            guard state.ledger.taken < files.count, state.ledger.mayTake(isRead: false) else { return nil }
-            let index = state.ledger.take().index
-            if state.ledger.taken == files.count { state.ledger.exhaust() }
-            return index
-        }
-    }
-
-    func begin(_ index: Int, _ transfer: PutTransfer) {
-        let isLate = state.withLock { state in
-            state.transfers[index] = transfer
-            return state.ledger.isStopped
-        }
-        if isLate { transfer.cancel() }
-    }
-
-    /// A file has come so far.
+    /// Enters how far a file is.
     ///
     /// - Returns: A retry that is waited for from now on.
     func update(_ index: Int, _ count: PutCount, at time: Duration) -> UploadRetry? {
         state.withLock { state in
-            guard state.transfers[index] != nil else { return nil }
+            guard state.starts[index] != nil else { return nil }
             let before = state.counts.updateValue((count, time), forKey: index)?.count.retry
-            state.ledger.progress(
-                index, acknowledged: count.acknowledged, total: nil, isMoving: count.retry == nil, at: time)
             let isSame = before?.number == count.retry?.number && before?.reason == count.retry?.reason
             return isSame ? nil : count.retry
         }
     }
 
-    func end(_ index: Int, _ report: PutReport) {
-        let size = files[index].size
+    func end(_ index: Int, at time: Duration) {
         state.withLock { state in
-            state.transfers[index] = nil
-            let arrived = state.counts.removeValue(forKey: index)?.count.acknowledged ?? 0
-            switch report.result {
-            case .success: _ = state.ledger.end(index, .succeeded, acknowledged: size, total: size, isRead: false)
-            case .failure(let error):
-                let ending: BatchLedger.Ending = error.isCancelled ? .cancelled : .failed
-                _ = state.ledger.end(index, ending, acknowledged: min(arrived, size), total: size, isRead: false)
-            }
+            state.counts[index] = nil
+            state.times[index] = state.starts.removeValue(forKey: index).map { time - $0 }
         }
     }
+
+    /// How long a file that has ended took.
+    func time(of index: Int) -> Duration { state.withLock { $0.times[index] } ?? .zero }
 
     /// The files on their way, in their order.
     func flights(at time: Duration) -> [Flight] {
         let counts = state.withLock { state in
-            state.transfers.keys.sorted().map { ($0, state.counts[$0]) }
+            state.starts.keys.sorted().map { ($0, state.counts[$0]) }
         }
         return counts.map { index, known in
             var retry = known?.count.retry
@@ -89,14 +54,66 @@ final class PutProgress: Sendable {
             return Flight(files[index].path, done: known?.count.acknowledged ?? 0, of: files[index].size, retry: retry)
         }
     }
+}
 
-    /// A snapshot, in the words of a batch.
-    func progress(at time: Duration) -> UploadBatchProgress {
-        state.withLock { state in
-            // What is resumed counts without having moved, so the rate is that of the requests.
-            let rate = state.counts.values.reduce(0) { $0 + $1.count.bytesPerSecond }
-            return UploadBatchProgress(
-                state.ledger.sums(at: time), bytesPerSecond: rate, pace: rate, elapsed: time)
+/// The uploads of a `put`, by the positions of the files.
+typealias PutBatch = BatchRun<Int, PutTransfer>
+
+extension PutBatch {
+    /// Starts to send files.
+    ///
+    /// - Parameters:
+    ///   - files: The files.
+    ///   - parallel: How many are on their way at most.
+    ///   - failsEarly: Whether the first failure cancels the others.
+    ///   - progress: Where the progress of each file is entered.
+    ///   - start: Starts the upload of a file.
+    ///   - onRetry: Called when a file waits for a retry.
+    convenience init(
+        of files: [PutFile], parallel: Int, failsEarly: Bool, progress: PutProgress,
+        start: @escaping @Sendable (PutFile) -> PutTransfer,
+        onRetry: @escaping @Sendable (PutFile, UploadRetry) -> Void = { _, _ in }
+    ) {
+        let begin = ContinuousClock.now
+        var options = UploadBatchOptions()
+        options.expectedSizes = files.map(\.size)
+        options.onFailure = failsEarly ? .stop : .goOn
+        // However late the reader comes, no result is lost.
+        options.unreadResults = files.count
+        self.init(
+            options: options, window: parallel, count: files.count,
+            onSnapshot: { index, count in
+                let retry = progress.update(index, count, at: ContinuousClock.now - begin)
+                if let retry { onRetry(files[index], retry) }
+            },
+            onEnd: { progress.end($0.index, at: ContinuousClock.now - begin) })
+        self.start(files.indices) { index in
+            BatchWork {
+                progress.begin(index, at: ContinuousClock.now - begin)
+                return start(files[index])
+            }
         }
     }
+}
+
+extension PutTransfer: BatchUpload {
+    static var startsWithoutCallbacks: Bool { false }
+    // Resumed bytes count without having moved, so the rate is that of the requests.
+    static var addsRates: Bool { true }
+
+    // The command pauses nothing.
+    func pause() {}
+    func resume() {}
+    func cancel() { stop() }
+    func follow(_ body: (PutCount) -> Bool) async { await watch(body) }
+    func finished() async -> Result<PutStored, StoreError> { await end() }
+
+    func bytes(of result: Result<PutStored, StoreError>) -> (acknowledged: Int64, total: Int64?) {
+        if case .success = result { (size, size) } else { (0, nil) }
+    }
+}
+
+extension PutCount: BatchSnapshot {
+    var total: Int64? { nil }
+    var isMoving: Bool { retry == nil }
 }

@@ -13,55 +13,37 @@ struct PutRun {
         let style = try BatchReporter.Style(console, output.progress, json: json, isSilent: output.silent)
         try announce()
         Interrupt.arm()
-        let files = PutProgress(files: plan.files, parallel: plan.parallel)
-        Interrupt.onFirst { _ in files.cancel() }
-        let reporter = BatchReporter(style, console: console) { files.flights(at: $0) }
+        let progress = PutProgress(files: plan.files)
+        let reporter = BatchReporter(style, console: console) { progress.flights(at: $0) }
+        let target = plan.target
+        let batch = PutBatch(
+            of: plan.files, parallel: plan.parallel, failsEarly: plan.failsEarly, progress: progress,
+            start: { target.start($0) }, onRetry: { reporter.retry($0.path, $1) })
+        Interrupt.onFirst { _ in batch.cancel() }
+        let watching = Task {
+            for await progress in batch.progress { reporter.update(progress) }
+        }
         var summary = FilesSummary(files: plan.files.count, verb: "stored")
+        // `nil` once standard output has no reader: the uploads go on, and files that ended are reported on standard error.
         var listener = json
         await Ticker.run(since: start) { time in
-            reporter.update(files.progress(at: time))
             reporter.tick(at: time)
         } during: {
-            await withTaskGroup(of: (Int, PutReport).self) { group in
-                while let index = files.take() { add(index, to: &group, files, reporter, start) }
-                while let (index, report) = await group.next() {
-                    files.end(index, report)
-                    let exit = finish(index, report, &listener)
-                    summary.add(index, report.ending, exit: exit)
-                    if plan.failsEarly, exit != .done { files.cancel() }
-                    if let next = files.take() { add(next, to: &group, files, reporter, start) }
-                }
+            for await result in batch.results {
+                let report = PutReport(
+                    file: plan.files[result.index], result: result.result, time: progress.time(of: result.index),
+                    signal: Interrupt.signal)
+                let exit = finish(result.index, report, &listener)
+                summary.add(result.index, report.ending, exit: exit)
+                if plan.failsEarly, exit != .done { batch.cancel() }
             }
+            await watching.value
         }
         reporter.end()
-        summary.acknowledged = files.acknowledged
+        summary.acknowledged = batch.acknowledged
         summary.time = ContinuousClock.now - start
         summary.signal = Interrupt.signal
         return summary.finish(console, listener, isQuiet: output.silent || json != nil)
-    }
-
-    private func add(
-        _ index: Int, to group: inout TaskGroup<(Int, PutReport)>, _ files: PutProgress, _ reporter: BatchReporter,
-        _ begin: ContinuousClock.Instant
-    ) {
-        let (file, target) = (plan.files[index], plan.target)
-        group.addTask {
-            let start = ContinuousClock.now
-            let transfer = target.start(file)
-            files.begin(index, transfer)
-            let watching = Task {
-                await transfer.watch { count in
-                    let retry = files.update(index, count, at: ContinuousClock.now - begin)
-                    if let retry { reporter.retry(file.path, retry) }
-                }
-            }
-            let result = await transfer.end()
-            _ = await watching.value
-            return (
-                index,
-                PutReport(file: file, result: result, time: ContinuousClock.now - start, signal: Interrupt.signal)
-            )
-        }
     }
 
     private func announce() throws(CommandFailure) {

@@ -52,11 +52,13 @@ protocol PutTarget: Sendable {
 
 /// A running transfer of a file.
 struct PutTransfer: Sendable {
-    /// Reports progress until the transfer has ended.
-    var watch: @Sendable (@escaping @Sendable (PutCount) -> Void) async -> Void
-    /// Ends it.
-    var cancel: @Sendable () -> Void
-    /// How it ended.
+    /// The size of the file.
+    var size: Int64
+    /// Calls back with its progress until it ends or the callback returns `false`.
+    var watch: @Sendable ((PutCount) -> Bool) async -> Void
+    /// Cancels it.
+    var stop: @Sendable () -> Void
+    /// Waits for its end.
     var end: @Sendable () async -> Result<PutStored, StoreError>
 }
 
@@ -82,25 +84,27 @@ struct PutStored: Sendable {
 
 extension PutTransfer {
     /// An object of a store.
-    init<Value: Sendable>(_ upload: ObjectUpload<Value>, stored: @escaping @Sendable (Value) -> PutStored) {
+    init<Value: Sendable>(
+        _ upload: ObjectUpload<Value>, size: Int64, stored: @escaping @Sendable (Value) -> PutStored
+    ) {
+        self.size = size
         watch = { body in
-            for await progress in upload.progress {
+            await upload.follow { progress in
                 body(
                     PutCount(
                         acknowledged: progress.acknowledged, bytesPerSecond: progress.bytesPerSecond,
                         retry: progress.retry))
             }
         }
-        cancel = { upload.cancel() }
-        end = {
-            do throws(StoreError) { return .success(stored(try await upload.value)) } catch { return .failure(error) }
-        }
+        stop = { upload.cancel() }
+        end = { await upload.finished().map(stored) }
     }
 
     /// One that never began.
     init(failing error: StoreError) {
+        size = 0
         watch = { _ in }
-        cancel = {}
+        stop = {}
         end = { .failure(error) }
     }
 }

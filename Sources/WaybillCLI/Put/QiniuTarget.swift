@@ -38,7 +38,7 @@ struct QiniuTarget: PutTarget {
         let upload = client.startUpload(
             .file(path: file.source, contentType: contentType), to: file.key, options: options)
         let place = place(of: file.key)
-        return PutTransfer(upload) { object in
+        return PutTransfer(upload, size: file.size) { object in
             PutStored(
                 url: place,
                 members: [

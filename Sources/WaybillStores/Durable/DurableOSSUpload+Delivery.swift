@@ -119,14 +119,10 @@ extension DurableOSSUpload {
 extension ResumeRecord {
     /// The CRC-64 of the whole object, where the record has all parts of it.
     fileprivate func wholeChecksum(of size: Int64?) -> UInt64? {
-        guard let size else { return nil }
-        var whole = CRC64()
-        var count: Int64 = 0
-        for (index, part) in parts.sorted(by: { $0.number < $1.number }).enumerated() {
-            guard part.number == index + 1, let checksum = part.checksum.flatMap({ UInt64($0) }) else { return nil }
-            whole = whole.appending(checksum, count: part.size)
-            count += part.size
+        let parts = parts.sorted { $0.number < $1.number }
+        guard parts.map(\.number) == Array(1..<parts.count + 1), parts.reduce(0, { $0 + $1.size }) == size else {
+            return nil
         }
-        return count == size ? whole.value : nil
+        return parts.wholeChecksum
     }
 }

@@ -72,46 +72,49 @@ public struct ObjectProgress: Sendable, Hashable {
 public typealias ObjectProgressSequence = AsyncValues<ObjectProgress, Never>
 
 /// Counts the bytes of an object over all requests that carry some of it.
-struct ObjectLedger: Sendable {
+struct ByteCounter: Sendable {
     /// The size of the object.
     var total: Int64?
+    /// Bytes of requests that have ended.
     private var settled: Int64 = 0
+    /// The requests under way.
     private var moving: [UploadID: (bytes: Int64, rate: Double)] = [:]
+    /// The largest count that was shown.
     private var highest: Int64 = 0
     private var retries: [UploadID: UploadRetry] = [:]
 
-    /// The next retry that is waited for.
+    /// Of the requests that wait for a retry, the retry that comes next.
     var retry: UploadRetry? { retries.values.min { $0.timeLeft < $1.timeLeft } }
 
-    /// A request waits for a retry, or no more.
-    mutating func wait(_ id: UploadID, for retry: UploadRetry?) { retries[id] = retry }
-
-    /// Acknowledged bytes; never fewer than before, never more than there are.
+    /// Acknowledged bytes; never fewer than before, never more than ``total``.
     var acknowledged: Int64 { min(highest, total ?? .max) }
 
-    /// All requests that are under way together.
+    /// The rate of all requests under way together.
     var bytesPerSecond: Double { moving.values.reduce(0) { $0 + $1.rate } }
 
-    /// Bytes that the store has.
+    /// Enters that a request waits for a retry, or no longer does.
+    mutating func wait(_ id: UploadID, for retry: UploadRetry?) { retries[id] = retry }
+
+    /// Adds bytes that the store has.
     mutating func settle(_ bytes: Int64) {
         settled += bytes
         raise()
     }
 
-    /// A request has come so far.
+    /// Enters how many bytes of a request were acknowledged.
     mutating func move(_ id: UploadID, bytes: Int64, rate: Double) {
         moving[id] = (bytes, rate)
         raise()
     }
 
-    /// A request has ended. What it brought counts if the store kept it.
+    /// Removes a request that has ended. Its bytes count if the store kept them.
     mutating func end(_ id: UploadID, keeping bytes: Int64?) {
         moving[id] = nil
         retries[id] = nil
         if let bytes { settle(bytes) }
     }
 
-    /// Nothing is stored after all.
+    /// Removes the bytes that the store has lost. ``acknowledged`` does not go back.
     mutating func forget() { settled = 0 }
 
     private mutating func raise() {

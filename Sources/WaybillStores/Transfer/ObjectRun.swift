@@ -7,18 +7,17 @@ import WaybillCore
 /// upload does the rest.
 final class ObjectRun: Sendable {
     private struct State: Sendable {
-        var ledger = ObjectLedger()
+        var counter = ByteCounter()
         var phase = ObjectPhase.starting
         var isPaused = false
         var live: [UploadID: Live] = [:]
 
         var snapshot: ObjectProgress {
-            // All bytes are there, and the answer is not.
-            let isWhole = ledger.total.map { $0 == ledger.acknowledged } ?? false
+            // All bytes were acknowledged, and the response has not arrived.
+            let isWhole = counter.total.map { $0 == counter.acknowledged } ?? false
             return ObjectProgress(
-                phase: phase == .sending && isWhole ? .completing : phase, acknowledged: ledger.acknowledged,
-                total: ledger.total,
-                bytesPerSecond: ledger.bytesPerSecond, isPaused: isPaused, retry: ledger.retry)
+                phase: phase == .sending && isWhole ? .completing : phase, acknowledged: counter.acknowledged,
+                total: counter.total, bytesPerSecond: counter.bytesPerSecond, isPaused: isPaused, retry: counter.retry)
         }
     }
 
@@ -43,16 +42,16 @@ final class ObjectRun: Sendable {
     // MARK: For a store's protocol
 
     /// Says how large the object is.
-    func setTotal(_ bytes: Int64?) { change { $0.ledger.total = bytes } }
+    func setTotal(_ bytes: Int64?) { change { $0.counter.total = bytes } }
 
     /// Says where the upload stands. The last word is that of the end.
     func enter(_ phase: ObjectPhase) { change { if !$0.phase.isTerminal { $0.phase = phase } } }
 
     /// Counts bytes that the store has from an earlier run.
-    func settle(bytes: Int64) { change { $0.ledger.settle(bytes) } }
+    func settle(bytes: Int64) { change { $0.counter.settle(bytes) } }
 
     /// Takes back what was counted: the store has lost it. What was shown is not taken back.
-    func forget() { change { $0.ledger.forget() } }
+    func forget() { change { $0.counter.forget() } }
 
     /// Runs a request, standing still while the upload is paused. `size` are the bytes of the object that it carries, for the
     /// progress; `nil` for a request that carries none.
@@ -91,7 +90,7 @@ final class ObjectRun: Sendable {
     private func leave(_ task: UploadTask, keeping bytes: Int64?) {
         let watcher = state.withLock { $0.live.removeValue(forKey: task.id)?.watcher }
         watcher?.cancel()
-        change { $0.ledger.end(task.id, keeping: bytes) }
+        change { $0.counter.end(task.id, keeping: bytes) }
     }
 
     /// Only what somebody listens to is measured.
@@ -113,9 +112,9 @@ final class ObjectRun: Sendable {
     private func note(_ id: UploadID, _ progress: UploadProgress) {
         change { state in
             guard let live = state.live[id] else { return }
-            state.ledger.wait(id, for: progress.retry)
+            state.counter.wait(id, for: progress.retry)
             guard live.isCounted else { return }
-            state.ledger.move(id, bytes: progress.acknowledged, rate: progress.bytesPerSecond)
+            state.counter.move(id, bytes: progress.acknowledged, rate: progress.bytesPerSecond)
         }
     }
 

@@ -84,3 +84,15 @@ struct PartReceipt: Sendable, Hashable, Codable {
     /// The checksum of its bytes in the store's spelling; `nil` where nobody said one.
     var checksum: String?
 }
+
+extension [PartReceipt] {
+    /// The CRC-64 of the whole object, from those of its parts in their order; `nil` when one is missing.
+    var wholeChecksum: UInt64? {
+        var whole = CRC64()
+        for part in self {
+            guard let checksum = part.checksum.flatMap({ UInt64($0) }) else { return nil }
+            whole = whole.appending(checksum, count: part.size)
+        }
+        return whole.value
+    }
+}

@@ -17,11 +17,12 @@ struct ReporterTests {
     }
 
     private func batch(_ acknowledged: Int64) -> UploadBatchProgress {
-        let board = PutProgress(files: [PutFile(path: "a", key: "a", size: 1_000)], parallel: 1)
-        _ = board.take()
-        board.begin(0, PutTransfer(failing: StoreError(.cancelled, "", outcome: .notSent)))
-        _ = board.update(0, PutCount(acknowledged: acknowledged, bytesPerSecond: 100), at: .zero)
-        return board.progress(at: .zero)
+        var options = UploadBatchOptions()
+        options.expectedSizes = [1_000]
+        var ledger = BatchLedger(window: 1, buffer: 1, count: 1, options: options)
+        _ = ledger.take()
+        ledger.progress(0, acknowledged: acknowledged, total: nil, isMoving: true, at: .zero)
+        return UploadBatchProgress(ledger.sums(at: .zero), bytesPerSecond: 100, pace: 100, elapsed: .zero)
     }
 
     @Test func `a retry has its wait, its reason and its number`() {
@@ -71,34 +72,45 @@ struct ReporterTests {
         #expect(lines.value == [line, line, "a.jpg: retrying in 2 s: 503 Service\\u{1b}[2J (attempt 2 of 4)"])
     }
 
-    @Test func `files of a put count by their bytes`() throws {
+    @Test func `files of a put count by their bytes`() async throws {
         let files = [12, 88].enumerated().map { PutFile(path: "\($0)", key: "\($0)", size: $1) }
-        let board = PutProgress(files: files, parallel: 1)
-        #expect(board.take() == 0 && board.take() == nil)
-        let transfer = PutTransfer(failing: StoreError(.cancelled, "", outcome: .notSent))
-        board.begin(0, transfer)
-        let stored = PutReport(file: files[0], result: .success(PutStored(url: "u")), time: .zero, signal: nil)
-        board.end(0, stored)
-        #expect(board.progress(at: .zero).fraction == 0.12)
-        #expect(board.take() == 1 && board.take() == nil)
-        board.begin(1, transfer)
-        let refused = PutReport(
-            file: files[1], result: .failure(StoreError(.invalidArgument, "no")), time: .zero, signal: nil)
-        board.end(1, refused)
-        let last = board.progress(at: .zero)
-        #expect(last.fraction == 1 && last.isFinished && last.acknowledged == 12 && last.failed == 1)
+        let isFirstSeen = Watched(false)
+        let batch = PutBatch(
+            of: files, parallel: 1, failsEarly: false, progress: PutProgress(files: files),
+            start: { file in
+                var transfer = PutTransfer(failing: StoreError(.invalidArgument, "no"))
+                transfer.size = file.size
+                let isFirst = file.path == "0"
+                transfer.end = {
+                    if isFirst { return .success(PutStored(url: "u")) }
+                    _ = try? await isFirstSeen.waitUntil { $0 }
+                    return .failure(StoreError(.invalidArgument, "no"))
+                }
+                return transfer
+            })
+        var last: UploadBatchProgress?
+        for await progress in batch.progress {
+            if progress.ended == 1, progress.executing == 1 {
+                #expect(progress.fraction == 0.12)
+                isFirstSeen.update { $0 = true }
+            }
+            last = progress
+        }
+        #expect(last?.fraction == 1 && last?.isFinished == true && last?.acknowledged == 12 && last?.failed == 1)
+        #expect(batch.acknowledged == 12 && isFirstSeen.value)
     }
 
     @Test func `a retry of a put is reported once, and its row counts down`() {
-        let board = PutProgress(files: [PutFile(path: "a.jpg", key: "a", size: 100)], parallel: 1)
-        _ = board.take()
-        board.begin(0, PutTransfer(failing: StoreError(.cancelled, "", outcome: .notSent)))
+        let progress = PutProgress(files: [PutFile(path: "a.jpg", key: "a", size: 100)])
+        progress.begin(0, at: .zero)
         let count = PutCount(acknowledged: 10, bytesPerSecond: 0, retry: retry)
-        #expect(board.update(0, count, at: .seconds(1)) == retry)
-        #expect(board.update(0, count, at: .seconds(1)) == nil)
-        let flight = board.flights(at: .seconds(2)).first
+        #expect(progress.update(0, count, at: .seconds(1)) == retry)
+        #expect(progress.update(0, count, at: .seconds(1)) == nil)
+        let flight = progress.flights(at: .seconds(2)).first
         #expect(flight?.stage == .retrying && flight?.retry?.timeLeft == .seconds(1))
-        #expect(board.update(0, PutCount(acknowledged: 20, bytesPerSecond: 5), at: .seconds(3)) == nil)
-        #expect(board.flights(at: .seconds(3)).first?.stage == .sending)
+        #expect(progress.update(0, PutCount(acknowledged: 20, bytesPerSecond: 5), at: .seconds(3)) == nil)
+        #expect(progress.flights(at: .seconds(3)).first?.stage == .sending)
+        progress.end(0, at: .seconds(4))
+        #expect(progress.flights(at: .seconds(4)).isEmpty && progress.time(of: 0) == .seconds(4))
     }
 }

@@ -73,21 +73,21 @@ import WaybillMultipart
     @Test func `The count never goes back and never beyond the object`() {
         var random = SeededGenerator()
         for _ in 0..<300 {
-            var ledger = ObjectLedger()
-            ledger.total = 1_000
+            var counter = ByteCounter()
+            counter.total = 1_000
             var last: Int64 = 0
             let ids = (0..<4).map { UploadID(rawValue: $0) }
             for _ in 0..<60 {
                 let id = ids.randomElement(using: &random)!
                 switch Int.random(in: 0...4, using: &random) {
-                case 0: ledger.end(id, keeping: nil)
-                case 1: ledger.end(id, keeping: .random(in: 0...250, using: &random))
-                case 2: ledger.forget()
-                default: ledger.move(id, bytes: .random(in: 0...250, using: &random), rate: 1)
+                case 0: counter.end(id, keeping: nil)
+                case 1: counter.end(id, keeping: .random(in: 0...250, using: &random))
+                case 2: counter.forget()
+                default: counter.move(id, bytes: .random(in: 0...250, using: &random), rate: 1)
                 }
-                #expect(ledger.acknowledged >= last, "seed \(random.seed)")
-                #expect(ledger.acknowledged <= 1_000)
-                last = ledger.acknowledged
+                #expect(counter.acknowledged >= last, "seed \(random.seed)")
+                #expect(counter.acknowledged <= 1_000)
+                last = counter.acknowledged
             }
         }
     }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTPTypes
 public import Waybill
 import WaybillCore
 
@@ -117,5 +118,28 @@ public final class AliyunOSSClient: Sendable {
             throw StoreError(.invalidBucket, "no bucket was named: give one to the call or to the configuration")
         }
         return bucket
+    }
+}
+
+extension AliyunOSSClient {
+    /// Asks about an object.
+    ///
+    /// - Throws: ``StoreError``; its status is 404 when there is none.
+    public func head(_ key: String, in bucket: String? = nil) async throws(StoreError) -> OSSObjectInfo {
+        try await ObjectUpload { run throws(StoreError) in
+            let call = OSSCall(.head, bucket: try self.bucket(bucket), key: key)
+            return OSSObjectInfo(try await self.make(call, run).response)
+        }.value
+    }
+
+    /// Deletes an object. One that is not there is no error to OSS.
+    ///
+    /// - Throws: ``StoreError``.
+    public func delete(_ key: String, in bucket: String? = nil) async throws(StoreError) {
+        try await ObjectUpload { run throws(StoreError) in
+            var call = OSSCall(.delete, bucket: try self.bucket(bucket), key: key)
+            call.isIdempotent = true
+            _ = try await self.make(call, run)
+        }.value
     }
 }

@@ -174,7 +174,7 @@ struct OSSFileUpload: Sendable {
     ) async -> UploadResponse? {
         let parts = record.parts.sorted { $0.number < $1.number }
         guard parts.map(\.number) == Array(plan.numbers),
-            case .done(let response) = await upload.lookForWhole(upload.wholeChecksum(parts), run)
+            case .done(let response) = await upload.lookForWhole(parts.wholeChecksum, run)
         else { return nil }
         return response
     }

@@ -182,7 +182,7 @@ final class OSSMultipart: PartStore {
         if options.forbidsOverwrite { call.headers[.ossForbidOverwrite] = "true" }
         if let callback = options.callback { call.headers = call.headers.adding(try callback.fields()) }
         call.body = DataBody(OSSReplies.completion(of: receipts))
-        let checksum = wholeChecksum(receipts)
+        let checksum = receipts.wholeChecksum
         do throws(StoreError) {
             let done = call
             let answer = try await client.findingOwn({ await self.lookForWhole(checksum, run) }) {
@@ -196,16 +196,6 @@ final class OSSMultipart: PartStore {
             guard case .done(let response) = await lookForWhole(checksum, run) else { throw error }
             return OSSCaller.Answer(response: response, wasFound: true)
         }
-    }
-
-    /// The checksum of the whole object, from those of its parts; `nil` when one is missing.
-    func wholeChecksum(_ receipts: [PartReceipt]) -> UInt64? {
-        var whole = CRC64()
-        for receipt in receipts {
-            guard let checksum = receipt.checksum.flatMap({ UInt64($0) }) else { return nil }
-            whole = whole.appending(checksum, count: receipt.size)
-        }
-        return whole.value
     }
 
     func lookForWhole(_ checksum: UInt64?, _ run: ObjectRun) async -> OSSCaller.Finding {

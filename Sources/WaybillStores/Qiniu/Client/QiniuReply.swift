@@ -1,4 +1,4 @@
-import FoundationEssentials
+public import FoundationEssentials
 import HTTPTypes
 import Waybill
 import WaybillCore
@@ -93,4 +93,51 @@ enum QiniuReply {
     private struct Refusal: Decodable {
         var error: String?
     }
+}
+
+/// An object that Qiniu has stored.
+public struct QiniuObject: Sendable, Hashable {
+    /// Its key; `nil` where the answer is one of your own that does not say it.
+    public var key: String?
+    /// Its hash: see ``QiniuEtag``. `nil` where the answer is one of your own that does not say it.
+    public var hash: String?
+    /// Its URL without a signature, where the client knows the domain that objects are read from:
+    /// ``QiniuClient/Configuration/publicDomain``. Whether it opens depends on the bucket.
+    public var url: String?
+    /// The whole answer: Qiniu's JSON, what `returnBody` makes of it, or the callback's answer.
+    public var body: [UInt8]
+    /// The id under which Qiniu's support finds the request.
+    public var requestID: String?
+    /// The host that stored it.
+    public var host: String
+    /// Whether the hash was compared with that of our bytes.
+    public var isHashChecked = false
+    /// How many bytes of it had been stored by an earlier run.
+    public var resumedBytes: Int64 = 0
+
+    /// Reads the answer as JSON.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder()
+    ) throws -> Value {
+        try decoder.decode(type, from: Data(body))
+    }
+}
+
+extension StoreError.Code {
+    /// A put policy contradicts itself, or its deadline has passed; the message names the members.
+    public static let invalidPutPolicy = Self("invalidPutPolicy")
+    /// A text that is said to be an upload token is none.
+    public static let invalidUploadToken = Self("invalidUploadToken")
+    /// The upload token has expired, or would before the object is complete.
+    public static let uploadTokenExpired = Self("uploadTokenExpired")
+    /// The scope of the upload token is not for this key or bucket.
+    public static let uploadTokenDoesNotCover = Self("uploadTokenDoesNotCover")
+    /// The provider of upload tokens failed; the cause is its error.
+    public static let uploadTokenUnavailable = Self("uploadTokenUnavailable")
+    /// The object has more or fewer bytes than the upload token allows.
+    public static let sizeNotAllowed = Self("sizeNotAllowed")
+    /// It is not known where uploads to the bucket go: nobody who was asked gave hosts that are to be trusted.
+    public static let regionUnknown = Self("regionUnknown")
+    /// Something else is stored under the key, and it may not be overwritten (614).
+    public static let objectExists = Self("objectExists")
 }
