@@ -1,3 +1,5 @@
+public import WaybillCore
+
 // What can be asked of items, and done to them.
 
 extension Outbox {

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-package import Waybill
+public import Waybill
 
 /// The number of an item. Later items have larger numbers, and none is used twice.
 public struct OutboxID: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {

@@ -1,31 +1,8 @@
-import WaybillCore
+public import WaybillCore
 
-/// The results or the progress snapshots of a batch. See ``UploadBatch/results`` and ``UploadBatch/progress``.
-public struct BatchSequence<Element: Sendable>: AsyncSequence, Sendable {
-    /// It never fails: failures are in the elements.
-    public typealias Failure = Never
-
-    private let join: @Sendable () -> @Sendable () async -> Element?
-
-    init(_ join: @escaping @Sendable () -> @Sendable () async -> Element?) {
-        self.join = join
-    }
-
-    /// Adds a reader.
-    public func makeAsyncIterator() -> Iterator { Iterator(advance: join()) }
-
-    /// A reader of the sequence, until it is released.
-    public struct Iterator: AsyncIteratorProtocol, Sendable {
-        let advance: @Sendable () async -> Element?
-
-        /// Returns the next element; `nil` after the last, or when the surrounding task was cancelled, which does not cancel
-        /// the batch.
-        public mutating func next() async -> Element? { await advance() }
-
-        /// Returns the next element without leaving the caller's actor.
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? { await advance() }
-    }
-}
+/// The results or the progress snapshots of a batch. See ``UploadBatch/results`` and ``UploadBatch/progress``. A cancelled task ends its
+/// loop and not the batch.
+public typealias BatchSequence<Element> = AsyncValues<Element, Never>
 
 extension BatchRun {
     package var results: BatchSequence<Output> {

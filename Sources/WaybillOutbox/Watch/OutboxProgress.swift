@@ -1,5 +1,5 @@
 import Waybill
-import WaybillCore
+public import WaybillCore
 
 /// How far an outbox, or a batch of it, has come.
 public struct OutboxProgress: Sendable, Hashable {
@@ -79,9 +79,9 @@ extension Outbox {
                 guard !isOver else { return nil }
                 if !isFirst, (try? await Task.sleep(for: interval)) == nil { return nil }
                 isFirst = false
-                let tally = try await tally(batch: batch)
-                let running = try await running().filter { batch == nil || $0.batch == batch }
-                let blocked = try await blockedLanes()
+                let tally = try await self.tally(batch: batch)
+                let running = try await self.running().filter { batch == nil || $0.batch == batch }
+                let blocked = try await self.blockedLanes()
                 let snapshot = meter.snapshot(tally, running, blocked, at: start.duration(to: .now))
                 isOver = batch != nil && snapshot.isFinished
                 return snapshot

@@ -1,3 +1,4 @@
+import Waybill
 public import WaybillCore
 
 /// The handle of an object on its way to a store, whether it goes in one request or in many parts.
