@@ -117,12 +117,16 @@ int fsync(int file) { PLAIN('s', syscall(SYS_fsync, file)); }
 int fdatasync(int file) { PLAIN('s', syscall(SYS_fdatasync, file)); }
 int ftruncate64(int file, off64_t size) { PLAIN('t', syscall(SYS_ftruncate, file, size)); }
 int ftruncate(int file, off_t size) { return ftruncate64(file, size); }
-int unlink(const char *path) { PLAIN('u', syscall(SYS_unlinkat, AT_FDCWD, path, 0)); }
-int rename(const char *from, const char *to) { PLAIN('r', syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0)); }
+int unlinkat(int folder, const char *path, int flags) { PLAIN('u', syscall(SYS_unlinkat, folder, path, flags)); }
+int unlink(const char *path) { return unlinkat(AT_FDCWD, path, 0); }
+int renameat(int from_folder, const char *from, int to_folder, const char *to) {
+    PLAIN('r', syscall(SYS_renameat2, from_folder, from, to_folder, to, 0));
+}
+int rename(const char *from, const char *to) { return renameat(AT_FDCWD, from, AT_FDCWD, to); }
 
-static int open_at(const char *path, int flags, mode_t mode) {
-    if (!(flags & O_CREAT)) return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
-    PLAIN('c', syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+static int open_at(int folder, const char *path, int flags, mode_t mode) {
+    if (!(flags & O_CREAT)) return (int)syscall(SYS_openat, folder, path, flags, mode);
+    PLAIN('c', syscall(SYS_openat, folder, path, flags, mode));
 }
 
 #define MODE(flags)                            \
@@ -136,10 +140,20 @@ static int open_at(const char *path, int flags, mode_t mode) {
 
 int open(const char *path, int flags, ...) {
     MODE(flags)
-    return open_at(path, flags, mode);
+    return open_at(AT_FDCWD, path, flags, mode);
 }
 
 int open64(const char *path, int flags, ...) {
     MODE(flags)
-    return open_at(path, flags | O_LARGEFILE, mode);
+    return open_at(AT_FDCWD, path, flags | O_LARGEFILE, mode);
+}
+
+int openat(int folder, const char *path, int flags, ...) {
+    MODE(flags)
+    return open_at(folder, path, flags, mode);
+}
+
+int openat64(int folder, const char *path, int flags, ...) {
+    MODE(flags)
+    return open_at(folder, path, flags | O_LARGEFILE, mode);
 }

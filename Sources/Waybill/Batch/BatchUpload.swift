@@ -112,7 +112,7 @@ extension UploadError: BatchFailure {
         self =
             error as? UploadError
             ?? UploadError(
-                .preparationFailed, "The closure returned no request for the item. See `cause`.", phase: .preparing,
+                .preparationFailed, "The closure returned no request for the item; the cause says why.", phase: .preparing,
                 cause: error)
     }
 }

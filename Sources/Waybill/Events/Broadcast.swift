@@ -60,7 +60,8 @@ package final class Broadcast<Topic: Hashable & Sendable, Element: Sendable>: Se
     ///   - room: The size of its buffer. When more values wait, the oldest are dropped.
     ///   - first: The first value.
     ///   - isLast: Whether no value follows.
-    /// - Returns: The values. The listener is removed when the last copy of the sequence and its iterators is released.
+    /// - Returns: The values. The listener is removed when the task that waits for a value is cancelled, and when the last copy of
+    ///   the sequence and its iterators is released.
     package func listen(
         to topic: Topic, room: Int = 1, first: Element? = nil, isLast: Bool = false
     ) -> Listening<Element> {
@@ -130,7 +131,11 @@ package struct Listening<Element: Sendable>: AsyncSequence, Sendable {
         /// Waits for the next value, without leaving the caller's actor. Returns `nil` after the last value and when the task was
         /// cancelled.
         package mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            await listener.mailbox.next(isolation: actor)
+            await withTaskCancellationHandler {
+                await listener.mailbox.next(isolation: actor)
+            } onCancel: { [listener] in
+                listener.leave()
+            }
         }
     }
 
@@ -144,6 +149,11 @@ package struct Listening<Element: Sendable>: AsyncSequence, Sendable {
         }
 
         deinit { onRelease() }
+
+        func leave() {
+            onRelease()
+            if let (waiter, _) = mailbox.finish() { waiter.resume(returning: nil) }
+        }
     }
 }
 
@@ -198,19 +208,15 @@ private final class Mailbox<Element: Sendable>: Sendable {
     }
 
     func next(isolation actor: isolated (any Actor)?) async -> Element? {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation(isolation: actor) { waiter in
-                let element: Element?? = state.withLock { state in
-                    if let element = state.take() { return .some(element) }
-                    // A second task that waits at the same iterator gets none.
-                    if state.isFinished || state.waiter != nil { return .some(nil) }
-                    state.waiter = waiter
-                    return nil
-                }
-                if let element { waiter.resume(returning: element) }
+        await withCheckedContinuation(isolation: actor) { waiter in
+            let element: Element?? = state.withLock { state in
+                if let element = state.take() { return .some(element) }
+                // A second task that waits at the same iterator gets none.
+                if state.isFinished || state.waiter != nil { return .some(nil) }
+                state.waiter = waiter
+                return nil
             }
-        } onCancel: {
-            if let (waiter, _) = finish() { waiter.resume(returning: nil) }
+            if let element { waiter.resume(returning: element) }
         }
     }
 }

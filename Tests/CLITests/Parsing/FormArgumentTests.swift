@@ -90,8 +90,8 @@ import Testing
         ("n=\"a\"b", "behind its closing quote"), ("n=@\"a\" b", "behind its closing quote"),
         ("n=a;b", "double quotes"), ("n=a;", "ends in"), ("n=a;;type=a/b", "two in a row"),
         ("n=@a;typo=a/b", "double quotes"),
-        ("n=@a;type=", "no type"), ("n=@a;type=jpeg", "no type"), ("n=@a;type=/jpeg", "no type"),
-        ("n=@a;type=a/", "no type"), ("n=@a;type=a b/c", "no type"),
+        ("n=@a;type=", "invalid type"), ("n=@a;type=jpeg", "invalid type"), ("n=@a;type=/jpeg", "invalid type"),
+        ("n=@a;type=a/", "invalid type"), ("n=@a;type=a b/c", "invalid type"),
         ("n=@a;filename=b;filename=c", "two file names"),
         ("n=@a;headers=X: y", "not supported"), ("n=@a;encoder=base64", "not supported"),
     ]
