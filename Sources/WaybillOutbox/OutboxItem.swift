@@ -49,7 +49,11 @@ public struct OutboxItem: Sendable, Codable, Identifiable {
     /// The names that it was given.
     public var tags: [String]
     /// Which items are sent first.
-    public var priority: UploadPriority
+    public var priority: UploadPriority {
+        get { UploadPriority(number: priorityNumber) }
+        set { priorityNumber = newValue.number }
+    }
+    var priorityNumber: Int
     /// The key that makes it the same as another.
     public var deduplicationKey: String?
     /// The key that goes along with each attempt.
@@ -62,6 +66,14 @@ public struct OutboxItem: Sendable, Codable, Identifiable {
     public var endedAt: Int64?
     /// When the next attempt is due, while it waits.
     public var dueAt: Int64?
+
+    /// The names that release 0.1 uses between processes.
+    private enum CodingKeys: String, CodingKey {
+        case id, kind, lane, state, reason, attempts, isDoubtful, batch, tags, idempotencyKey, size, createdAt, endedAt,
+            dueAt
+        case priorityNumber = "priority"
+        case deduplicationKey = "dedupeKey"
+    }
 }
 
 /// How an item ended, kept until it is acknowledged and for thirty days.

@@ -177,8 +177,10 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
         // Before the state changes: the waiters for the last end run after the callback.
         onEnd?(output)
         let time = stopwatch.elapsed
-        let mustStop = change { state -> Bool in
-            let bytes = state.uploads.removeValue(forKey: index)?.upload.bytes(of: result)
+        // Released where no lock is held: a body of the caller's may run any code when it goes.
+        let (mustStop, ended) = change { state -> (Bool, Running?) in
+            let ended = state.uploads.removeValue(forKey: index)
+            let bytes = ended?.upload.bytes(of: result)
             let ending: BatchLedger.Ending
             let error: Upload.Failure?
             switch result {
@@ -188,15 +190,16 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
             let (isNews, drop) = state.ledger.end(
                 index, ending, acknowledged: bytes?.acknowledged ?? 0, total: bytes?.total, isRead: state.readers > 0,
                 at: time)
-            guard isNews else { return false }
+            guard isNews else { return (false, ended) }
             state.results.append(output)
             state.results.removeFirst(drop)
             if ending == .failed, let error, state.failures.count < Self.namedFailures {
                 state.failures.append(BatchSummary.Failure(index: index, error: error))
             }
             // In a closed session every further item would fail, a hundred thousand times.
-            return error?.isSessionClosed == true || ending == .failed && onFailure == .stop
+            return (error?.isSessionClosed == true || ending == .failed && onFailure == .stop, ended)
         }
+        withExtendedLifetime(ended) {}
         if mustStop { cancel() }
     }
 

@@ -112,7 +112,8 @@ extension UploadError: BatchFailure {
         self =
             error as? UploadError
             ?? UploadError(
-                .preparationFailed, "The closure returned no request for the item; the cause says why.", phase: .preparing,
+                .preparationFailed, "The closure returned no request for the item; the cause says why.",
+                phase: .preparing,
                 cause: error)
     }
 }

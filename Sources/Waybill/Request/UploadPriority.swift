@@ -10,7 +10,7 @@
 /// ```
 ///
 /// The steps are those of `Operation.QueuePriority`.
-public enum UploadPriority: Int, Sendable, Hashable, Comparable, CaseIterable, Codable {
+public enum UploadPriority: Int, Sendable, Hashable, Comparable, CaseIterable {
     /// After everything else.
     case veryLow = -2
     /// After most.

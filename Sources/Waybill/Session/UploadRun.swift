@@ -210,7 +210,7 @@ extension UploadRun {
     /// The time since the first attempt began; zero before that.
     var elapsed: Duration { hold { $0.stopwatch }?.elapsed ?? .zero }
 
-    /// The end, for somebody who comes to listen after it.
+    /// The end, for a listener that is added after it.
     var lastEvent: UploadEvent? { state.withLock { $0.result }.map { log.end($0) } }
 
     func hold<Value: Sendable>(_ body: (inout Held) -> Value) -> Value {
@@ -218,11 +218,12 @@ extension UploadRun {
     }
 
     private func finish(_ result: Result<UploadResponse, UploadError>, _ core: SessionCore?) {
+        // Before the last event: a listener that is added after it asks for the result.
+        state.withLock { $0.result = result }
         log.finished(result)
         if case .success = result { core?.earnRetry(host: host) }
         core?.forget(self)
         let (waiters, held) = state.withLock { state in
-            state.result = result
             state.core = nil
             defer {
                 state.waiters = []

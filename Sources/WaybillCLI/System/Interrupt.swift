@@ -32,7 +32,8 @@ enum Interrupt {
     static func onFirst(_ body: @escaping @Sendable (Int32) -> Void) {
         let reader = unsafe listening
         guard reader >= 0 else { return }
-        BlockingThread.perform {
+        // Without a thread for it, the first signal is ignored and a second one ends the command.
+        _ = BlockingThread.start {
             var number: UInt8 = 0
             while true {
                 let count = unsafe read(reader, &number, 1)

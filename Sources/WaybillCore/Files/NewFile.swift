@@ -39,7 +39,8 @@ package final class NewFile: Sendable {
         }
         guard raw >= 0 else {
             let error = SystemError.last
-            guard [EOPNOTSUPP, EISDIR, EINVAL, ENOENT].contains(error.number) else { throw error }
+            // These would fail a file with a name, too. All others mean that there are no files without one here.
+            guard ![ENOSPC, EDQUOT, EROFS, EMFILE, ENFILE].contains(error.number) else { throw error }
             return nil
         }
         fchmod(raw, mode)
@@ -79,7 +80,20 @@ package final class NewFile: Sendable {
                     directory.place, from, directory.place, $0, temporary == nil ? AT_SYMLINK_FOLLOW : 0)
             }
         }
+        guard code != 0 else { return }
+        let error = SystemError.last
+        guard let temporary, [EPERM, EOPNOTSUPP, ENOSYS].contains(error.number) else { throw error }
+        try rename(temporary, to: name)
+    }
+
+    /// Takes a name on a file system without hard links, such as exFAT: reserves it, then replaces what it has reserved.
+    private func rename(_ temporary: String, to name: String) throws(SystemError) {
+        try Self.named(name, in: directory).keepName()
+        let code = unsafe SystemPath.with(temporary) { from in
+            unsafe SystemPath.with(name) { unsafe renameat(directory.place, from, directory.place, $0) }
+        }
         guard code == 0 else { throw SystemError.last }
+        keepName()
     }
 
     /// Takes a name, and replaces what has it. A symbolic link is replaced, not followed.

@@ -93,7 +93,8 @@ package protocol PoolJob: AnyObject, Sendable {
             let now = ContinuousClock.now
             if giveUp(now) { continue }
             if let entry = take(now) { return entry }
-            if idle > 1, threads > width + 1 {
+            // A thread that ends while jobs wait would take the wake-up of the last of them with it.
+            if waiting.isEmpty, idle > 1, threads > width + 1 {
                 threads -= 1
                 return nil
             }

@@ -77,7 +77,10 @@ public struct MultipartBody: UploadBody {
         for try await chunk in chunks {
             try await Self.onDisk(path) { () throws(SystemError) in try file.append(chunk) }
         }
-        try await Self.onDisk(path) { () throws(SystemError) in try file.link(to: path) }
+        try await Self.onDisk(path) { () throws(SystemError) in
+            try file.synchronize()
+            try file.link(to: path)
+        }
     }
 
     private static func onDisk<Value: Sendable>(

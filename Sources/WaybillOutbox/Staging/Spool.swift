@@ -166,6 +166,7 @@ extension Spool {
         let raw = unsafe SystemPath.with(source) { unsafe open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY) }
         guard raw >= 0 else { throw disk.readFailed(errno, source) }
         let input = FileDescriptor(owning: raw)
+        defer { withExtendedLifetime(input) {} }
         if disk.clone(input, to: file) { return }
         while true {
             try disk.check(.read, source)

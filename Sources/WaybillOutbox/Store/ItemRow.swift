@@ -79,7 +79,7 @@ struct WholeItem {
         OutboxItem(
             id: OutboxID(rawValue: row.id), kind: kind, lane: row.lane, state: row.life.state, reason: row.life.reason,
             attempts: row.life.attempts, isDoubtful: row.life.isDoubtful, batch: batch, tags: tags,
-            priority: UploadPriority(number: priority),
+            priorityNumber: priority,
             deduplicationKey: row.deduplicationKey, idempotencyKey: idempotencyKey, size: row.size,
             createdAt: createdAt,
             endedAt: row.endedAt, dueAt: row.life.state == .waiting ? row.life.runAt : nil)

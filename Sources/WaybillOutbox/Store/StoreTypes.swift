@@ -33,6 +33,12 @@ package struct NewItem: Sendable, Codable {
     package var size: Int64?
     package var staged: [String]
 
+    /// The names that release 0.1 uses between processes.
+    private enum CodingKeys: String, CodingKey {
+        case kind, lane, spec, life, priority, batch, tags, duplicates, idempotencyKey, size, staged
+        case deduplicationKey = "dedupeKey"
+    }
+
     package init(
         kind: String, lane: String, spec: String, life: ItemLife = ItemLife(), priority: Int = 5, batch: String? = nil,
         tags: [String] = [], deduplicationKey: String? = nil, duplicates: DuplicatePolicy = .keep,

@@ -128,7 +128,8 @@ extension StoreError: BatchFailure {
         } else if error is CancellationError {
             self = .cancelledBeforeStart
         } else {
-            self.init(.invalidArgument, "The closure returned no upload for the item; the cause says why.", cause: error)
+            self.init(
+                .invalidArgument, "The closure returned no upload for the item; the cause says why.", cause: error)
         }
     }
 }

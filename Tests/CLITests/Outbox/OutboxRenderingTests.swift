@@ -11,7 +11,7 @@ import Waybill
     ) -> OutboxItem {
         OutboxItem(
             id: OutboxID(rawValue: 17), kind: "form", lane: "backend.example:443", state: state, reason: reason,
-            attempts: 3, isDoubtful: isDoubtful, batch: "today", tags: ["a"], priority: .normal, deduplicationKey: nil,
+            attempts: 3, isDoubtful: isDoubtful, batch: "today", tags: ["a"], priorityNumber: 5, deduplicationKey: nil,
             idempotencyKey: "key", size: 319_898, createdAt: 1_000_000, endedAt: nil, dueAt: due)
     }
 

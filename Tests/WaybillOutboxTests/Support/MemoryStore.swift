@@ -22,7 +22,7 @@ final class MemoryStore: OutboxStore {
             OutboxItem(
                 id: OutboxID(rawValue: id), kind: new.kind, lane: new.lane, state: life.state, reason: life.reason,
                 attempts: life.attempts, isDoubtful: life.isDoubtful, batch: new.batch, tags: new.tags,
-                priority: UploadPriority(number: new.priority), deduplicationKey: new.deduplicationKey,
+                priorityNumber: new.priority, deduplicationKey: new.deduplicationKey,
                 idempotencyKey: new.idempotencyKey, size: new.size,
                 createdAt: createdAt, endedAt: endedAt, dueAt: life.state == .waiting ? life.runAt : nil)
         }
