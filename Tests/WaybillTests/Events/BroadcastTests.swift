@@ -45,27 +45,30 @@ import WaybillCore
 
     /// The thread that sends and the one that cancels each hold one of two locks, and want the other: with a listener that is
     /// resumed under the lock of the state, this hangs.
-    @Test func `a task that is cancelled while a snapshot is sent stops neither`() async {
-        for _ in 0..<2_000 {
+    @Test func `a task that is cancelled while a snapshot is sent stops neither`() async throws {
+        for _ in 0..<1_000 {
             let broadcast = ProgressBroadcast(clock: ContinuousClock())
             let listening = broadcast.listen(for: 0)
-            let task = Task {
+            let (seen, isOver) = (Watched(0), Watched(false))
+            let listener = Task {
                 await withTaskCancellationHandler {
-                    for await progress in listening where progress.phase.isTerminal { return }
+                    for await _ in listening { seen.update { $0 += 1 } }
                 } onCancel: {
                     broadcast.publish(UploadSnapshot())
                 }
             }
-            async let sending: Void = Task.detached {
-                for number in 0..<20 {
-                    var snapshot = UploadSnapshot()
-                    snapshot.acknowledged = Int64(number)
+            let sender = Task.detached {
+                var snapshot = UploadSnapshot()
+                while !isOver.value {
+                    snapshot.acknowledged += 1
                     broadcast.publish(snapshot)
                 }
-            }.value
-            task.cancel()
-            await sending
-            await task.value
+            }
+            try await seen.waitUntil { $0 > 2 }
+            listener.cancel()
+            await listener.value
+            isOver.update { $0 = true }
+            await sender.value
         }
     }
 }
