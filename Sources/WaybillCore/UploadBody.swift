@@ -80,10 +80,10 @@ public struct BodyPart: Sendable, Hashable {
     }
 }
 
-/// A reader of bytes that lie in files, which the kernel can send without anybody copying them.
+/// A reader of bytes that lie in files, which the kernel can send without a copy in memory.
 ///
 /// It is asked beside ``BodyReader/read(into:)``, on the same thread, whenever the one who sends has a socket of its own for
-/// the plain bytes. Whoever looks at the bytes on their way, for a checksum say, is no such reader, and all are read.
+/// the plain bytes. A reader that inspects the bytes, such as for a checksum, does not conform, and all its bytes are read.
 package protocol FileSendingReader: BodyReader {
     /// Sends what comes next out of its file into a socket that does not block (`sendfile(2)`). It waits for neither of them.
     ///
@@ -91,6 +91,6 @@ package protocol FileSendingReader: BodyReader {
     /// end of a body is to be read, after that: only a read looks whether files are still what they were.
     ///
     /// - Returns: How many bytes the socket took, 0 when it takes none now, or `nil` when what comes next has to be read:
-    ///   it is in no file, or not in memory, or the kernel can't do it. What is wrong with a file is told by the next read.
+    ///   it is in no file, or not in memory, or the kernel can't do it. The next read reports an error of the file.
     func send(upTo count: Int, into socket: Int32) -> Int?
 }

@@ -82,18 +82,11 @@ package final class NewFile: Sendable {
         }
         guard code != 0 else { return }
         let error = SystemError.last
-        guard let temporary, [EPERM, EOPNOTSUPP, ENOSYS].contains(error.number) else { throw error }
-        try rename(temporary, to: name)
-    }
-
-    /// Takes a name on a file system without hard links, such as exFAT: reserves it, then replaces what it has reserved.
-    private func rename(_ temporary: String, to name: String) throws(SystemError) {
-        try Self.named(name, in: directory).keepName()
-        let code = unsafe SystemPath.with(temporary) { from in
-            unsafe SystemPath.with(name) { unsafe renameat(directory.place, from, directory.place, $0) }
-        }
-        guard code == 0 else { throw SystemError.last }
-        keepName()
+        guard temporary != nil, [EPERM, EOPNOTSUPP, ENOSYS].contains(error.number) else { throw error }
+        // A file system without hard links, such as exFAT: reserve the name, and replace what has reserved it.
+        let reserved = try Self.named(name, in: directory)
+        try replace(name)
+        reserved.keepName()
     }
 
     /// Takes a name, and replaces what has it. A symbolic link is replaced, not followed.

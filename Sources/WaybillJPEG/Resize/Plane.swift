@@ -77,7 +77,7 @@ struct Picture {
     var height: Int { luma.height }
 }
 
-/// A fixed run of plain values that C may write into. Not initialised: whoever makes one fills it.
+/// A fixed run of plain values that C may write into. Not initialised: the code that makes one fills it.
 @safe final class Samples<Element: BitwiseCopyable>: @unchecked Sendable {
     let count: Int
     let start: UnsafeMutablePointer<Element>

@@ -115,8 +115,8 @@ struct PartDelimiter {
     // Empty where it need not be looked for.
     private let needle: [UInt8]
 
-    /// Takes the boundary of a body. One of 128 random bits that is made for this body can't occur in it; one that
-    /// somebody chose can.
+    /// Takes the boundary of a body. One of 128 random bits that is made for this body cannot occur in it; one that the caller
+    /// chose can.
     init(_ boundary: MultipartBoundary, mayOccur: Bool) {
         let text = Array(boundary.description.utf8)
         let dashes = [UInt8](repeating: UInt8(ascii: "-"), count: 2)

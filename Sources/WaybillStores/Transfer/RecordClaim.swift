@@ -2,7 +2,7 @@ import Glibc
 import WaybillCore
 import WaybillMultipart
 
-/// A record that nobody else touches until the claim is closed or let go.
+/// A record that no other upload touches until the claim is closed or released.
 final class RecordClaim: Sendable {
     private let folder: FileDescriptor
     private let lock: FileDescriptor
@@ -10,7 +10,7 @@ final class RecordClaim: Sendable {
     private let path: String
     private let isClosed = Locked(false)
 
-    /// Locks a record; `nil` when somebody else has it. To be called where waiting for a disk is allowed.
+    /// Locks a record; `nil` when another upload has it. Call it where blocking on a disk is allowed.
     init?(folder path: String, name: String) throws(StoreError) {
         self.path = path
         self.name = name
@@ -22,7 +22,7 @@ final class RecordClaim: Sendable {
     /// The path of the record's file, for messages.
     var filePath: String { "\(path)/\(name).json" }
 
-    /// What lies there, for somebody who wants to upload `subject` at a moment (seconds since 1970).
+    /// Reads the record for an upload of `subject` at a time (seconds since 1970).
     ///
     /// - Throws: ``StoreError/Code/recordRefused`` when it is not ours to read.
     func load(_ subject: ResumeSubject, at now: Int64) async throws(StoreError) -> FoundRecord {
@@ -65,9 +65,9 @@ final class RecordClaim: Sendable {
     deinit { close() }
 }
 
-/// Where the record of one upload lies while somebody works on it: a file of its own, or a place that somebody else gives it.
+/// Where the record of one upload is kept while the upload runs: a file, or a place that the caller provides.
 protocol RecordKeeper: Sendable {
-    /// What lies there, for somebody who wants to upload `subject` at a moment (seconds since 1970).
+    /// Reads the record for an upload of `subject` at a time (seconds since 1970).
     func load(_ subject: ResumeSubject, at now: Int64) async throws(StoreError) -> FoundRecord
 
     /// Puts a record in the place of the one before, on the disk before it returns.
@@ -77,10 +77,10 @@ protocol RecordKeeper: Sendable {
     /// asking the store.
     func note(_ record: ResumeRecord) async throws(StoreError)
 
-    /// Throws the record away: nobody can go on from it.
+    /// Removes the record: no upload can resume from it.
     func remove() async
 
-    /// The object is there, and nobody has to go on.
+    /// Removes the record: the object is stored.
     func finish() async
 
     /// Lets others have it.

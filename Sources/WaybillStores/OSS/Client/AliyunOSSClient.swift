@@ -124,7 +124,7 @@ public final class AliyunOSSClient: Sendable {
 extension AliyunOSSClient {
     /// Asks about an object.
     ///
-    /// - Throws: ``StoreError``; its status is 404 when there is none.
+    /// - Throws: ``StoreError``; its status is 404 when the object does not exist.
     public func head(_ key: String, in bucket: String? = nil) async throws(StoreError) -> OSSObjectInfo {
         try await ObjectUpload { run throws(StoreError) in
             let call = OSSCall(.head, bucket: try self.bucket(bucket), key: key)

@@ -126,7 +126,7 @@ public struct QiniuObject: Sendable, Hashable {
 extension StoreError.Code {
     /// A put policy contradicts itself, or its deadline has passed; the message names the members.
     public static let invalidPutPolicy = Self("invalidPutPolicy")
-    /// A text that is said to be an upload token is none.
+    /// The string is not an upload token.
     public static let invalidUploadToken = Self("invalidUploadToken")
     /// The upload token has expired, or would before the object is complete.
     public static let uploadTokenExpired = Self("uploadTokenExpired")
@@ -136,7 +136,7 @@ extension StoreError.Code {
     public static let uploadTokenUnavailable = Self("uploadTokenUnavailable")
     /// The object has more or fewer bytes than the upload token allows.
     public static let sizeNotAllowed = Self("sizeNotAllowed")
-    /// It is not known where uploads to the bucket go: nobody who was asked gave hosts that are to be trusted.
+    /// The upload hosts of the bucket are unknown: no query returned hosts that are trusted.
     public static let regionUnknown = Self("regionUnknown")
     /// Something else is stored under the key, and it may not be overwritten (614).
     public static let objectExists = Self("objectExists")

@@ -95,8 +95,7 @@ struct QiniuRetry: Sendable, Hashable {
     }
 }
 
-/// How fast a client may ask: when the store says that it is too much, all its requests wait, and not only the one that was
-/// told.
+/// The pace of a client. When the store answers that there are too many requests, all requests of the client wait.
 final class QiniuPace: Sendable {
     private struct State: Sendable {
         /// Counts the waits that were ordered; requests wait until none is left.
@@ -110,12 +109,12 @@ final class QiniuPace: Sendable {
         self.clock = clock
     }
 
-    /// Stands still while somebody was told to slow down. A task that is cancelled goes on at once.
+    /// Waits while the client has to slow down. A cancelled task does not wait.
     func wait() async {
         await books.wait { $0.waiting == 0 }
     }
 
-    /// Holds everybody for so long.
+    /// Delays all requests.
     func slowDown(for wait: Duration) async {
         books.update { $0.waiting += 1 }
         try? await clock.sleep(for: wait)

@@ -53,7 +53,7 @@ extension QiniuKeys {
     /// - Parameters:
     ///   - url: The URL, percent-encoded, with the query that names its style, if any. Its fragment is left out.
     ///   - deadline: Until when it is good; whole seconds.
-    /// - Returns: The URL with `e` and `token` at the end of its query. Whoever has it can read the object.
+    /// - Returns: The URL with `e` and `token` at the end of its query. Everyone who has the URL can read the object.
     public func privateURL(_ url: String, until deadline: Date) -> Secret {
         let whole = url.prefix { $0 != "#" }
         let mark = whole.contains("?") ? "&" : "?"
