@@ -138,7 +138,9 @@ let package = Package(
         .testTarget(
             name: "TestSupportTests", dependencies: ["TestSupport", "CTestSupport", "WaybillCore"],
             swiftSettings: swift),
-        .testTarget(name: "WaybillCoreTests", dependencies: ["WaybillCore", "TestSupport"], swiftSettings: swift),
+        .testTarget(
+            name: "WaybillCoreTests", dependencies: ["WaybillCore", "TestSupport", "CTestSupport"], swiftSettings: swift
+        ),
         .testTarget(
             name: "WaybillMultipartTests", dependencies: ["WaybillMultipart", "TestSupport"], swiftSettings: swift),
         .testTarget(name: "WaybillJPEGTests", dependencies: ["WaybillJPEG", "TestSupport"], swiftSettings: swift),

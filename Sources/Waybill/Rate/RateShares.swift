@@ -19,6 +19,8 @@ package struct RateShares: Sendable {
     private var groupLimits: [String: ByteCount] = [:]
     private var members: [UploadID: Member] = [:]
     private var notified: [UploadID: Int64?] = [:]
+    /// The members whose share ``changes()`` must report once.
+    private var resumed: Set<UploadID> = []
     /// How many members have a limit of their own.
     private var limitedMembers = 0
 
@@ -42,10 +44,12 @@ package struct RateShares: Sendable {
         set(id, Member(group: member.group, limit: Self.checked(rate)))
     }
 
-    /// A transfer begins to send.
-    package mutating func join(_ id: UploadID, group: String?, limit: ByteCount?) {
+    /// Adds a transfer that begins to send. A resumed one still has the share of before its pause, so ``changes()`` reports
+    /// its share even if there is none now.
+    package mutating func join(_ id: UploadID, group: String?, limit: ByteCount?, isResumed: Bool = false) {
         set(id, Member(group: group, limit: Self.checked(limit)))
         if !notified.isEmpty { notified[id] = nil }
+        if isResumed { resumed.insert(id) }
     }
 
     /// A transfer sends no more: it has ended, is paused, or waits for its response.
@@ -53,6 +57,7 @@ package struct RateShares: Sendable {
     /// - Returns: Whether it was sending.
     package mutating func leave(_ id: UploadID) -> Bool {
         if !notified.isEmpty { notified[id] = nil }
+        resumed.remove(id)
         return set(id, nil) != nil
     }
 
@@ -73,12 +78,14 @@ package struct RateShares: Sendable {
     ///
     /// - Complexity: O(n log n) in the transfers that are sending, and constant when nothing is limited.
     package mutating func changes() -> [(id: UploadID, rate: ByteCount?)] {
-        guard isLimited || !notified.isEmpty || limitedMembers > 0 else { return [] }
+        guard isLimited || !notified.isEmpty || limitedMembers > 0 || !resumed.isEmpty else { return [] }
         let shares = self.shares
         var changes: [(id: UploadID, rate: ByteCount?)] = []
         for id in members.keys {
             let share = shares[id]
-            guard notified[id] == nil ? share != nil : notified[id]! != share else { continue }
+            guard resumed.remove(id) != nil || (notified[id] == nil ? share != nil : notified[id]! != share) else {
+                continue
+            }
             changes.append((id, share.map { ByteCount(bytes: $0) }))
         }
         notified = isLimited || !shares.isEmpty ? members.keys.reduce(into: [:]) { $0[$1] = .some(shares[$1]) } : [:]

@@ -24,6 +24,12 @@ extension SessionCore {
         }
     }
 
+    /// Gives a resumed transfer its share by an event, in order with later changes of that share.
+    func resumeSending(_ run: UploadRun) {
+        let (group, limit) = (run.plan?.options.group, run.ownLimit)
+        changeRates { $0.join(run.id, group: group, limit: limit, isResumed: true) }
+    }
+
     /// Divides the share of a transfer that sends no more among the others.
     func endSending(_ id: UploadID) { changeRates { _ = $0.leave(id) } }
 

@@ -146,7 +146,7 @@ extension UploadRun {
             standStill(true)?.pause()
             core?.endSending(id)
         case .resumeTransfer:
-            if let core { post(.rateChanged(core.beginSending(self))) }
+            core?.resumeSending(self)
             standStill(false)?.resume()
         case .limitTransfer(let rate): hold { $0.control }?.limit(to: rate)
         case .scheduleSlotReturn(let delay, let pause):

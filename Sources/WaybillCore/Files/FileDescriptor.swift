@@ -33,9 +33,14 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// Brings the content to the disk. A file that cannot be synchronized, such as a device, is accepted.
+    /// Writes the content to the disk (fsync(2)).
     package func synchronize() throws(SystemError) {
-        guard fsync(raw) == 0 || errno == EINVAL else { throw SystemError.last }
+        guard fsync(raw) == 0 else { throw SystemError.last }
+    }
+
+    /// Writes the names in a directory to the disk. Accepts a file system that cannot synchronize directories (`EINVAL`).
+    package func synchronizeNames() throws(SystemError) {
+        do throws(SystemError) { try synchronize() } catch { guard error.number == EINVAL else { throw error } }
     }
 }
 

@@ -107,7 +107,7 @@ extension UploadFolder {
 
     /// Puts names on the disk.
     func synchronize() throws(BodyError) {
-        try attempt { () throws(SystemError) in try descriptor.synchronize() }
+        try attempt { () throws(SystemError) in try descriptor.synchronizeNames() }
     }
 
     /// Removes what a process left that ended while it had a form.

@@ -122,6 +122,8 @@ void cts_release_name(const char *name);
 
 /// Whether the kernel can say what of a file is in memory: cachestat(2), Linux 6.5. (Kernel.c)
 int cts_has_cachestat(void);
+/// Makes linkat(2) fail with EPERM on this thread until the thread ends, as on a file system without hard links. (Kernel.c)
+int cts_refuse_hard_links(void);
 
 /// Gets a URL with libcurl alone, none of our code, and answers its CURLcode. (Fetch.c)
 int cts_fetch(const char *url, int timeout_milliseconds);

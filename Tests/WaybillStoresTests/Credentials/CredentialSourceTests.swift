@@ -111,6 +111,15 @@ import WaybillCore
         #expect(credentials == StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk")))
     }
 
+    @Test func `a credential command starts with no signal blocked`() async throws {
+        let script = #"""
+            printf '{"AccessKeyId":"%s","AccessKeySecret":"sk"}' $(sed -n 's/^SigBlk:.//p' /proc/self/status)
+            """#
+        let provider: any CredentialProvider = .process(["/bin/sh", "-c", script])
+        let credentials = try await provider.credentials(at: Self.now, rejecting: nil)
+        #expect(credentials.accessKeyID == "0000000000000000")
+    }
+
     @Test(
         arguments: [
             ["echo", "{}"], ["/nowhere/at/all"], ["/bin/false"], ["/bin/sh", "-c", "kill -9 $$"], [],

@@ -52,6 +52,23 @@ import WaybillCore
         expect(told(&shares), [:])
     }
 
+    @Test func `a resumed transfer is notified of its share once, even if it has none`() {
+        var shares = RateShares()
+        shares.join(id(0), group: nil, limit: nil, isResumed: true)
+        expect(told(&shares), [id(0): nil])
+        expect(told(&shares), [:])
+        shares.limit(to: .bytes(100))
+        shares.join(id(1), group: nil, limit: nil, isResumed: true)
+        expect(told(&shares), [id(0): 50, id(1): 50])
+        shares.join(id(1), group: nil, limit: nil, isResumed: true)
+        expect(told(&shares), [id(1): 50])
+        shares.limit(to: nil)
+        _ = told(&shares)
+        shares.join(id(1), group: nil, limit: nil, isResumed: true)
+        _ = shares.leave(id(1))
+        expect(told(&shares), [:])
+    }
+
     @Test func `nobody gets nothing, for nothing would mean no limit`() {
         var shares = RateShares()
         shares.limit(to: .bytes(-5))
