@@ -49,8 +49,8 @@ extension Outbox {
 
     /// Items in the order of their numbers, read in pages while they are listed: a hundred thousand take no more memory than
     /// a few hundred.
-    public func items(_ selection: ItemSelection = .all) -> OutboxItems {
-        OutboxItems { [self] in
+    public func items(_ selection: ItemSelection = .all) -> AsyncValues<OutboxItem, OutboxError> {
+        AsyncValues { [self] in
             let pageSize = 500
             var page: [OutboxItem] = []
             var last: OutboxID?
@@ -102,6 +102,3 @@ extension Outbox {
         return answer.changed
     }
 }
-
-/// The items of an outbox in the order of their numbers, read page by page.
-public typealias OutboxItems = AsyncValues<OutboxItem, OutboxError>

@@ -25,9 +25,6 @@ public import WaybillCore
 /// It keeps the contract of ``/Waybill/UploadTransport`` as far as a script can: ``TransportConformance`` is run against it. What
 /// takes a network is not played: no limits in time, no rate limit, no request that is refused for its header fields.
 public final class ScriptedTransport: UploadTransport {
-    /// Chooses the script of an attempt: by its request and by how many were started before it.
-    public typealias Choice = @Sendable (_ request: TransferRequest, _ number: Int) -> TransferScript
-
     private struct Rule {
         let applies: @Sendable (TransferRequest) -> Bool
         let scripts: [TransferScript]
@@ -43,12 +40,15 @@ public final class ScriptedTransport: UploadTransport {
         var mostAtOnceByURL: [String: Int] = [:]
     }
 
-    private let choose: Choice
+    private let choose: @Sendable (TransferRequest, Int) -> TransferScript
     private let keepsBodies: Bool
     private let state = Locked(State())
 
     /// Plays what the closure chooses.
-    public init(keepsBodies: Bool = true, choosing choose: @escaping Choice) {
+    public init(
+        keepsBodies: Bool = true,
+        choosing choose: @escaping @Sendable (_ request: TransferRequest, _ number: Int) -> TransferScript
+    ) {
         self.choose = choose
         self.keepsBodies = keepsBodies
     }

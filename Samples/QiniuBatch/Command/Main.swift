@@ -10,7 +10,7 @@ struct QiniuBatchSample {
         let session = UploadSession()
         let photos = Photo.specimens(200)
         let unwanted: Set<Int> = [50, 51, 60, 120, 199]
-        let show: @Sendable (Int, ObjectBatchResult<Photo, QiniuObject>) -> Void = { ended, result in
+        let show: @Sendable (Int, BatchResult<Photo, QiniuObject, StoreError>) -> Void = { ended, result in
             if case .failure(let error) = result.result { print("\(result.item.name): \(error.code)") }
             if ended % 50 == 0 { print("\(ended) of 200 ended") }
         }

@@ -57,8 +57,9 @@ public func makeClient(keys: QiniuKeys, bucket: String, host: String?, session: 
 /// - Returns: What the batch came to.
 public func upload(
     _ photos: [Photo], with client: QiniuClient, cancelling unwanted: Set<Int> = [],
-    show: @escaping @Sendable (_ ended: Int, _ result: ObjectBatchResult<Photo, QiniuObject>) -> Void = { _, _ in }
-) async -> ObjectBatchSummary {
+    show: @escaping @Sendable (_ ended: Int, _ result: BatchResult<Photo, QiniuObject, StoreError>) -> Void = { _, _ in
+    }
+) async -> BatchSummary<StoreError> {
     let batch = client.startBatch(of: photos, atOnce: 3) { photo in
         QiniuBatchWork(.data(photo.bytes, fileName: photo.name, contentType: "image/jpeg"), to: photo.name)
     }

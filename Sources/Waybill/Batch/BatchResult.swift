@@ -8,9 +8,6 @@ public struct BatchResult<Item: Sendable, Value: Sendable, Failure: Error>: Send
     public var result: Result<Value, Failure>
 }
 
-/// The result of an item of an ``UploadBatch``.
-public typealias UploadBatchResult<Item: Sendable> = BatchResult<Item, UploadResponse, UploadError>
-
 extension BatchResult where Value == UploadResponse, Failure == UploadError {
     /// The response.
     ///
@@ -53,9 +50,6 @@ public struct BatchSummary<Reason: Error>: Sendable {
     /// Whether all items of the source were taken and all succeeded.
     public var isSuccess: Bool { isComplete && failed == 0 && cancelled == 0 }
 }
-
-/// The summary of a finished ``UploadBatch``.
-public typealias UploadBatchSummary = BatchSummary<UploadError>
 
 extension BatchSummary: CustomStringConvertible {
     /// `12 succeeded, 1 failed, 0 cancelled`.

@@ -27,16 +27,16 @@ public final class UploadBatch<Item: Sendable>: Sendable {
     /// While there is a reader, no result is lost: if the reader falls ``UploadBatchOptions/unreadResults`` behind, the batch
     /// takes no further item until it has caught up. Before the first reader, and after the last one was released, the newest
     /// results are kept, as many as that. Several readers share the results: each result goes to one of them.
-    public var results: BatchSequence<UploadBatchResult<Item>> { run.results }
+    public var results: AsyncValues<BatchResult<Item, UploadResponse, UploadError>, Never> { run.results }
 
     /// Snapshots, at most about twenty a second, for any number of listeners; the last one has
     /// ``UploadBatchProgress/isFinished``. Without a listener the bytes of uploads on their way are not counted.
-    public var progress: BatchSequence<UploadBatchProgress> { run.progress }
+    public var progress: AsyncValues<UploadBatchProgress, Never> { run.progress }
 
     /// The summary, when the last item has ended.
     ///
     /// Cancelling a task that waits here cancels the batch.
-    public var summary: UploadBatchSummary { get async { await run.summary } }
+    public var summary: BatchSummary<UploadError> { get async { await run.summary } }
 
     /// The items on their way, by their positions in the source: the handle of each. ``UploadTask/state`` says which of
     /// them transfer and which are queued.

@@ -13,17 +13,16 @@
 /// A step whose closure returns `nil` ends the chain there, and well. A step that fails ends it with its error. Each step has
 /// the session's retries and limits for itself.
 public struct UploadChain: Sendable {
-    /// Makes the request of a step of what came before, or nothing if no further step is wanted.
-    public typealias Step = @Sendable (_ done: UploadChainResult) async throws -> UploadRequest?
-
-    var steps: [(name: String, make: Step)]
+    var steps: [(name: String, make: @Sendable (UploadChainResult) async throws -> UploadRequest?)]
 
     /// A chain with its first step.
     ///
     /// - Parameters:
     ///   - name: What results and errors call the step.
     ///   - step: Makes its request.
-    public init(_ name: String, _ step: @escaping Step) {
+    public init(
+        _ name: String, _ step: @escaping @Sendable (_ done: UploadChainResult) async throws -> UploadRequest?
+    ) {
         steps = [(name, step)]
     }
 
@@ -33,7 +32,9 @@ public struct UploadChain: Sendable {
     }
 
     /// Adds a step.
-    public mutating func then(_ name: String, _ step: @escaping Step) {
+    public mutating func then(
+        _ name: String, _ step: @escaping @Sendable (_ done: UploadChainResult) async throws -> UploadRequest?
+    ) {
         steps.append((name, step))
     }
 
@@ -114,7 +115,7 @@ extension UploadSession {
     }
 
     private static func request(
-        of step: UploadChain.Step, _ done: UploadChainResult
+        of step: @Sendable (UploadChainResult) async throws -> UploadRequest?, _ done: UploadChainResult
     ) async throws(UploadError) -> UploadRequest? {
         do {
             return try await step(done)

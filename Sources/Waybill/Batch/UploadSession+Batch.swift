@@ -85,7 +85,8 @@ extension UploadSession {
         _ items: sending Items, options: UploadBatchOptions = UploadBatchOptions(),
         onProgress: (@Sendable (UploadBatchProgress) -> Void)? = nil,
         request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
-    ) async -> [UploadBatchResult<Items.Element>] where Items.Element: Sendable, Items.Iterator: SendableMetatype {
+    ) async -> [BatchResult<Items.Element, UploadResponse, UploadError>]
+    where Items.Element: Sendable, Items.Iterator: SendableMetatype {
         let run: Run<Items.Element> = batchRun(options, count: items.count)
         // Before the first item is taken, so that no result is dropped for want of a reader.
         let reader = BatchReader(run: run)
@@ -94,7 +95,7 @@ extension UploadSession {
             // In a task that is not cancelled: the results of cancelled items are returned, too.
             await Task {
                 async let watched: Void = Self.watch(batch, onProgress)
-                var results: [UploadBatchResult<Items.Element>] = []
+                var results: [BatchResult<Items.Element, UploadResponse, UploadError>] = []
                 while let result = await reader.run.nextResult() { results.append(result) }
                 await watched
                 return results.sorted { $0.index < $1.index }

@@ -106,16 +106,10 @@ final class ProgressBroadcast: Sendable {
     }
 }
 
-/// The snapshots of an upload as an asynchronous sequence.
-///
-/// Each iteration is a listener: it begins with the latest snapshot, waits for newer ones, keeps only the newest while its
-/// consumer is busy, and ends after the terminal phase. Its memory is one snapshot.
-public typealias UploadProgressSequence = AsyncValues<UploadProgress, Never>
-
 extension UploadRun {
     /// The snapshots that a handle sees.
-    func progress(for handle: Int) -> UploadProgressSequence {
-        UploadProgressSequence { [self] in
+    func progress(for handle: Int) -> AsyncValues<UploadProgress, Never> {
+        AsyncValues { [self] in
             var snapshots = listen(for: handle).makeAsyncIterator()
             return { await snapshots.next(isolation: #isolation) }
         }

@@ -27,7 +27,7 @@ public final class UploadTask: Sendable, Identifiable {
 
     /// Snapshots as they come, for any number of listeners; each starts with the latest, skips what it is too slow for,
     /// and ends after the snapshot of the terminal phase. Listen or don't: work is done only for listeners.
-    public var progress: UploadProgressSequence { run.progress(for: handle) }
+    public var progress: AsyncValues<UploadProgress, Never> { run.progress(for: handle) }
 
     /// The answer, when it has come. May be asked any number of times.
     ///

@@ -80,7 +80,9 @@ struct OutboxListCommand: AsyncParsableCommand, TakesManyArguments {
             ["result": "succeeded", "exit": Exit.done, "listed": count, "states": JSONObject(tally)])
     }
 
-    private static func next(_ items: inout OutboxItems.Iterator) async throws(CommandFailure) -> OutboxItem? {
+    private static func next(_ items: inout AsyncValues<OutboxItem, OutboxError>.Iterator) async throws(CommandFailure)
+        -> OutboxItem?
+    {
         do throws(OutboxError) { return try await items.next() } catch { throw CommandFailure(error) }
     }
 

@@ -45,7 +45,7 @@ struct EachRun {
 
     /// Reports each retry. Snapshots would do for a bar, but not for a log: they skip short waits.
     private func reportRetries(
-        _ events: UploadEventSequence.Iterator, of batch: UploadBatch<String>, _ reporter: BatchReporter
+        _ events: AsyncValues<UploadEvent, Never>.Iterator, of batch: UploadBatch<String>, _ reporter: BatchReporter
     ) async {
         var events = events
         let limit = plan.post.request.options?.retry.maxRetries ?? 0

@@ -1,18 +1,6 @@
 public import WaybillCore
 
-/// The bytes of a body, chunk by chunk, for a loop.
-///
-/// ```swift
-/// for try await chunk in body.chunks { try socket.write(chunk) }
-/// ```
-///
-/// It reads no further than it is asked to; leaving the loop closes the files. Cancelling the task ends the loop with
-/// ``BodyError/Code/cancelled``.
-///
-/// A chunk has 1 byte to 64 KiB, or the size that was asked for.
-public typealias BodyChunks = AsyncValues<[UInt8], BodyError>
-
-extension BodyChunks {
+extension AsyncValues<[UInt8], BodyError> {
     /// The bytes of any body, in chunks of a size or as they are read.
     package init(of body: any UploadBody, size: Int? = nil) {
         self.init {

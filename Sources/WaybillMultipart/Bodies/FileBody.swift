@@ -73,7 +73,7 @@ public struct FileBody: UploadBody {
     public var isReplayable: Bool { true }
 
     /// The bytes, chunk by chunk, as they would be sent: a change of the file meanwhile is an error.
-    public var chunks: BodyChunks { BodyChunks(of: self) }
+    public var chunks: AsyncValues<[UInt8], BodyError> { AsyncValues(of: self) }
 
     /// Makes the reader of one attempt. The file is opened at the first read.
     public func makeReader(wake: @escaping @Sendable () -> Void) throws(BodyError) -> any BodyReader {

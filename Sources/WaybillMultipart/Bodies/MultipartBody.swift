@@ -52,7 +52,7 @@ public struct MultipartBody: UploadBody {
     }
 
     /// The bytes in chunks of at most 64 KiB, read as they are asked for. Each loop over it reads from the start.
-    public var chunks: BodyChunks { BodyChunks(of: self) }
+    public var chunks: AsyncValues<[UInt8], BodyError> { AsyncValues(of: self) }
 
     /// The bytes in chunks of exactly so many bytes, apart from the last; for clients that take an asynchronous sequence.
     ///
@@ -62,7 +62,9 @@ public struct MultipartBody: UploadBody {
     /// ```
     ///
     /// Less than one byte counts as one, and a size beyond the body's gives all of it at once. Memory: one chunk.
-    public func chunks(ofSize size: Int) -> BodyChunks { BodyChunks(of: self, size: max(1, size)) }
+    public func chunks(ofSize size: Int) -> AsyncValues<[UInt8], BodyError> {
+        AsyncValues(of: self, size: max(1, size))
+    }
 
     /// Writes the bytes to a new file that only its owner may read (mode 0600).
     ///

@@ -22,11 +22,6 @@
 ///
 /// Memory: the header lines of a part, the boundary, and 32 KiB, plus one chunk of the body.
 public struct IncomingForm: AsyncSequence, Sendable {
-    /// A part, with its headers complete and its content to come.
-    public typealias Element = IncomingPart
-    /// What the loop throws.
-    public typealias Failure = BodyError
-
     let source: PartSource
 
     /// Reads a body with the `Content-Type` of its request.
@@ -39,22 +34,9 @@ public struct IncomingForm: AsyncSequence, Sendable {
         source = PartSource(parser: parser, limits: limits, input: SequenceInput(body))
     }
 
-    /// Goes on with the next part.
-    public func makeAsyncIterator() -> Iterator { Iterator(source: source) }
-
-    /// The way from part to part.
-    public struct Iterator: AsyncIteratorProtocol {
-        let source: PartSource
-
-        /// The next part, or `nil` after the end of the body.
-        public mutating func next() async throws(BodyError) -> IncomingPart? {
-            try await source.nextPart()
-        }
-
-        /// The next part, or `nil` after the end of the body.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(BodyError) -> IncomingPart? {
-            try await source.nextPart()
-        }
+    /// Begins or continues the pass over the parts.
+    public func makeAsyncIterator() -> AsyncValues<IncomingPart, BodyError>.Iterator {
+        AsyncValues { [source] in { () async throws(BodyError) in try await source.nextPart() } }.makeAsyncIterator()
     }
 }
 

@@ -23,8 +23,8 @@ public struct IncomingPart: Sendable {
     /// ```swift
     /// let form: MultipartForm = [.stream("FILE", part.chunks, length: nil, fileName: part.fileName)]
     /// ```
-    public var chunks: IncomingChunks {
-        IncomingChunks { { () async throws(BodyError) in try await source.nextChunk(of: self) } }
+    public var chunks: AsyncValues<[UInt8], BodyError> {
+        AsyncValues { { () async throws(BodyError) in try await source.nextChunk(of: self) } }
     }
 
     /// The content as a whole, for what is known to be small.
@@ -51,7 +51,3 @@ public struct IncomingPart: Sendable {
         String(decoding: try await bytes(atMost: limit), as: UTF8.self)
     }
 }
-
-/// The content of a part that is being received: chunks of 1 byte to 32 KiB. It is read as fast as it is taken, once: a loop
-/// continues where the last one ended. It throws ``BodyError/Code/partPassed`` when the form is at a later part.
-public typealias IncomingChunks = AsyncValues<[UInt8], BodyError>

@@ -67,10 +67,11 @@ extension Outbox {
     ///   - batch: The batch, or `nil` for all.
     ///   - interval: The time between two, at least 200 ms.
     /// - Returns: The snapshots; each loop over them starts with what is there then.
-    public func progress(batch: String? = nil, every interval: Duration = .milliseconds(500)) -> OutboxProgressSequence
-    {
+    public func progress(batch: String? = nil, every interval: Duration = .milliseconds(500)) -> AsyncValues<
+        OutboxProgress, OutboxError
+    > {
         let interval = max(interval, .milliseconds(200))
-        return OutboxProgressSequence { [self] in
+        return AsyncValues { [self] in
             var meter = ProgressMeter()
             var isFirst = true
             var isOver = false
@@ -89,6 +90,3 @@ extension Outbox {
         }
     }
 }
-
-/// Snapshots of an outbox. Each loop begins with the present one, and ends when the batch is finished or the task is cancelled.
-public typealias OutboxProgressSequence = AsyncValues<OutboxProgress, OutboxError>

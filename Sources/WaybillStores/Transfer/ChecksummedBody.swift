@@ -139,13 +139,13 @@ struct ChecksummedBody: UploadBody {
 extension UploadBody {
     /// Reads the body off without sending it: for a checksum that has to be known before, or of what was sent earlier.
     func read(_ take: ([UInt8]) -> Void) async throws(BodyError) {
-        for try await chunk in BodyChunks(of: self) { take(chunk) }
+        for try await chunk in AsyncValues(of: self) { take(chunk) }
     }
 
     /// The checksum of all bytes, read off the disk and sent nowhere.
     func checksum(_ kind: RunningChecksum = .crc64) async throws(BodyError) -> UInt64 {
         var checksum = kind
-        for try await chunk in BodyChunks(of: self) {
+        for try await chunk in AsyncValues(of: self) {
             unsafe chunk.withUnsafeBytes { bytes in unsafe checksum.update(bytes) }
         }
         return checksum.value

@@ -25,7 +25,7 @@ public final class ObjectBatch<Item: Sendable, Value: Sendable>: Sendable {
     init<Items: Collection & Sendable>(
         of items: Items, atOnce: Int, session: UploadSession, options: UploadBatchOptions,
         onProgress: (@Sendable (Int, ObjectProgress) -> Void)?,
-        onEnd: (@Sendable (ObjectBatchResult<Item, Value>) -> Void)?,
+        onEnd: (@Sendable (BatchResult<Item, Value, StoreError>) -> Void)?,
         work: @escaping @Sendable (_ item: Item, _ group: String) async throws -> BatchWork<ObjectUpload<Value>>
     ) where Items.Element == Item, Items.Iterator: SendableMetatype {
         self.atOnce = max(1, atOnce)
@@ -43,15 +43,15 @@ public final class ObjectBatch<Item: Sendable, Value: Sendable>: Sendable {
     /// While there is a reader, no result is lost: if the reader falls ``/Waybill/UploadBatchOptions/unreadResults`` behind, the
     /// batch takes no further item. Before the first reader, and after the last one was released, the newest results are
     /// kept, as many as that.
-    public var results: BatchSequence<ObjectBatchResult<Item, Value>> { run.results }
+    public var results: AsyncValues<BatchResult<Item, Value, StoreError>, Never> { run.results }
 
     /// Snapshots of the whole, at most about twenty a second, for any number of listeners.
-    public var progress: BatchSequence<UploadBatchProgress> { run.progress }
+    public var progress: AsyncValues<UploadBatchProgress, Never> { run.progress }
 
     /// The summary, when the last item has ended.
     ///
     /// Cancelling a task that waits here cancels the batch.
-    public var summary: ObjectBatchSummary { get async { await run.summary } }
+    public var summary: BatchSummary<StoreError> { get async { await run.summary } }
 
     /// The items on their way, by their positions: the handle of each.
     public var executing: [Int: ObjectUpload<Value>] { run.executing }
@@ -75,17 +75,11 @@ public final class ObjectBatch<Item: Sendable, Value: Sendable>: Sendable {
     ///
     /// - Returns: The batch.
     @discardableResult
-    public func onAllComplete(_ body: @escaping @Sendable (ObjectBatchSummary) -> Void) -> ObjectBatch {
+    public func onAllComplete(_ body: @escaping @Sendable (BatchSummary<StoreError>) -> Void) -> ObjectBatch {
         Task { [run] in body(await run.finished()) }
         return self
     }
 }
-
-/// The result of an item of an ``ObjectBatch``: the object, or the error.
-public typealias ObjectBatchResult<Item: Sendable, Value: Sendable> = BatchResult<Item, Value, StoreError>
-
-/// The summary of a finished ``ObjectBatch``.
-public typealias ObjectBatchSummary = BatchSummary<StoreError>
 
 extension ObjectUpload: BatchUpload {
     package static var startsWithoutCallbacks: Bool { true }

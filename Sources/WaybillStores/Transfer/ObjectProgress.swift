@@ -65,12 +65,6 @@ public struct ObjectProgress: Sendable, Hashable {
     }
 }
 
-/// The snapshots of an upload of an object as they come.
-///
-/// Every iteration is a listener of its own: it begins with the latest snapshot, keeps only the newest while its consumer is
-/// busy, and ends after the terminal phase.
-public typealias ObjectProgressSequence = AsyncValues<ObjectProgress, Never>
-
 /// Counts the bytes of an object over all requests that carry some of it.
 struct ByteCounter: Sendable {
     /// The size of the object.

@@ -47,8 +47,8 @@ public final class ObjectUpload<Value: Sendable>: Sendable, Identifiable {
     }
 
     /// Snapshots over the whole object, for any number of listeners. Nothing is measured while nobody listens.
-    public var progress: ObjectProgressSequence {
-        ObjectProgressSequence { [run] in
+    public var progress: AsyncValues<ObjectProgress, Never> {
+        AsyncValues { [run] in
             var snapshots = run.listen().makeAsyncIterator()
             return { await snapshots.next(isolation: #isolation) }
         }

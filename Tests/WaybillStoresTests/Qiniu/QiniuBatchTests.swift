@@ -33,7 +33,7 @@ import WaybillCore
         try await ground.store.waitUntil { $0.inFlight == 3 }
         #expect(batch.executing.count <= 5)
         hold.open()
-        var results: [ObjectBatchResult<Int, QiniuObject>] = []
+        var results: [BatchResult<Int, QiniuObject, StoreError>] = []
         for await result in batch.results {
             results.append(result)
             for (place, moment) in moments.enumerated() where moment == results.count {

@@ -48,7 +48,7 @@ extension AliyunOSSClient {
         of items: Items, atOnce: Int = 3, options: UploadBatchOptions = UploadBatchOptions(),
         work: @escaping @Sendable (Items.Element) async throws -> OSSBatchWork,
         onProgress: (@Sendable (_ index: Int, _ progress: ObjectProgress) -> Void)? = nil,
-        onEnd: (@Sendable (ObjectBatchResult<Items.Element, OSSStoredObject>) -> Void)? = nil
+        onEnd: (@Sendable (BatchResult<Items.Element, OSSStoredObject, StoreError>) -> Void)? = nil
     ) -> ObjectBatch<Items.Element, OSSStoredObject> where Items.Element: Sendable, Items.Iterator: SendableMetatype {
         ObjectBatch(
             of: items, atOnce: atOnce, session: session, options: options, onProgress: onProgress, onEnd: onEnd

@@ -32,7 +32,7 @@ extension QiniuClient {
         of items: Items, atOnce: Int = 3, options: UploadBatchOptions = UploadBatchOptions(),
         work: @escaping @Sendable (Items.Element) async throws -> QiniuBatchWork,
         onProgress: (@Sendable (_ index: Int, _ progress: ObjectProgress) -> Void)? = nil,
-        onEnd: (@Sendable (ObjectBatchResult<Items.Element, QiniuObject>) -> Void)? = nil
+        onEnd: (@Sendable (BatchResult<Items.Element, QiniuObject, StoreError>) -> Void)? = nil
     ) -> ObjectBatch<Items.Element, QiniuObject> where Items.Element: Sendable, Items.Iterator: SendableMetatype {
         ObjectBatch(
             of: items, atOnce: atOnce, session: session, options: options, onProgress: onProgress, onEnd: onEnd

@@ -35,7 +35,7 @@ import WaybillCore
         try await world.store.waitUntil { $0.inFlight == 3 }
         #expect(batch.executing.count <= 5)
         hold.open()
-        var results: [ObjectBatchResult<String, OSSStoredObject>] = []
+        var results: [BatchResult<String, OSSStoredObject, StoreError>] = []
         for await result in batch.results {
             results.append(result)
             if results.count <= cancels.count { batch.cancel(at: cancels[results.count - 1]) }

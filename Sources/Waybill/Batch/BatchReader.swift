@@ -1,19 +1,15 @@
 public import WaybillCore
 
-/// The results or the progress snapshots of a batch. See ``UploadBatch/results`` and ``UploadBatch/progress``. A cancelled task ends its
-/// loop and not the batch.
-public typealias BatchSequence<Element> = AsyncValues<Element, Never>
-
 extension BatchRun {
-    package var results: BatchSequence<Output> {
-        BatchSequence { [self] in
+    package var results: AsyncValues<Output, Never> {
+        AsyncValues { [self] in
             let reader = BatchReader(run: self)
             return { await reader.run.nextResult() }
         }
     }
 
-    package var progress: BatchSequence<UploadBatchProgress> {
-        BatchSequence { [self] in
+    package var progress: AsyncValues<UploadBatchProgress, Never> {
+        AsyncValues { [self] in
             let listener = BatchListener(run: self)
             return { await listener.next() }
         }

@@ -1,18 +1,12 @@
 public import WaybillCore
 
-/// Events as they occur: ``UploadSession/events`` and ``UploadTask/events``.
-///
-/// A listener gets the events from the moment on at which its iterator is made. A slow listener delays no other: of more than
-/// 4,096 events of a session, or 64 of an upload, that wait for it, the oldest are lost.
-public typealias UploadEventSequence = AsyncValues<UploadEvent, Never>
-
 extension EventHub {
     /// How many events wait for a slow listener of a session, and of an upload.
     static let room = (session: 4_096, upload: 64)
 
     /// The events of an upload, or of all. `end` is asked for the end of an upload that is over already.
-    func events(of upload: UploadID?, end: @escaping @Sendable () -> UploadEvent?) -> UploadEventSequence {
-        UploadEventSequence { [self] in
+    func events(of upload: UploadID?, end: @escaping @Sendable () -> UploadEvent?) -> AsyncValues<UploadEvent, Never> {
+        AsyncValues { [self] in
             let room = upload == nil ? Self.room.session : Self.room.upload
             let stream = listen(to: upload, room: room)
             // Asked after listening began, so that an end between the two is not missed. It is delivered once.
@@ -31,7 +25,7 @@ extension UploadSession {
     /// nothing of it. Ends when the session is closed and its last upload has ended; that of ``UploadSession/shared``, never.
     ///
     /// Nobody listening costs nothing.
-    public var events: UploadEventSequence {
+    public var events: AsyncValues<UploadEvent, Never> {
         core.events.events(of: nil) { nil }
     }
 }
@@ -39,7 +33,7 @@ extension UploadSession {
 extension UploadTask {
     /// What happens to the upload from now on; if it is over, its end alone. The last event is always
     /// ``UploadEvent/Kind/ended(_:)``.
-    public var events: UploadEventSequence {
+    public var events: AsyncValues<UploadEvent, Never> {
         run.events.events(of: id) { [run] in run.lastEvent }
     }
 }
