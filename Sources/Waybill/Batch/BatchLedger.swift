@@ -1,24 +1,25 @@
 import WaybillCore
 package import WaybillMultipart
 
-/// The books of a batch: how far its source has been read, what runs, what has ended, how many bytes of it arrived. No task,
-/// no clock, no upload.
+/// The state of a batch: the position in its source, the running items, the results, and the acknowledged bytes. It
+/// uses no tasks, clocks or uploads.
 ///
-/// It decides when the next item may be taken from the source: while fewer than `window` are on their way, and while a
-/// reader of results is less than `buffer` behind. So its memory is bounded by these two, however long the source is.
+/// It decides when the next item may be taken from the source: while fewer than `window` items are running, and while a
+/// reader of results is less than `buffer` behind. These two bound its memory, however long the source is.
 package struct BatchLedger: Sendable {
-    /// What an item that has ended came to.
+    /// The outcome of an item.
     package enum Ending: Sendable, Hashable, CaseIterable { case succeeded, failed, cancelled }
 
-    /// How far an item has come.
+    /// The progress of a running item.
     private struct Running: Sendable {
-        /// Its most: a second attempt starts again at zero, the batch does not go back.
+        /// The highest count of all attempts: a new attempt starts at zero, but the progress of the batch does not
+        /// decrease.
         var acknowledged: Int64 = 0
-        /// The length of its body; expected, or `nil`, until the body was prepared.
+        /// The length of the body. Before the body is prepared, this is the expected length or `nil`.
         var size: Int64?
-        /// Whether the size is more than an estimate.
+        /// Whether the size is exact and not an estimate.
         var isExact = false
-        /// Whether an attempt of it is on the wire.
+        /// Whether an attempt of the item is on the wire.
         var isMoving = false
         var isCancelled = false
     }
@@ -26,34 +27,34 @@ package struct BatchLedger: Sendable {
     private let window: Int
     private let buffer: Int
     private var running: [Int: Running] = [:]
-    /// Items that were cancelled before their turn.
+    /// Items that were cancelled before they were taken.
     private var cancelledAhead: Set<Int> = []
     private var sizes: BatchSizes
-    /// Bytes that arrived. 128 bits: lengths of sparse files may exceed 64 bits together.
+    /// The number of acknowledged bytes. 128 bits, because the lengths of sparse files can exceed 64 bits in total.
     private var arrived: Int128 = 0
-    /// Bytes of items that ended without success, which will not arrive any more.
+    /// The number of bytes of unsuccessful items that will not be sent any more.
     private var abandoned: Int128 = 0
     private var transfers = TransferClock()
 
-    /// Items taken from the source; also the index of the next one.
+    /// The number of items taken from the source, which is also the index of the next item.
     package private(set) var taken = 0
-    /// How many items the source has, as far as is known.
+    /// The number of items in the source, or `nil` while unknown.
     package private(set) var count: Int?
     package private(set) var counts: [Ending: Int] = [:]
-    /// Results that wait for the reader.
+    /// The number of results that wait for the reader.
     package private(set) var unread = 0
-    /// Whether no further item is taken.
+    /// Whether taking items has stopped.
     package private(set) var isStopped = false
-    /// Whether no further item is taken for now.
+    /// Whether taking items is paused.
     package private(set) var isPaused = false
-    /// Whether the source has no further item.
+    /// Whether the source has no further items.
     package private(set) var isExhausted = false
 
     /// - Parameters:
-    ///   - window: How many items may be on their way; less than 1 counts as 1.
-    ///   - buffer: How many results may wait for a reader; less than 1 counts as 1.
-    ///   - count: How many items the source has, if that is known.
-    ///   - options: What is expected of the items, for the progress.
+    ///   - window: The maximum number of running items, at least 1.
+    ///   - buffer: The maximum number of results that wait for a reader, at least 1.
+    ///   - count: The number of items in the source, if known.
+    ///   - options: The expected sizes of the items, for the progress.
     package init(window: Int, buffer: Int, count: Int? = nil, options: UploadBatchOptions = UploadBatchOptions()) {
         self.window = max(1, window)
         self.buffer = max(1, buffer)
@@ -62,21 +63,21 @@ package struct BatchLedger: Sendable {
         sizes = BatchSizes(options, count: self.count)
     }
 
-    /// Items on their way.
+    /// The number of running items.
     package var executing: Int { running.count }
-    /// Items that have ended.
+    /// The number of items that have ended.
     package var ended: Int { taken - running.count }
-    /// Whether nothing will happen any more.
+    /// Whether all items have ended and no further item is taken.
     package var isFinished: Bool { running.isEmpty && (isStopped || isExhausted) }
 
-    /// Whether the next item may be taken now. With a reader, results must not pile up.
+    /// Returns whether the next item may be taken. If there is a reader, the number of waiting results is bounded.
     package func mayTake(isRead: Bool) -> Bool {
         !isStopped && !isExhausted && !isPaused && running.count < window && (!isRead || unread < buffer)
     }
 
-    /// The next item is taken.
+    /// Takes the next item.
     ///
-    /// - Returns: Its index, and whether it was cancelled before its turn.
+    /// - Returns: The index of the item, and whether it was cancelled before.
     package mutating func take() -> (index: Int, isCancelled: Bool) {
         defer { taken += 1 }
         let isCancelled = cancelledAhead.remove(taken) != nil
@@ -85,22 +86,22 @@ package struct BatchLedger: Sendable {
         return (taken, isCancelled)
     }
 
-    /// The source has no further item.
+    /// Records that the source has no further items.
     package mutating func exhaust() {
         isExhausted = true
         count = taken
         sizes.forgetAhead(from: taken)
     }
 
-    /// No further item is taken.
+    /// Stops taking items.
     package mutating func stop() { isStopped = true }
 
-    /// Takes no further item until it is resumed.
+    /// Pauses or resumes taking items.
     package mutating func setPaused(_ isPaused: Bool) { self.isPaused = isPaused }
 
-    /// An item is not wanted.
+    /// Cancels an item.
     ///
-    /// - Returns: Whether it is on its way and has to be cancelled.
+    /// - Returns: Whether the item is running, so that the caller has to cancel its upload.
     package mutating func cancel(_ index: Int) -> Bool {
         if index >= taken { cancelledAhead.insert(index) }
         guard running[index] != nil else { return false }
@@ -108,30 +109,30 @@ package struct BatchLedger: Sendable {
         return true
     }
 
-    /// Whether an item on its way is not wanted any more.
+    /// Returns whether a running item was cancelled.
     package func isCancelled(_ index: Int) -> Bool { running[index]?.isCancelled ?? false }
 
-    /// The lengths that the bodies of items are expected to have whose turn has yet to come.
+    /// Sets the expected body lengths of items that were not taken yet.
     ///
-    /// - Parameter lengths: By the place of the item in the source.
+    /// - Parameter lengths: The lengths by position in the source.
     package mutating func expect(_ lengths: [ExpectedLength?]) {
         sizes.expect(lengths, from: taken, count: count)
     }
 
-    /// The length that the body of an item on its way is expected to have. Ignored where a length is known.
+    /// Sets the expected body length of a running item. Ignored if a length is already known.
     package mutating func expect(_ index: Int, _ length: Int64, isExact: Bool) {
         guard var item = running[index], item.size == nil else { return }
         resize(&item, length, isExact: isExact)
         running[index] = item
     }
 
-    /// How far an item has come.
+    /// Updates the progress of an item.
     ///
     /// - Parameters:
-    ///   - index: Its place in the source.
-    ///   - acknowledged: Bytes of its body that arrived in the present attempt.
-    ///   - total: The length of its body, once that is known.
-    ///   - isMoving: Whether an attempt is on the wire: an item that is prepared or waits is not.
+    ///   - index: The position of the item in the source.
+    ///   - acknowledged: The number of body bytes that were acknowledged in the current attempt.
+    ///   - total: The length of the body, once it is known.
+    ///   - isMoving: Whether an attempt is on the wire, which excludes preparation and waits.
     ///   - time: The time since the batch began.
     package mutating func progress(
         _ index: Int, acknowledged: Int64, total: Int64?, isMoving: Bool, at time: Duration
@@ -141,7 +142,7 @@ package struct BatchLedger: Sendable {
             arrived += Int128(acknowledged - item.acknowledged)
             item.acknowledged = acknowledged
         }
-        // A redirect that is followed without the body reports a length of 0. The item keeps its own.
+        // A redirect that is followed without the body reports a length of 0. Keep the previous length.
         if let total, total >= item.acknowledged { resize(&item, total, isExact: true) }
         if item.isMoving != isMoving {
             item.isMoving = isMoving
@@ -156,16 +157,17 @@ package struct BatchLedger: Sendable {
         sizes.begin(item.size, isExact: isExact)
     }
 
-    /// An item has ended. Its second end is none.
+    /// Records the end of an item. Further calls for the same item are ignored.
     ///
     /// - Parameters:
-    ///   - index: Its place in the source.
-    ///   - ending: What it came to.
-    ///   - acknowledged: Bytes of its body that arrived.
-    ///   - total: The length of its body, if that was known.
-    ///   - isRead: Whether a reader waits for results, so that none may be dropped.
+    ///   - index: The position of the item in the source.
+    ///   - ending: The outcome.
+    ///   - acknowledged: The number of acknowledged body bytes.
+    ///   - total: The length of the body, if known.
+    ///   - isRead: Whether there is a reader of results, so that none may be dropped.
     ///   - time: The time since the batch began.
-    /// - Returns: Whether this was news, and how many of the oldest unread results have to be dropped.
+    /// - Returns: Whether this was the first call for the item, and how many of the oldest unread results have to be
+    ///   dropped.
     package mutating func end(
         _ index: Int, _ ending: Ending, acknowledged: Int64, total: Int64?, isRead: Bool, at time: Duration = .zero
     ) -> (isNews: Bool, drop: Int) {
@@ -188,14 +190,14 @@ package struct BatchLedger: Sendable {
         return (true, drop)
     }
 
-    /// The reader took a result.
+    /// Records that the reader took a result.
     package mutating func read() { unread = max(0, unread - 1) }
 }
 
 // MARK: - Sums
 
 extension BatchLedger {
-    /// The figures of a snapshot.
+    /// The sums for a snapshot.
     package struct Sums: Sendable {
         package var count: Int?
         package var taken: Int
@@ -203,22 +205,22 @@ extension BatchLedger {
         package var succeeded: Int
         package var failed: Int
         package var cancelled: Int
-        /// Bytes that arrived, of all items. Never goes back.
+        /// The number of acknowledged bytes of all items. Never decreases.
         package var acknowledged: Int64
-        /// Bytes of items that ended without success, which will not arrive any more.
+        /// The number of bytes of unsuccessful items that will not be sent any more.
         package var abandoned: Int64
-        /// Bytes of all items; `nil` while nothing is known of them.
+        /// The number of bytes of all items; `nil` while no sizes are known.
         package var total: Int64?
-        /// Whether a size is estimated.
+        /// Whether the total relies on estimated sizes.
         package var isEstimated: Bool
-        /// The share that is done, 0...1; `nil` while the number of items is unknown.
+        /// The completed fraction, 0...1; `nil` while the number of items is unknown.
         package var fraction: Double?
-        /// How long at least one item was on the wire.
+        /// The time during which at least one item was on the wire.
         package var transferTime: Duration
         package var isFinished: Bool
     }
 
-    /// The figures of a snapshot.
+    /// Returns the sums for a snapshot.
     ///
     /// - Complexity: O(1).
     package func sums(at time: Duration) -> Sums {
@@ -244,7 +246,7 @@ extension BatchLedger {
         } else {
             return nil
         }
-        // All bytes may have arrived while a response is still awaited.
+        // All bytes may have been acknowledged while a response is still awaited.
         return min(share, (1.0).nextDown)
     }
 }

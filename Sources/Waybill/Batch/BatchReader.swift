@@ -16,7 +16,7 @@ extension BatchRun {
     }
 }
 
-/// A reader of a batch's results, until it is released.
+/// A registration as a reader of a batch's results, which ends when it is released.
 final class BatchReader<Item: Sendable, Upload: BatchUpload>: Sendable {
     let run: BatchRun<Item, Upload>
 
@@ -30,7 +30,7 @@ final class BatchReader<Item: Sendable, Upload: BatchUpload>: Sendable {
     }
 }
 
-/// A listener to a batch's progress, until it is released.
+/// A registration as a listener to a batch's progress, which ends when it is released.
 final class BatchListener<Item: Sendable, Upload: BatchUpload>: Sendable {
     private struct State {
         var meter = BatchMeter()
@@ -38,7 +38,7 @@ final class BatchListener<Item: Sendable, Upload: BatchUpload>: Sendable {
         var wasLast = false
     }
 
-    /// Twenty snapshots a second.
+    /// The interval between snapshots: twenty per second.
     private static var pause: Duration { .milliseconds(50) }
 
     private let run: BatchRun<Item, Upload>

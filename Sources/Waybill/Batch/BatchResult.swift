@@ -4,14 +4,14 @@ public struct BatchResult<Item: Sendable, Value: Sendable, Failure: Error>: Send
     public var index: Int
     /// The item.
     public var item: Item
-    /// The value of the upload, or its error. `isCancelled` is true of the error of an item that was cancelled.
+    /// The value of the upload, or its error. If the item was cancelled, `isCancelled` of the error is true.
     public var result: Result<Value, Failure>
 }
 
 extension BatchResult where Value == UploadResponse, Failure == UploadError {
     /// The response.
     ///
-    /// - Throws: The error of the upload.
+    /// - Throws: The error of the upload, if it failed.
     public var response: UploadResponse {
         get throws(UploadError) { try result.get() }
     }
@@ -27,15 +27,15 @@ public struct BatchSummary<Reason: Error>: Sendable {
         public var error: Reason
     }
 
-    /// Items taken from the source.
+    /// The number of items taken from the source.
     public var taken: Int
-    /// Items whose upload succeeded.
+    /// The number of items whose upload succeeded.
     public var succeeded: Int
-    /// Items whose upload failed.
+    /// The number of items whose upload failed.
     public var failed: Int
-    /// Items that were cancelled, one by one or with the batch.
+    /// The number of items that were cancelled, individually or with the batch.
     public var cancelled: Int
-    /// Body bytes that were acknowledged.
+    /// The number of acknowledged body bytes.
     public var acknowledged: Int64
     /// The time from the start of the batch to the end of its last item.
     public var duration: Duration
@@ -52,7 +52,7 @@ public struct BatchSummary<Reason: Error>: Sendable {
 }
 
 extension BatchSummary: CustomStringConvertible {
-    /// `12 succeeded, 1 failed, 0 cancelled`.
+    /// A line such as `12 succeeded, 1 failed, 0 cancelled`.
     public var description: String {
         let text = "\(succeeded) succeeded, \(failed) failed, \(cancelled) cancelled"
         return isComplete ? text : text + "; the rest was not started"

@@ -4,8 +4,8 @@ package import WaybillMultipart
 /// Returns the expected lengths of the bodies of all items, by their position.
 package typealias BatchMeasure = @Sendable () async -> [ExpectedLength?]
 
-/// Runs a batch: one task takes items and starts their uploads, one task for each item waits for its end. The state between
-/// them is behind a lock.
+/// Runs a batch: one task takes items and starts their uploads, and one task per item waits for its end. The shared
+/// state is behind a lock.
 package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
     package typealias Output = BatchResult<Item, Upload.Value, Upload.Failure>
     package typealias Ask = @Sendable (Item) async throws -> BatchWork<Upload>
@@ -34,19 +34,20 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
         func isUnwanted(_ index: Int) -> Bool { isCancelled || ledger.isCancelled(index) }
     }
 
-    /// How many failures the summary names.
+    /// The maximum number of failures in the summary.
     private static var namedFailures: Int { 100 }
 
     let state: Observed<State>
     let clock: any Clock<Duration>
     package let stopwatch: Stopwatch
     private let onFailure: UploadBatchOptions.FailurePolicy
-    /// Whether a cancelled batch takes the remaining items and ends each as cancelled. Otherwise they stay in the source.
+    /// Whether a cancelled batch takes the remaining items and ends each as cancelled. Otherwise they stay in the
+    /// source.
     private let endsRemaining: Bool
-    /// Returns the lengths of all items; called with the first listener.
+    /// Returns the lengths of all items. Called when the first listener is added.
     private let measure: BatchMeasure?
     private let measuring = Locked<Task<Void, Never>?>(nil)
-    /// Called with each snapshot of each item, never after its end.
+    /// Called with each snapshot of each item, never after the end of the item.
     private let onSnapshot: (@Sendable (Int, Upload.Snapshot) -> Void)?
     /// Called once for each item.
     private let onEnd: (@Sendable (Output) -> Void)?
@@ -55,8 +56,8 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
 
     /// - Parameters:
     ///   - options: The caller's options.
-    ///   - window: How many items are taken and have not ended, if the options do not set it.
-    ///   - count: The number of items, if it is known.
+    ///   - window: The maximum number of running items, unless the options set it.
+    ///   - count: The number of items, if known.
     ///   - clock: The clock of progress snapshots and durations.
     ///   - endsRemaining: Whether a cancelled batch takes the remaining items and ends each as cancelled.
     ///   - measure: Returns the lengths of all items.
@@ -83,7 +84,7 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
 
     deinit { measuring.withLock { $0 }?.cancel() }
 
-    /// Starts to take items of a sequence.
+    /// Starts taking items from a sequence.
     package func start<Items: Sequence & SendableMetatype>(_ items: sending Items, _ ask: @escaping Ask)
     where Items.Element == Item, Items.Iterator: SendableMetatype {
         Task {
@@ -92,7 +93,7 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
         }
     }
 
-    /// Takes items until there are no more, or no more are wanted.
+    /// Takes items until the source ends or the batch stops.
     func drive<Source: AsyncIteratorProtocol>(
         _ source: inout Source, _ ask: @escaping Ask, isolation: isolated (any Actor)? = #isolation
     ) async where Source.Element == Item {
@@ -117,7 +118,7 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
     }
 
     private func begin(_ item: Item, _ ask: @escaping Ask) async {
-        // The batch may have been cancelled while the source made the item.
+        // The batch may have been cancelled while the source created the item.
         let (index, isUnwanted) = change { state in
             let (index, isCancelled) = state.ledger.take()
             return (index, isCancelled || state.isCancelled)
@@ -154,9 +155,10 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
         return answer.mapError { Upload.Failure(ofItem: $0) }
     }
 
-    /// Starts an upload and enters it; `nil` if the item was cancelled before.
+    /// Starts and registers an upload; returns `nil` if the item was cancelled before.
     private func start(_ work: BatchWork<Upload>, _ index: Int) -> Upload? {
-        // Where that is possible, in one step: a cancel finds the upload, or the upload does not start.
+        // If possible, start and register in one step: a concurrent cancel either finds the upload or prevents its
+        // start.
         let early = Upload.startsWithoutCallbacks ? nil : work.start()
         let entered = change { state -> (upload: Upload, isUnwanted: Bool, isPaused: Bool, isWatched: Bool)? in
             let isUnwanted = state.isUnwanted(index)
@@ -174,10 +176,10 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
 
     private func end(_ index: Int, _ item: Item, _ result: Result<Upload.Value, Upload.Failure>) {
         let output = BatchResult(index: index, item: item, result: result)
-        // Before the state changes: the waiters for the last end run after the callback.
+        // Called before the state changes, so that tasks that wait for the last end resume after the callback.
         onEnd?(output)
         let time = stopwatch.elapsed
-        // Released where no lock is held: a body of the caller's may run any code when it goes.
+        // Released where no lock is held: releasing a body of the caller may run arbitrary code.
         let (mustStop, ended) = change { state -> (Bool, Running?) in
             let ended = state.uploads.removeValue(forKey: index)
             let bytes = ended?.upload.bytes(of: result)
@@ -196,14 +198,14 @@ package final class BatchRun<Item: Sendable, Upload: BatchUpload>: Sendable {
             if ending == .failed, let error, state.failures.count < Self.namedFailures {
                 state.failures.append(BatchSummary.Failure(index: index, error: error))
             }
-            // In a closed session every further item would fail, a hundred thousand times.
+            // In a closed session every further item would fail, possibly hundreds of thousands of times.
             return (error?.isSessionClosed == true || ending == .failed && onFailure == .stop, ended)
         }
         withExtendedLifetime(ended) {}
         if mustStop { cancel() }
     }
 
-    /// Changes the state, and stops the clock with the last change.
+    /// Changes the state, and records the duration with the last change.
     @discardableResult
     func change<Value: Sendable>(_ body: (inout State) -> Value) -> Value {
         let now = stopwatch.elapsed
@@ -232,7 +234,7 @@ extension BatchRun {
             if !endsRemaining { state.ledger.stop() }
             // A paused batch would not take the remaining items.
             state.ledger.setPaused(false)
-            // The last ones first: a slot that becomes free must not start an upload that is cancelled next.
+            // Cancel the last uploads first: a released slot must not start an upload that is cancelled next.
             let uploads = state.uploads.sorted { $0.key > $1.key }.map(\.value.upload)
             return (uploads, Array(state.asking.values))
         }
@@ -258,12 +260,13 @@ extension BatchRun {
         for upload in uploads { follow(isPaused, upload) }
     }
 
-    /// Pauses or resumes an upload as the batch is, and looks again: another thread may have changed that meanwhile.
+    /// Pauses or resumes an upload to match the batch, then checks again, because another thread may have changed the
+    /// batch meanwhile.
     private func follow(_ isPaused: Bool, _ upload: Upload) {
         var wanted = isPaused
         while true {
             if wanted { upload.pause() } else { upload.resume() }
-            // Cancelling pauses what it cancels.
+            // Cancelling pauses the uploads that it cancels; do not resume them.
             let now = state.read { $0.isCancelled ? wanted : $0.ledger.isPaused }
             if now == wanted { return }
             wanted = now
@@ -274,7 +277,7 @@ extension BatchRun {
 // MARK: - Results and progress
 
 extension BatchRun {
-    /// Waits for the last end, also in a task that is cancelled.
+    /// Waits for the end of the last item, even if the task is cancelled.
     package func finished() async -> BatchSummary<Upload.Failure> {
         await state.wait(isDeaf: true) { $0.ledger.isFinished }
         return state.read { state in
@@ -287,7 +290,7 @@ extension BatchRun {
         }
     }
 
-    /// Waits for the last end. Cancelling the waiting task cancels the batch.
+    /// Waits for the end of the last item. Cancelling the waiting task cancels the batch.
     package var summary: BatchSummary<Upload.Failure> {
         get async {
             await withTaskCancellationHandler {
@@ -310,7 +313,7 @@ extension BatchRun {
         }
     }
 
-    /// Adds a listener. The bytes of uploads are counted only while there is one.
+    /// Adds a listener. The bytes of uploads are counted only while there is a listener.
     func addListener() {
         let unwatched = change { state -> [Int] in
             state.listeners += 1
@@ -318,7 +321,7 @@ extension BatchRun {
         }
         for index in unwatched { Task { [self] in await watch(index) } }
         guard let measure else { return }
-        // Once, and beside the uploads: a slow disk must not delay them.
+        // Measure once and concurrently with the uploads: a slow disk must not delay them.
         measuring.withLock { task in
             guard task == nil else { return }
             task = Task { [weak self] in
@@ -328,7 +331,7 @@ extension BatchRun {
         }
     }
 
-    /// Counts the bytes of an upload until it ends or nothing listens.
+    /// Counts the bytes of an upload until it ends or there is no listener.
     private func watch(_ index: Int) async {
         guard let running = state.read({ $0.uploads[index] }) else { return }
         if let expected = await running.expectedLength() {
@@ -349,7 +352,7 @@ extension BatchRun {
     }
 }
 
-/// A sequence that is read like an asynchronous one.
+/// An adapter that reads a sequence as an asynchronous one.
 private struct SynchronousSource<Base: IteratorProtocol>: AsyncIteratorProtocol {
     var base: Base
 

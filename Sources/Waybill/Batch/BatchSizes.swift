@@ -1,21 +1,21 @@
 import WaybillMultipart
 
-/// Adds up the lengths of a batch's items: of those that ended, of those on their way, and of those whose turn has yet to come.
+/// Sums of the body lengths of a batch's items: ended, running, and not yet taken.
 struct BatchSizes: Sendable {
-    /// What the caller says that all have together.
+    /// The total that the caller expects.
     let expectedBytes: Int64?
     private var expected: [ExpectedLength?]
-    /// How many items that were not taken yet have an expected size.
+    /// The number of items with an expected size that were not taken yet.
     private(set) var ahead = 0
-    /// How many items on their way have a size.
+    /// The number of running items that have a size.
     private(set) var moving = 0
-    /// How many of both have one that is an estimate.
+    /// The number of sizes in `ahead` and `moving` that are estimates.
     private var estimated = 0
     private var settled = 0
     private var bytesAhead: Int128 = 0
     private var bytesMoving: Int128 = 0
     private var bytesSettled: Int128 = 0
-    /// Bytes of items that ended before anything was known of their size.
+    /// The number of bytes of items that ended before their size was known.
     private var bytesUnknown: Int128 = 0
 
     init(_ options: UploadBatchOptions, count: Int?) {
@@ -26,17 +26,17 @@ struct BatchSizes: Sendable {
         }
     }
 
-    /// Whether a size that is used is an estimate.
+    /// Whether any size in use is an estimate.
     var isEstimated: Bool { estimated > 0 }
 
-    /// Replaces what is expected of the items from an index on.
+    /// Replaces the expected lengths of the items from an index on.
     mutating func expect(_ lengths: [ExpectedLength?], from index: Int, count: Int?) {
         forgetAhead(from: index)
         expected = count.map { Array(lengths.prefix(max(0, $0))) } ?? lengths
         for case let length? in expected.dropFirst(index) { add(length, ahead: 1) }
     }
 
-    /// An item is taken: the size that is expected of it.
+    /// Takes an item and returns its expected size.
     mutating func take(_ index: Int) -> (size: Int64?, isExact: Bool) {
         guard index < expected.count, let length = expected[index] else { return (nil, false) }
         add(length, ahead: -1)
@@ -44,7 +44,7 @@ struct BatchSizes: Sendable {
         return (length.bytes, length.isExact)
     }
 
-    /// No item from an index on will be taken.
+    /// Discards the expected lengths of items from an index on, because they will not be taken.
     mutating func forgetAhead(from index: Int) {
         for case let length? in expected.dropFirst(index) { add(length, ahead: -1) }
         expected = []
@@ -56,10 +56,10 @@ struct BatchSizes: Sendable {
         if !length.isExact { estimated += sign }
     }
 
-    /// An item on its way has this size.
+    /// Adds the size of a running item.
     mutating func begin(_ size: Int64?, isExact: Bool) { add(size, isExact, 1) }
 
-    /// An item on its way has this size no more.
+    /// Removes the size of a running item.
     mutating func end(_ size: Int64?, isExact: Bool) { add(size, isExact, -1) }
 
     private mutating func add(_ size: Int64?, _ isExact: Bool, _ sign: Int) {
@@ -69,16 +69,17 @@ struct BatchSizes: Sendable {
         if !isExact { estimated += sign }
     }
 
-    /// An item has ended, and had this size.
+    /// Adds the size of an item that has ended.
     mutating func settle(_ size: Int64) {
         settled += 1
         bytesSettled += Int128(size)
     }
 
-    /// An item ended before its size was known.
+    /// Adds the bytes of an item that ended before its size was known.
     mutating func settleUnknown(_ bytes: Int64) { bytesUnknown += Int128(bytes) }
 
-    /// The bytes of all items. Those without a size count as the mean of the others; `nil` while there are no others.
+    /// Returns the number of bytes of all items. Items without a size count as the mean of the others; `nil` if there
+    /// are no others.
     func whole(unsized: Int, count: Int?, isExhausted: Bool) -> Int128? {
         let sized = bytesAhead + bytesMoving + bytesSettled
         let known = sized + bytesUnknown
@@ -90,19 +91,19 @@ struct BatchSizes: Sendable {
     }
 }
 
-/// Measures how long at least one of several things was under way.
+/// Measures the time during which at least one of several transfers was running.
 struct TransferClock: Sendable {
     private var moving = 0
     private var since = Duration.zero
     private var total = Duration.zero
 
-    /// One more, or one fewer, is under way.
+    /// Records that a transfer started (1) or stopped (-1).
     mutating func add(_ change: Int, at time: Duration) {
         total = elapsed(at: time)
         since = max(since, time)
         moving += change
     }
 
-    /// The time until now.
+    /// Returns the time up to now.
     func elapsed(at time: Duration) -> Duration { moving > 0 ? total + max(.zero, time - since) : total }
 }

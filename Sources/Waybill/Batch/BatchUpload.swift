@@ -1,7 +1,7 @@
 import WaybillCore
 package import WaybillMultipart
 
-/// An upload that a batch runs: of a session, of an object store, or of the command.
+/// An upload that a batch runs: of a session, an object store or the command-line tool.
 package protocol BatchUpload: Sendable {
     associatedtype Value: Sendable
     associatedtype Failure: BatchFailure
@@ -9,13 +9,14 @@ package protocol BatchUpload: Sendable {
 
     /// Whether starting an upload runs no code of the caller, so that the batch may start it under its lock.
     static var startsWithoutCallbacks: Bool { get }
-    /// Whether the rate of a batch is the sum of its uploads' rates. Otherwise it is measured at the bytes of the batch.
+    /// Whether the rate of a batch is the sum of the rates of its uploads. Otherwise it is derived from the bytes of
+    /// the batch.
     static var addsRates: Bool { get }
 
     func pause()
     func resume()
     func cancel()
-    /// Keeps the upload from sending more. Called for all uploads of a batch before the first of them is cancelled.
+    /// Stops the upload from sending more. Called for all uploads of a batch before the first of them is cancelled.
     func prepareToCancel()
     /// Calls back with each snapshot until the upload ends or the callback returns `false`.
     func follow(_ body: (Snapshot) -> Bool) async
@@ -29,7 +30,7 @@ extension BatchUpload {
     package func prepareToCancel() {}
 }
 
-/// The progress of an upload, as far as a batch needs it.
+/// The part of an upload's progress that a batch needs.
 package protocol BatchSnapshot: Sendable {
     var acknowledged: Int64 { get }
     /// The length of the body; `nil` while it is unknown.
@@ -44,7 +45,7 @@ package protocol BatchFailure: Error {
     /// The error of an item that was cancelled before its upload started.
     static var cancelledBeforeStart: Self { get }
 
-    /// Describes an error that the caller's closure threw for an item.
+    /// Creates an error from one that the caller's closure threw for an item.
     init(ofItem error: any Error)
 
     var isCancelled: Bool { get }
@@ -52,9 +53,9 @@ package protocol BatchFailure: Error {
     var isSessionClosed: Bool { get }
 }
 
-/// What the caller's closure returns for an item: an upload that has yet to start.
+/// The result of the caller's closure for an item: an upload that is not started yet.
 package struct BatchWork<Upload: Sendable>: Sendable {
-    /// Returns the length of the body, as far as it is known before the body is prepared.
+    /// Returns the length of the body, if known before the body is prepared.
     let expectedLength: @Sendable () async -> ExpectedLength?
     let start: @Sendable () -> Upload
 
@@ -69,7 +70,7 @@ package struct BatchWork<Upload: Sendable>: Sendable {
 // MARK: - Uploads of a session
 
 extension UploadTask: BatchUpload {
-    // Loggers and transports of the caller are called.
+    // Starting an upload calls the caller's logger and transport.
     package static var startsWithoutCallbacks: Bool { false }
     package static var addsRates: Bool { false }
 

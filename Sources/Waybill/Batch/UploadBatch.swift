@@ -1,4 +1,4 @@
-/// Many uploads as one: started one after the other as the session has room, watched and cancelled together.
+/// A group of uploads that are started as the session has capacity, and are observed and cancelled together.
 ///
 /// ```swift
 /// let batch = session.startBatch(of: photos) { photo in
@@ -10,9 +10,9 @@
 /// print(await batch.summary)          // 98 succeeded, 2 failed, 0 cancelled
 /// ```
 ///
-/// Items are taken from their source only when it is their turn, so a source may be lazy: a hundred thousand files need no
-/// more memory than a hundred. An item that fails or is cancelled leaves the others alone, unless
-/// ``UploadBatchOptions/onFailure`` says otherwise. Each item ends exactly once.
+/// Items are taken from their source only when they can start, so a source may be lazy: 100,000 files need no more
+/// memory than 100. An item that fails or is cancelled does not affect the others unless
+/// ``UploadBatchOptions/onFailure`` is `stop`. Each item ends exactly once.
 ///
 /// Releasing the batch does not cancel it.
 public final class UploadBatch<Item: Sendable>: Sendable {
@@ -24,44 +24,45 @@ public final class UploadBatch<Item: Sendable>: Sendable {
 
     /// The result of each item, in the order in which they end.
     ///
-    /// While there is a reader, no result is lost: if the reader falls ``UploadBatchOptions/unreadResults`` behind, the batch
-    /// takes no further item until it has caught up. Before the first reader, and after the last one was released, the newest
-    /// results are kept, as many as that. Several readers share the results: each result goes to one of them.
+    /// While there is a reader, no result is lost: if the reader falls ``UploadBatchOptions/unreadResults`` behind, the
+    /// batch takes no further item until the reader has caught up. Before the first reader, and after the last one was
+    /// released, only that many of the newest results are kept. Several readers share the results: each result is
+    /// delivered to one of them.
     public var results: AsyncValues<BatchResult<Item, UploadResponse, UploadError>, Never> { run.results }
 
-    /// Snapshots, at most about twenty a second, for any number of listeners; the last one has
-    /// ``UploadBatchProgress/isFinished``. Without a listener the bytes of uploads on their way are not counted.
+    /// Snapshots, at most about twenty per second, for any number of listeners. ``UploadBatchProgress/isFinished`` is
+    /// true in the last one. The bytes of running uploads are counted only while there is a listener.
     public var progress: AsyncValues<UploadBatchProgress, Never> { run.progress }
 
-    /// The summary, when the last item has ended.
+    /// The summary. Waits until the last item has ended.
     ///
     /// Cancelling a task that waits here cancels the batch.
     public var summary: BatchSummary<UploadError> { get async { await run.summary } }
 
-    /// The items on their way, by their positions in the source: the handle of each. ``UploadTask/state`` says which of
-    /// them transfer and which are queued.
+    /// The handles of the running items, by position in the source. ``UploadTask/state`` indicates which of them
+    /// transfer and which are queued.
     public var executing: [Int: UploadTask] { run.executing }
 
-    /// Cancels an item, whether it is on its way or its turn has yet to come. What has ended stays as it is.
+    /// Cancels an item that is running or not yet started. An item that has ended is not affected.
     ///
-    /// - Parameter index: Its position in the source, from 0.
+    /// - Parameter index: The position of the item in the source, from 0.
     public func cancel(at index: Int) { run.cancel(at: index) }
 
-    /// Pauses all items on their way, as ``UploadTask/pause()`` does, and takes no further one until ``resume()``.
+    /// Pauses all running items, as ``UploadTask/pause()`` does, and starts no further item until ``resume()``.
     public func pause() { run.setPaused(true) }
 
-    /// Resumes all items, and takes further ones.
+    /// Resumes all items and starts further ones.
     public func resume() { run.setPaused(false) }
 
     /// Whether the batch is paused.
     public var isPaused: Bool { run.isPaused }
 
-    /// Cancels all items on their way and takes no further one. Safe from anywhere, and any number of times.
+    /// Cancels all running items and starts no further one. May be called from any thread and repeatedly.
     public func cancel() { run.cancel() }
 }
 
 extension UploadBatch: CustomStringConvertible {
-    /// How many items were taken and have ended.
+    /// The number of items that were taken and that have ended.
     public var description: String {
         let (taken, ended) = run.state.read { ($0.ledger.taken, $0.ledger.ended) }
         return "batch: \(taken) taken, \(ended) ended"

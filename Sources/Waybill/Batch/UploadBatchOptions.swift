@@ -1,32 +1,32 @@
-/// How a batch goes about its items.
+/// The options of a batch.
 public struct UploadBatchOptions: Sendable, Hashable {
-    /// What happens with the others when an item fails.
+    /// The effect of a failed item on the other items.
     public enum FailurePolicy: Sendable, Hashable, CaseIterable {
-        /// They go on.
+        /// The other items continue.
         case goOn
-        /// Those on their way are cancelled and no further one is started.
+        /// Running items are cancelled and no further item is started.
         case stop
     }
 
-    /// What happens with the others when an item fails. `goOn` unless set.
+    /// The effect of a failed item on the other items. `goOn` by default.
     public var onFailure: FailurePolicy = .goOn
-    /// The most items that are taken from the source and have not ended, 1 or more; `nil` for as many as keep the session
-    /// busy, which is twice its slots and two. A smaller number bounds how many of a batch run at once.
+    /// The maximum number of items that are taken from the source and have not ended, 1 or more; `nil` for twice the
+    /// session's slots plus two, which keeps the session busy. A smaller number limits the concurrency of the batch.
     public var window: Int?
-    /// The most results that wait for their reader before the batch waits for it too, 1 or more. 64 unless set.
+    /// The maximum number of results that wait for a reader before the batch pauses, 1 or more. 64 by default.
     public var unreadResults = 64
-    /// How many items there are, where the source can't tell; for progress alone.
+    /// The number of items, if the source does not provide it. Used only for progress.
     public var expectedCount: Int?
-    /// How many bytes all bodies have together, if that is known before; for progress alone.
+    /// The number of bytes of all bodies, if known in advance. Used only for progress.
     public var expectedBytes: Int64?
-    /// How many bytes the body of each item has, by its place in the source, as far as that is known before; for progress
-    /// alone. The length of a prepared body replaces what was expected.
+    /// The body length of each item in bytes, by position in the source, as far as known in advance. Used only for
+    /// progress. The length of a prepared body replaces the expected one.
     ///
     /// ```swift
     /// options.expectedSizes = files.map(\.size)
     /// ```
     public var expectedSizes: [Int64?] = []
 
-    /// The defaults.
+    /// Creates the default options.
     public init() {}
 }

@@ -1,56 +1,58 @@
-/// How far a batch has come.
+/// The progress of a batch.
 ///
-/// Bytes are those that peers acknowledged, as in ``UploadProgress``. They never go back: of an item that is tried again, what
-/// its best attempt brought counts until it is surpassed.
+/// Byte counts are acknowledged bytes, as in ``UploadProgress``. They never decrease: if an item is retried, the bytes
+/// of its best attempt count until they are exceeded.
 public struct UploadBatchProgress: Sendable, Hashable {
-    /// How many items there are; `nil` while the source may have more.
+    /// The number of items; `nil` while the source may have more.
     public var count: Int?
-    /// Items taken from the source.
+    /// The number of items taken from the source.
     public var taken: Int
-    /// Items on their way.
+    /// The number of running items.
     public var executing: Int
-    /// Items whose upload succeeded.
+    /// The number of items whose upload succeeded.
     public var succeeded: Int
-    /// Items whose upload failed.
+    /// The number of items whose upload failed.
     public var failed: Int
-    /// Items that were cancelled, one by one or with the batch.
+    /// The number of items that were cancelled, individually or with the batch.
     public var cancelled: Int
-    /// Body bytes that were acknowledged.
+    /// The number of acknowledged body bytes.
     public var acknowledged: Int64
-    /// Body bytes of items that ended without success and will not arrive any more.
+    /// The number of body bytes of unsuccessful items that will not be sent any more.
     public var abandoned: Int64
-    /// Body bytes of all items; `nil` while nothing is known of their sizes, or while the source may have more.
+    /// The number of body bytes of all items; `nil` while no sizes are known, or while the source may have more items.
     public var total: Int64?
-    /// Whether ``total``, ``fraction`` and ``timeLeft`` rest on sizes that are estimated. An estimate is replaced when the
-    /// body is prepared; until then, and only then, ``fraction`` may go back.
+    /// Whether ``total``, ``fraction`` and ``timeLeft`` rely on estimated sizes. An estimate is replaced when the body
+    /// is prepared. Only while there are estimates can ``fraction`` decrease.
     public var isEstimated: Bool
-    /// Acknowledged bytes per second, smoothed over the last seconds; 0 when nothing moves. Time in which no item is on the
-    /// wire, because images are prepared or retries are waited for, does not count.
+    /// Acknowledged bytes per second, smoothed over the last seconds; 0 when nothing is transferred. Time during which
+    /// no item is on the wire, such as preparation of images or retry delays, does not count.
     public var bytesPerSecond: Double
-    /// The share of the bytes that is done, 0...1; those of items that ended without success count as done. It is 1 only when
-    /// all items have ended, and `nil` while the source may have more and ``UploadBatchOptions/expectedBytes`` was not set.
+    /// The completed fraction of the bytes, 0...1. The bytes of items that ended without success count as completed.
+    /// The value is 1 only when all items have ended, and `nil` while the source may have more items and
+    /// ``UploadBatchOptions/expectedBytes`` is not set.
     ///
-    /// An item counts with the length of its body, before it is prepared with ``UploadBatchOptions/expectedSizes`` or the sizes
-    /// of its files, and an image that is not made yet with its byte limit, if its file is not smaller. Items of which nothing is
-    /// known count as the mean of the others. Without any size the share is that of the items.
+    /// An item counts with the length of its body. Before its body is prepared, it counts with
+    /// ``UploadBatchOptions/expectedSizes`` or the sizes of its files, and an image with its byte limit unless its file
+    /// is smaller. Items of unknown size count as the mean of the others. If no size is known, the value is the
+    /// fraction of items.
     public var fraction: Double?
-    /// How long the rest takes at the pace of the last half minute, preparation and waits included; `nil` while that can't be
-    /// known.
+    /// The estimated remaining time at the rate of the last half minute, including preparation and waits; `nil` while
+    /// unknown.
     public var timeLeft: Duration?
     /// Whether this is the last snapshot.
     public var isFinished: Bool
 
-    /// Items that have ended.
+    /// The number of items that have ended.
     public var ended: Int { succeeded + failed + cancelled }
 }
 
 extension UploadBatchProgress {
-    /// A snapshot of the sums, for batches of other things than uploads too.
+    /// Creates a snapshot from sums, for batches of any kind of upload.
     ///
     /// - Parameters:
     ///   - sums: The sums.
-    ///   - bytesPerSecond: The rate that is shown.
-    ///   - pace: Bytes per second with everything that is not transfer.
+    ///   - bytesPerSecond: The displayed rate.
+    ///   - pace: The rate in bytes per second including preparation and waits.
     ///   - elapsed: The time since the batch began.
     package init(_ sums: BatchLedger.Sums, bytesPerSecond: Double, pace: Double, elapsed: Duration) {
         count = sums.count
@@ -77,18 +79,18 @@ extension UploadBatchProgress {
         }
     }
 
-    /// A century: longer times would overflow `Duration` arithmetic of callers.
+    /// A century. Longer times could overflow the caller's `Duration` arithmetic.
     private static let longest = 3.2e9
 }
 
-/// Makes snapshots of a batch of uploads out of its sums.
+/// Creates snapshots of a batch of uploads from its sums.
 package struct BatchMeter: Sendable {
     private var rate = RateMeter()
     private var pace = RateMeter(memory: 30)
 
     package init() {}
 
-    /// The snapshot at a time since the batch began.
+    /// Returns the snapshot at a time since the batch began.
     package mutating func progress(_ sums: BatchLedger.Sums, at time: Duration) -> UploadBatchProgress {
         rate.add(acknowledged: sums.acknowledged, attempt: 1, at: sums.transferTime)
         pace.add(acknowledged: sums.acknowledged, attempt: 1, at: time)

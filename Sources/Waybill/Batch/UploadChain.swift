@@ -1,4 +1,4 @@
-/// Uploads one after the other, each made of the answers before it.
+/// A sequence of uploads in which each request can use the responses to the previous ones.
 ///
 /// ```swift
 /// var chain = UploadChain("front") { _ in UploadRequest(.post, url, content: .form(front)) }
@@ -10,23 +10,23 @@
 /// let responses = try await session.run(chain).responses
 /// ```
 ///
-/// A step whose closure returns `nil` ends the chain there, and well. A step that fails ends it with its error. Each step has
-/// the session's retries and limits for itself.
+/// If the closure of a step returns `nil`, the chain ends successfully at that step. If a step fails, the chain ends
+/// with its error. The session's retries and limits apply to each step separately.
 public struct UploadChain: Sendable {
     var steps: [(name: String, make: @Sendable (UploadChainResult) async throws -> UploadRequest?)]
 
-    /// A chain with its first step.
+    /// Creates a chain with its first step.
     ///
     /// - Parameters:
-    ///   - name: What results and errors call the step.
-    ///   - step: Makes its request.
+    ///   - name: The name of the step in results and errors.
+    ///   - step: Creates the request of the step.
     public init(
         _ name: String, _ step: @escaping @Sendable (_ done: UploadChainResult) async throws -> UploadRequest?
     ) {
         steps = [(name, step)]
     }
 
-    /// A chain that begins with this request.
+    /// Creates a chain that begins with the given request.
     public init(_ name: String, _ request: UploadRequest) {
         self.init(name) { _ in request }
     }
@@ -42,30 +42,30 @@ public struct UploadChain: Sendable {
     public var names: [String] { steps.map(\.name) }
 }
 
-/// What a chain has come to so far, or at its end.
+/// The result of a chain, or of its completed steps.
 public struct UploadChainResult: Sendable {
-    /// A step and what became of it.
+    /// A step and its result.
     public struct Step: Sendable {
-        /// Its name.
+        /// The name of the step.
         public var name: String
-        /// The answer, or why there is none; `nil` for a step that was not started.
+        /// The response or error of the step; `nil` if the step was not started.
         public var result: Result<UploadResponse, UploadError>?
     }
 
     /// All steps, in order.
     public var steps: [Step]
-    /// Whether a step returned no request, so that this one and those behind it were not wanted.
+    /// Whether a step returned no request and thereby ended the chain early.
     public var endedEarly = false
 
-    /// The answers, in order.
+    /// The responses, in order.
     public var responses: [UploadResponse] { steps.compactMap { try? $0.result?.get() } }
 
-    /// The answer of a step; `nil` if it has none.
+    /// Returns the response of a step; `nil` if it has none.
     public subscript(name: String) -> UploadResponse? {
         steps.first { $0.name == name }.flatMap { try? $0.result?.get() }
     }
 
-    /// The step that failed and its error; `nil` if none did.
+    /// The name and error of the step that failed; `nil` if all succeeded.
     public var failure: (step: String, error: UploadError)? {
         for step in steps {
             if case .failure(let error)? = step.result { return (step.name, error) }
@@ -73,9 +73,9 @@ public struct UploadChainResult: Sendable {
         return nil
     }
 
-    /// The answers, in order.
+    /// Returns the responses, in order.
     ///
-    /// - Throws: The error of the step that failed; its message begins with the step's name.
+    /// - Throws: The error of the step that failed. Its message begins with the name of the step.
     public func get() throws(UploadError) -> [UploadResponse] {
         if let failure { throw failure.error }
         return responses
@@ -85,12 +85,12 @@ public struct UploadChainResult: Sendable {
 extension UploadSession {
     /// Runs a chain and waits for its end.
     ///
-    /// Cancelling the surrounding task cancels the step on its way, and no further one is started.
+    /// Cancelling the surrounding task cancels the current step, and no further step is started.
     ///
     /// - Parameters:
     ///   - chain: The chain.
-    ///   - onStep: Called with each step's handle when it is started.
-    /// - Returns: What became of each step. Nothing is thrown: see ``UploadChainResult/get()``.
+    ///   - onStep: Called with the handle of each step when it is started.
+    /// - Returns: The result of each step. This method does not throw: see ``UploadChainResult/get()``.
     public func run(
         _ chain: UploadChain, onStep: (@Sendable (_ name: String, _ task: UploadTask) -> Void)? = nil
     ) async -> UploadChainResult {

@@ -1,7 +1,7 @@
 import WaybillMultipart
 
 extension UploadSession {
-    /// Starts uploads of many items and returns the handle of all at once.
+    /// Starts uploads of many items and returns their common handle immediately.
     ///
     /// ```swift
     /// let batch = session.startBatch(of: files.lazy.filter(\.isNew)) { file in
@@ -9,14 +9,15 @@ extension UploadSession {
     /// }
     /// ```
     ///
-    /// Items are taken from the sequence when it is their turn, one after the other, on a task of the batch; a sequence that
-    /// blocks, blocks a thread of Swift's pool.
+    /// A task of the batch takes items from the sequence one after the other when they can start. A sequence that
+    /// blocks occupies a thread of Swift's cooperative pool.
     ///
     /// - Parameters:
-    ///   - items: The items. It may be lazy and as long as you like.
-    ///   - options: What happens when one fails, and how many are on their way at once.
-    ///   - request: Makes the request of an item, when it is its turn. What it throws is the failure of that item.
-    /// - Returns: The handle of all.
+    ///   - items: The items. The sequence may be lazy and of any length.
+    ///   - options: The failure policy and the number of concurrent items.
+    ///   - request: Creates the request of an item when it starts. If the closure throws, the item fails with that
+    ///     error.
+    /// - Returns: The handle of the batch.
     public func startBatch<Items: Sequence & SendableMetatype>(
         of items: sending Items, options: UploadBatchOptions = UploadBatchOptions(),
         request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
@@ -24,7 +25,7 @@ extension UploadSession {
         start(items, batchRun(options, count: nil), request)
     }
 
-    /// Starts uploads of many items whose number is known, and returns the handle of all at once.
+    /// Starts uploads of many items whose number is known, and returns their common handle immediately.
     public func startBatch<Items: RandomAccessCollection & SendableMetatype>(
         of items: sending Items, options: UploadBatchOptions = UploadBatchOptions(),
         request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
@@ -33,19 +34,19 @@ extension UploadSession {
         return start(items, run, request)
     }
 
-    /// Starts many requests and returns the handle of all at once.
+    /// Starts many requests and returns their common handle immediately.
     public func startBatch<Requests: Sequence & SendableMetatype>(
         of requests: sending Requests, options: UploadBatchOptions = UploadBatchOptions()
     ) -> UploadBatch<UploadRequest> where Requests.Element == UploadRequest, Requests.Iterator: SendableMetatype {
         start(requests, batchRun(options, count: nil)) { $0 }
     }
 
-    /// Starts many requests whose number is known, and returns the handle of all at once.
+    /// Starts many requests whose number is known, and returns their common handle immediately.
     public func startBatch<Requests: RandomAccessCollection & SendableMetatype>(
         of requests: sending Requests, options: UploadBatchOptions = UploadBatchOptions()
     ) -> UploadBatch<UploadRequest>
     where Requests.Element == UploadRequest, Requests.Iterator: SendableMetatype {
-        // Elements of other collections may be made anew each time they are asked for.
+        // Other collections may create their elements anew on each access.
         let measure = (requests as? [UploadRequest]).map { requests -> BatchMeasure in
             { await Self.lengths(of: requests) { $0 } }
         }
@@ -53,10 +54,10 @@ extension UploadSession {
         return start(requests, run) { $0 }
     }
 
-    /// Starts uploads of items that come with time, and returns the handle of all at once.
+    /// Starts uploads of items that arrive over time, and returns their common handle immediately.
     ///
-    /// The next item is awaited only when there is room for it. An error of the sequence ends the batch, once what is on its
-    /// way has ended: ``BatchSummary/sourceError``.
+    /// The next item is awaited only when it can start. If the sequence throws, no further item is taken, and the batch
+    /// ends after its running items: see ``BatchSummary/sourceError``.
     public func startBatch<Items: AsyncSequence & SendableMetatype>(
         of items: sending Items, options: UploadBatchOptions = UploadBatchOptions(),
         request: @escaping @Sendable (Items.Element) async throws -> UploadRequest
@@ -70,17 +71,19 @@ extension UploadSession {
         return UploadBatch(run: run)
     }
 
-    /// Uploads many items and waits for all.
+    /// Uploads many items and waits for all of them.
     ///
-    /// Cancelling the surrounding task cancels the batch. The results of all are kept in memory; for very many items, read them
-    /// from `startBatch(of:options:request:)` as they come.
+    /// Cancelling the surrounding task cancels the batch. All results are kept in memory. For a very large number of
+    /// items, read the results of `startBatch(of:options:request:)` as they arrive.
     ///
     /// - Parameters:
     ///   - items: The items.
-    ///   - options: What happens when one fails, and how many are on their way at once.
-    ///   - onProgress: Called with snapshots, at most about twenty a second, the last one included.
-    ///   - request: Makes the request of an item, when it is its turn. What it throws is the failure of that item.
-    /// - Returns: What became of each item that was taken, in the order of the source. Nothing is thrown: look at each.
+    ///   - options: The failure policy and the number of concurrent items.
+    ///   - onProgress: Called with snapshots, at most about twenty times per second, including the last one.
+    ///   - request: Creates the request of an item when it starts. If the closure throws, the item fails with that
+    ///     error.
+    /// - Returns: The result of each item that was taken, in the order of the source. This method does not throw: check
+    ///   each result.
     public func uploadAll<Items: Collection & SendableMetatype>(
         _ items: sending Items, options: UploadBatchOptions = UploadBatchOptions(),
         onProgress: (@Sendable (UploadBatchProgress) -> Void)? = nil,
@@ -88,11 +91,11 @@ extension UploadSession {
     ) async -> [BatchResult<Items.Element, UploadResponse, UploadError>]
     where Items.Element: Sendable, Items.Iterator: SendableMetatype {
         let run: Run<Items.Element> = batchRun(options, count: items.count)
-        // Before the first item is taken, so that no result is dropped for want of a reader.
+        // Created before the first item is taken, so that no result is dropped for lack of a reader.
         let reader = BatchReader(run: run)
         let batch = start(items, run, request)
         return await withTaskCancellationHandler {
-            // In a task that is not cancelled: the results of cancelled items are returned, too.
+            // In a task that is not cancelled, so that the results of cancelled items are returned as well.
             await Task {
                 async let watched: Void = Self.watch(batch, onProgress)
                 var results: [BatchResult<Items.Element, UploadResponse, UploadError>] = []
@@ -105,7 +108,7 @@ extension UploadSession {
         }
     }
 
-    /// Starts uploads of items whose sizes are looked at with the first listener to the progress.
+    /// Starts uploads of items whose sizes are read when the first listener to the progress is added.
     package func startMeasuredBatch<Item: Sendable>(
         of items: [Item], options: UploadBatchOptions = UploadBatchOptions(),
         request: @escaping @Sendable (Item) throws -> UploadRequest
@@ -133,7 +136,7 @@ extension UploadSession {
     private func batchRun<Item: Sendable>(
         _ options: UploadBatchOptions, count: Int?, measure: BatchMeasure? = nil
     ) -> Run<Item> {
-        // What the session's queue holds at most between its two calls, and what runs.
+        // The maximum number of uploads that the session's queue admits ahead, plus those that run.
         let busy = 2 * min(max(1, core.configuration.slots), AdmissionQueue.mostSlots) + 2
         return BatchRun(
             options: options, window: busy, count: count, clock: core.configuration.clock, measure: measure)

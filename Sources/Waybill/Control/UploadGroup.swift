@@ -1,6 +1,6 @@
 public import WaybillCore
 
-/// Uploads of a session that are controlled as one: those with this name in ``UploadOptions/group``.
+/// A named group of uploads of a session that are controlled together. An upload joins with ``UploadOptions/group``.
 ///
 /// ```swift
 /// var options = UploadOptions()
@@ -13,43 +13,46 @@ public import WaybillCore
 /// thumbnails.pause()
 /// ```
 ///
-/// A group needs no making: it is a name, and what is said of it holds for the uploads that are there and for those that
-/// come, until something else is said.
+/// A group is only a name and does not have to be created. Its settings apply to its current and future uploads until
+/// they are changed.
 public struct UploadGroup: Sendable {
-    /// Its name.
+    /// The name of the group.
     public let name: String
     let core: SessionCore
 
-    /// Its living handles, in the order of their starts. See ``UploadSession/uploads``.
+    /// The handles of the group's uploads that have not ended, in the order they were started. See
+    /// ``UploadSession/uploads``.
     public var uploads: [UploadTask] { core.members(of: name).flatMap(\.tasks) }
 
-    /// Pauses its uploads, and those that are started in it from now on: see ``UploadTask/pause()``.
+    /// Pauses the group's current uploads and the uploads that are started in it later. See ``UploadTask/pause()``.
     public func pause() { core.setPaused(group: name, true) }
 
-    /// Resumes its uploads, and lets those that come start as ever, even if all others are paused: the last word counts.
+    /// Resumes the group's uploads, and starts later ones unpaused, even while the rest of the session is paused. The
+    /// most recent call wins.
     public func resume() { core.setPaused(group: name, false) }
 
-    /// Whether uploads that are started in it start paused.
+    /// Whether uploads that are started in the group start paused.
     public var isPaused: Bool { core.isPaused(group: name) }
 
-    /// Cancels its uploads, with all their handles. What is started later is not concerned.
+    /// Cancels the group's current uploads with all their handles. Uploads that are started later are not affected.
     ///
-    /// - Complexity: O(n log n) in the uploads of the session.
+    /// - Complexity: O(n log n), where n is the number of uploads in the session.
     public func cancel() { core.cancel(group: name) }
 
-    /// How many of its transfers may run at once, 1 or more, within the slots of the session; `nil` for as many as those.
-    /// What runs already is not stopped. Others don't wait for a group that is full.
+    /// The number of transfers of the group that may run concurrently, 1 or more, within the slots of the session;
+    /// `nil` for no limit besides the session's. Running transfers are not stopped. A full group does not delay other
+    /// uploads.
     ///
-    /// - Complexity: O(n log n) in the uploads of the session when a limit is set or lifted.
+    /// - Complexity: O(n log n), where n is the number of uploads in the session, when a limit is set or removed.
     public var slots: Int? {
         get { core.settings(of: name).slots }
         nonmutating set { core.setSlots(newValue, ofGroup: name) }
     }
 
-    /// Limits all its bodies together to so many bytes per second from now on; `nil` lifts the limit. They get equal
-    /// shares of it, as ``UploadSession/limit(to:)`` describes.
+    /// Limits the combined body rate of the group's uploads, in bytes per second; `nil` removes the limit. The uploads
+    /// get equal shares, as described in ``UploadSession/limit(to:)``.
     public func limit(to rate: ByteCount?) { core.limit(group: name, to: rate) }
 
-    /// The limit, as it was set last.
+    /// The rate limit that was set last.
     public var rateLimit: ByteCount? { core.rateLimit(ofGroup: name) }
 }

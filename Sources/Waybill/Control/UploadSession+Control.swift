@@ -3,15 +3,15 @@ public import WaybillCore
 extension UploadSession {
     // MARK: Finding
 
-    /// The handles of all uploads that have not ended, in the order of their starts. One upload that several handles have
-    /// joined is there once for each of them.
+    /// The handles of all uploads that have not ended, in the order they were started. A transfer that several handles
+    /// have joined appears once for each handle.
     ///
     /// ```swift
     /// for task in session.uploads { print(task) }
     /// ```
     public var uploads: [UploadTask] { core.members(of: nil).flatMap(\.tasks) }
 
-    /// Those among ``uploads`` that have this tag: ``UploadOptions/tags``.
+    /// Returns the handles in ``uploads`` that have a tag. See ``UploadOptions/tags``.
     ///
     /// ```swift
     /// session.uploads(taggedWith: "order 7").forEach { $0.priority = .high }
@@ -20,16 +20,17 @@ extension UploadSession {
         core.members(of: nil).filter { $0.plan?.options.tags.contains(tag) == true }.flatMap(\.tasks)
     }
 
-    /// The upload with this id, while it lives; of several joined handles the oldest.
+    /// Returns the upload with an ID, or `nil` after it has ended. If several handles have joined the transfer, returns
+    /// the oldest one.
     public func upload(id: UploadID) -> UploadTask? { core.run(id)?.tasks.first }
 
-    /// The uploads of a group, to be controlled as one.
+    /// Returns a group of uploads, which are controlled together.
     public func group(_ name: String) -> UploadGroup { UploadGroup(name: name, core: core) }
 
     // MARK: All at once
 
-    /// Pauses all uploads, and those that are started from now on, in groups too: see ``UploadTask/pause()``. The last word
-    /// counts: single uploads and groups can be resumed after it.
+    /// Pauses all current uploads and uploads that are started later, including those in groups. See
+    /// ``UploadTask/pause()``. The most recent call wins: single uploads and groups can be resumed afterwards.
     public func pauseAll() { core.setPaused(group: nil, true) }
 
     /// Resumes all uploads and groups, however they were paused.
@@ -40,18 +41,18 @@ extension UploadSession {
 
     /// Cancels all uploads that have not ended. The session stays open.
     ///
-    /// - Complexity: O(n log n) in their number: a hundred thousand at once are a matter of a moment.
+    /// - Complexity: O(n log n), where n is the number of uploads.
     public func cancelAll() { core.cancel(group: nil) }
 
     // MARK: Rate
 
-    /// Limits the bodies of all uploads together to so many bytes per second from now on; `nil` lifts the limit. It
-    /// takes the place of ``Configuration/rateLimit``.
+    /// Limits the combined body rate of all uploads, in bytes per second; `nil` removes the limit. The new limit
+    /// replaces ``Configuration/rateLimit``.
     ///
-    /// Transfers that are sending share it equally, each within its own limit and that of its group; what one may not use
-    /// falls to the others. Shares are worked out anew when a transfer begins to send, ends, stands still or waits for its
-    /// answer, and when a limit changes. They go by number and not by need: what a slow peer leaves of its share is not
-    /// lent to others.
+    /// Transfers that are sending get equal shares, each within its own limit and that of its group. The part of a
+    /// share that exceeds a transfer's own limit is distributed among the others. Shares are recomputed when a transfer
+    /// begins to send, ends, is paused, or waits for its response, and when a limit changes. A share that a slow peer
+    /// leaves unused is not redistributed.
     ///
     /// ```swift
     /// session.limit(to: .mebibytes(1))          // office hours
@@ -61,6 +62,6 @@ extension UploadSession {
 }
 
 extension UploadRun {
-    /// A handle for each that is there.
+    /// A task for each handle of the run that is still attached.
     var tasks: [UploadTask] { handles.map { UploadTask(run: self, handle: $0) } }
 }

@@ -1,65 +1,68 @@
 public import WaybillCore
 
 extension UploadTask {
-    /// Makes the upload stand still until ``resume()``. Safe from anywhere and any number of times.
+    /// Pauses the upload until ``resume()`` is called. May be called from any thread and repeatedly.
     ///
-    /// What that means depends on where it stands; its phase stays what it was, and ``UploadProgress/isPaused`` tells:
+    /// The effect depends on the phase of the upload. The phase does not change; see ``UploadProgress/isPaused``.
     ///
-    /// | phase | what a pause does |
+    /// | phase | effect of a pause |
     /// | --- | --- |
-    /// | waiting | it keeps its place in line and is passed over; nothing is opened |
-    /// | preparing | the body is made, then it waits as in the next row |
-    /// | queued, retrying | it keeps its place in line and is passed over; a wait for a retry goes on |
-    /// | connecting, sending | nothing more is sent; the connection stays open |
-    /// | awaitingResponse, and every request without a body | nothing: what has left can't be taken back. If the attempt fails, the next one waits |
+    /// | waiting | The upload keeps its position in the queue and is skipped. Nothing is opened. |
+    /// | preparing | The body is prepared. Then the upload waits as in the next row. |
+    /// | queued, retrying | The upload keeps its position in the queue and is skipped. A retry delay goes on. |
+    /// | connecting, sending | Nothing more is sent. The connection stays open. |
+    /// | awaitingResponse | None: a sent body can't be recalled. If the attempt fails, the next one waits. |
+    /// | on the wire, without a body | As in awaitingResponse. |
     ///
-    /// A connection is kept for ``UploadSession/Configuration/pauseKeepsSlot``, 20 seconds by default; the slot is taken
-    /// meanwhile. Then it is closed, the slot goes to the next in line, and after ``resume()`` the body is sent from its
-    /// first byte, as a new attempt: ``AttemptSequel/restart`` in the list of attempts. No retry is spent on that, nor when
-    /// the server ends the connection meanwhile. A body that can't be sent again (a stream that can be read once, or a
-    /// policy with `retriesIncomplete` off) keeps its connection and its slot for as long as it is paused.
+    /// The connection and its slot are kept for ``UploadSession/Configuration/pauseKeepsSlot``, 20 seconds by default.
+    /// Then the connection is closed and the next upload in the queue gets the slot. After ``resume()``, the body is
+    /// sent from its first byte in a new attempt: ``AttemptSequel/restart`` in the list of attempts. The new attempt
+    /// does not count as a retry, even if the server closes the connection meanwhile. A body that can't be sent again
+    /// (a stream that can be read once, or a policy with `retriesIncomplete` off) keeps its connection and its slot for
+    /// as long as it is paused.
     ///
-    /// No limit of `TransferLimits` but `total` and `connect` counts while it is paused, nor does the deadline of the
-    /// ``RetryPolicy``.
+    /// While an upload is paused, only the limits `total` and `connect` of `TransferLimits` count. The other limits and
+    /// the deadline of the ``RetryPolicy`` are suspended.
     ///
     /// ```swift
     /// button.onTap { task.isPaused ? task.resume() : task.pause() }
     /// ```
     ///
-    /// Where handles have joined one transfer, it stands still when all of them are paused. Pausing in a session that was
-    /// closed does nothing; one that drains resumes whoever is paused.
+    /// If handles have joined one transfer, it pauses when all of them are paused. In a closed session, this method
+    /// does nothing; a draining session resumes paused uploads.
     public func pause() { setPaused(true) }
 
-    /// Lets the upload go on after ``pause()``, after ``UploadGroup/pause()`` or ``UploadSession/pauseAll()``: the last
-    /// word counts.
+    /// Resumes the upload after ``pause()``, ``UploadGroup/pause()`` or ``UploadSession/pauseAll()``. The most recent
+    /// call wins.
     public func resume() { setPaused(false) }
 
-    /// Whether the upload was told to stand still through this handle, its group or its session, and not to go on since.
-    /// `false` once it has ended. Whether a transfer stands that several handles have joined, ``UploadProgress/isPaused``
-    /// tells.
+    /// Whether the upload is paused, by this handle, its group or its session. `false` once the upload has ended. If
+    /// several handles have joined the transfer, ``UploadProgress/isPaused`` reports whether the transfer itself is
+    /// paused.
     public var isPaused: Bool { run.isPaused(handle) }
 
-    /// Limits the upload to so many bytes per second from now on, in all attempts; `nil` lifts the limit. Less than one
-    /// byte counts as one: to stop, use ``pause()``.
+    /// Limits the rate of the upload in all its attempts, in bytes per second; `nil` removes the limit. Less than one
+    /// byte per second counts as one. To stop sending, use ``pause()``.
     ///
-    /// It takes the place of `TransferOptions.rateLimit`. Limits of its group and of the session hold besides. Where
-    /// handles have joined one transfer, the last word counts.
+    /// The limit replaces `TransferOptions.rateLimit`. The limits of the upload's group and session apply as well. If
+    /// handles have joined one transfer, the most recent call wins.
     public func limit(to rate: ByteCount?) { run.limit(to: rate) }
 
-    /// The limit of this upload alone, as it was set last.
+    /// The limit that was set last for this upload, without those of its group and session.
     public var rateLimit: ByteCount? { run.ownLimit }
 
-    /// Whether the upload was already under way under the same ``UploadOptions/deduplicationKey`` when this handle was
-    /// started: then nothing was sent for it, and progress, answer and error are those of the transfer that it joined.
+    /// Whether an upload with the same ``UploadOptions/deduplicationKey`` was already running when this handle was
+    /// started. Nothing is sent for a joined handle: its progress, response and error are those of the transfer that it
+    /// joined.
     public var isJoined: Bool { handle > 0 }
 
-    /// The names to find it by: ``UploadOptions/tags``.
+    /// The tags of the upload. See ``UploadOptions/tags``.
     public var tags: Set<String> { run.plan?.options.tags ?? [] }
 
-    /// The name of its group, if it has one: ``UploadOptions/group``.
+    /// The name of the upload's group, if any. See ``UploadOptions/group``.
     public var group: String? { run.plan?.options.group }
 
-    /// Where it stands, in the four words of operation queues.
+    /// The state of the upload in the four terms of operation queues.
     public var state: UploadState { UploadState(run.currentProgress(for: handle).phase) }
 
     private func setPaused(_ isPaused: Bool) {
@@ -67,18 +70,18 @@ extension UploadTask {
     }
 }
 
-/// Where an upload stands, in four words. They come in this order, and the last two are ends.
+/// The state of an upload in four terms, in the order they are reached. The last two are terminal.
 public enum UploadState: String, Sendable, Hashable, CaseIterable {
-    /// In line; nothing is opened yet.
+    /// Waiting in the queue. Nothing is opened yet.
     case ready
-    /// At work: from the making of the body to the answer, waits for a slot or a retry included.
+    /// Running: from the preparation of the body to the response, including waits for a slot or a retry.
     case executing
-    /// Over, with an answer or an error.
+    /// Ended with a response or an error.
     case finished
     /// Cancelled.
     case cancelled
 
-    /// The word for a phase.
+    /// Creates the state that corresponds to a phase.
     public init(_ phase: UploadPhase) {
         switch phase {
         case .waiting: self = .ready

@@ -1,31 +1,31 @@
 public import HTTPTypes
 public import WaybillCore
 
-/// One attempt of an upload: how it ended, why, and what came of it.
+/// One attempt of an upload: how it ended, why, and what followed.
 ///
-/// Every request that went out is an attempt: the first one, a retry, the hop of a redirect, the second try with fresh
-/// credentials, a restart after a pause.
+/// Every request is an attempt: the first one, a retry, a redirect, a repetition with new credentials, and a restart
+/// after a pause.
 public struct UploadAttempt: Sendable, Hashable {
-    /// The number, from 1.
+    /// The number of the attempt, from 1.
     public var number: Int
-    /// Why it failed, or `nil` when it brought the answer that was accepted.
+    /// The error code, or `nil` for the attempt that received the accepted response.
     public var code: UploadError.Code?
-    /// One sentence that says how it ended.
+    /// One sentence that describes how the attempt ended.
     public var reason: String
-    /// What may be believed of a failed attempt; `nil` for the one that succeeded.
+    /// The outcome of a failed attempt on the server; `nil` for the attempt that succeeded.
     public var outcome: UploadOutcome?
-    /// The status, when a complete answer or at least its head came.
+    /// The status, if at least the head of a response was received.
     public var status: HTTPResponse.Status?
     /// Body bytes handed to the kernel.
     public var sent: Int64
     /// Body bytes that the peer acknowledged.
     public var acknowledged: Int64
-    /// Where the time went.
+    /// The timing of the attempt.
     public var metrics: TransferMetrics
-    /// What came of it.
+    /// What followed the attempt.
     public var sequel: AttemptSequel
 
-    /// Describes an attempt.
+    /// Creates an attempt.
     public init(
         number: Int, code: UploadError.Code?, reason: String, outcome: UploadOutcome?,
         status: HTTPResponse.Status? = nil, sent: Int64 = 0, acknowledged: Int64 = 0,
@@ -42,58 +42,60 @@ public struct UploadAttempt: Sendable, Hashable {
         self.sequel = sequel
     }
 
-    /// How long was waited before the next attempt; `nil` when it was no retry.
+    /// The delay before the next attempt; `nil` if no retry followed.
     public var retryDelay: Duration? {
         if case .retry(let delay, _) = sequel { delay } else { nil }
     }
 }
 
-/// What came after an attempt.
+/// What followed an attempt.
 public enum AttemptSequel: Sendable, Hashable {
-    /// The end, with no question of going on: it was accepted, it was cancelled, or the next try would meet the same.
+    /// The upload ended, and no retry was considered: it was accepted or cancelled, or a retry would fail in the same
+    /// way.
     case end
-    /// A retry after a wait.
+    /// A retry after a delay.
     case retry(after: Duration, source: DelaySource)
-    /// The end, though the failure was of a kind that may pass.
+    /// The upload ended without a retry, although the failure was transient.
     case noRetry(NoRetryReason)
 
-    /// The server sent the upload on, to this URL (without user, password and query).
+    /// A redirect to this URL (without user, password and query).
     case redirect(to: String)
-    /// The same once more, with a fresh credential.
+    /// The same request with a new credential.
     case freshCredential
-    /// The same once more, from the first byte: the upload was paused for longer than its connection was kept. That is no
-    /// retry and spends none.
+    /// The same request from its first byte, because the upload was paused for longer than its connection was kept. It
+    /// does not count as a retry.
     case restart
 
-    /// What set the length of a wait.
+    /// The source of a retry delay.
     public enum DelaySource: Sendable, Hashable {
-        /// The policy's random wait.
+        /// The random delay of the policy.
         case backoff
         /// The server's `Retry-After`, which was longer.
         case retryAfter
     }
 }
 
-/// Why an attempt that failed in a passing way was the last.
+/// The reason why an attempt with a transient failure was not retried.
 public struct NoRetryReason: Sendable, Hashable, CustomStringConvertible {
-    /// In words.
+    /// A description of the reason in words.
     public let description: String
 
     init(_ description: String) {
         self.description = description
     }
 
-    /// ``RetryPolicy/maxRetries`` were made.
+    /// All ``RetryPolicy/maxRetries`` were used.
     public static let attemptsUsedUp = Self("the attempts are used up")
-    /// The next one would begin after ``RetryPolicy/deadline``.
+    /// The retry would begin after ``RetryPolicy/deadline``.
     public static let deadlinePassed = Self("the deadline would have passed")
-    /// The session has no retry left for this host: ``RetryBudget``.
+    /// The session has no retry left for this host. See ``RetryBudget``.
     public static let budgetExhausted = Self("the budget of retries for this host is used up")
-    /// The body can be read once only.
+    /// The body can be read only once.
     public static let bodyNotReplayable = Self("the body can be read once only")
-    /// The server may have acted on an earlier attempt, and nobody said that it would know the second as the same.
+    /// The server may have acted on an earlier attempt, and there is no indication that it would recognize a duplicate.
     public static let mayBeStored = Self("the server may have acted on it")
-    /// The server may have acted, and by the next attempt it may have forgotten the key: ``Idempotency``.
+    /// The server may have acted on an earlier attempt, and may have forgotten the key by the next one. See
+    /// ``Idempotency``.
     public static let idempotencyWindowClosed = Self("the server may no longer know the idempotency key")
 }
 

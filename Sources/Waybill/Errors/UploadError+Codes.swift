@@ -1,94 +1,96 @@
 extension UploadError.Code {
-    // Of the session.
+    // Session
 
-    /// The server answered with a status that is not accepted; the answer is in ``UploadError/response``.
+    /// The server responded with a status that is not accepted. The response is in ``UploadError/response``.
     public static let rejected = Self("rejected")
-    /// The answer was a redirect that was followed. Only in the list of attempts.
+    /// The response was a redirect that was followed. Appears only in the list of attempts.
     public static let redirected = Self("redirected")
-    /// A redirect that is not followed: without a location, to another scheme than `http` and `https`, or from `https` to
-    /// `http`.
+    /// A redirect was not followed: it has no location, its scheme is neither `http` nor `https`, or it leads from
+    /// `https` to `http`.
     public static let redirectRefused = Self("redirectRefused")
-    /// 301 or 302 after a body, which may mean either with or without it: see ``RedirectPolicy``.
+    /// The server responded with 301 or 302 to a request with a body. Whether the body is to be sent again is
+    /// ambiguous: see ``RedirectPolicy``.
     public static let redirectWouldDropBody = Self("redirectWouldDropBody")
-    /// A redirect to a place where the upload had been sent already.
+    /// A redirect leads to a URL to which the upload was already sent.
     public static let redirectLoop = Self("redirectLoop")
-    /// More redirects than ``RedirectPolicy/maxHops``.
+    /// The number of redirects exceeds ``RedirectPolicy/maxHops``.
     public static let tooManyRedirects = Self("tooManyRedirects")
-    /// No fresh credential could be had; the cause is the error of the ``CredentialRefresher``.
+    /// Refreshing the credential failed. The cause is the error of the ``CredentialRefresher``.
     public static let credentialRefreshFailed = Self("credentialRefreshFailed")
-    /// The status was a yes, and the body says no: ``UploadError/envelope`` has code and message.
+    /// The status indicates success, but the response body reports a failure. Code and message are in
+    /// ``UploadError/envelope``.
     public static let envelopeRejected = Self("envelopeRejected")
-    /// An ``UploadInterceptor`` failed; the message has its name, the cause is its error.
+    /// An ``UploadInterceptor`` failed. The message has its name, the cause is its error.
     public static let interceptorFailed = Self("interceptorFailed")
     /// An ``UploadInterceptor`` took longer than ``UploadSession/Configuration/interceptorLimit``.
     public static let interceptorTimedOut = Self("interceptorTimedOut")
-    /// The body said "not now". Only between an attempt and the policy that decides about the next.
+    /// The response body asked for a retry. Used only internally, before the policy decides about the next attempt.
     static let envelopeAskedForRetry = Self("envelopeAskedForRetry")
     /// The session was closed before the upload was started.
     public static let sessionClosed = Self("sessionClosed")
-    /// The answer was accepted, but it is not the JSON that was asked for.
+    /// The response was accepted, but it is not the expected JSON.
     public static let decodingFailed = Self("decodingFailed")
-    /// A body or a part of the caller's own making failed with an error that Waybill doesn't know.
+    /// A custom body or part failed with an error of unknown type.
     public static let preparationFailed = Self("preparationFailed")
 
-    // Of the request and its transfer (`TransferError.Code`).
+    // Request and transfer (`TransferError.Code`)
 
-    /// The URL can't be used: malformed, or not `http` or `https`.
+    /// The URL is malformed, or its scheme is neither `http` nor `https`.
     public static let invalidURL = Self("invalidURL")
-    /// A header field or another value of the request is refused; the message names it.
+    /// A header field or another value of the request is invalid. The message names it.
     public static let invalidRequest = Self("invalidRequest")
-    /// The host's name has no address.
+    /// The host name can't be resolved.
     public static let hostNotFound = Self("hostNotFound")
-    /// Nobody listens, or the way there is closed.
+    /// The connection was refused, or the host can't be reached.
     public static let cannotConnect = Self("cannotConnect")
-    /// No file descriptor or no thread is free.
+    /// No file descriptor or thread is available.
     public static let resourcesExhausted = Self("resourcesExhausted")
-    /// The connection was not ready in time.
+    /// The connection was not established in time.
     public static let connectTimeout = Self("connectTimeout")
-    /// The peer stopped taking bytes.
+    /// The peer stopped accepting bytes.
     public static let stalled = Self("stalled")
-    /// The body was taken, and no whole answer came in time.
+    /// The body was sent, and no complete response arrived in time.
     public static let responseTimeout = Self("responseTimeout")
-    /// The limit for the whole attempt ran out.
+    /// The limit for the whole attempt was exceeded.
     public static let totalTimeout = Self("totalTimeout")
-    /// The connection broke.
+    /// The connection was lost.
     public static let connectionLost = Self("connectionLost")
-    /// The peer closed without an answer, or in the middle of it.
+    /// The peer closed the connection before or during the response.
     public static let responseIncomplete = Self("responseIncomplete")
-    /// The server said yes before it had taken the whole body.
+    /// The server responded with success before it had received the whole body.
     public static let bodyNotTaken = Self("bodyNotTaken")
-    /// The answer is not HTTP, or breaks its rules.
+    /// The response is not valid HTTP.
     public static let malformedResponse = Self("malformedResponse")
-    /// The answer is larger than allowed.
+    /// The response is larger than allowed.
     public static let responseTooLarge = Self("responseTooLarge")
-    /// TLS could not be agreed on.
+    /// The TLS handshake failed.
     public static let tlsFailed = Self("tlsFailed")
-    /// The peer's certificate is not trusted.
+    /// The certificate of the peer is not trusted.
     public static let certificateNotTrusted = Self("certificateNotTrusted")
-    /// A certificate, a key or an authority of the options can't be used.
+    /// A certificate, a key or a certificate authority of the options can't be used.
     public static let tlsSettingsUnusable = Self("tlsSettingsUnusable")
-    /// The proxy refused, or could not reach the server.
+    /// The proxy refused the request, or could not reach the server.
     public static let proxyFailed = Self("proxyFailed")
     /// The body could not be read to its end.
     public static let bodyFailed = Self("bodyFailed")
-    /// The body would have had to be sent again within one attempt.
+    /// The body would have to be sent again within one attempt.
     public static let resendRefused = Self("resendRefused")
     /// The attempt was closed because the upload was paused for longer than
-    /// ``UploadSession/Configuration/pauseKeepsSlot``. In the list of attempts; the error of an upload only when its whole
-    /// body had left in that very moment, so that sending it again could store it twice.
+    /// ``UploadSession/Configuration/pauseKeepsSlot``. Appears in the list of attempts. It is the error of an upload
+    /// only if the whole body was sent at that moment, so that sending it again could store it twice.
     public static let paused = Self("paused")
-    /// Cancelled by the caller, or by the closing of the session.
+    /// The upload was cancelled by the caller or by closing the session.
     public static let cancelled = Self("cancelled")
-    /// Anything else; the message says what libcurl said.
+    /// Any other error. The message contains the one of libcurl.
     public static let other = Self("other")
 
-    // Of the body (`BodyError.Code`).
+    // Body (`BodyError.Code`)
 
-    /// There is no such file.
+    /// The file does not exist.
     public static let fileNotFound = Self("fileNotFound")
-    /// A directory, FIFO or device where a regular file is needed.
+    /// The path is a directory, FIFO or device instead of a regular file.
     public static let notARegularFile = Self("notARegularFile")
-    /// The file may not be read.
+    /// The file is not readable.
     public static let fileNotReadable = Self("fileNotReadable")
     /// The file shrank, grew or was replaced while it was sent.
     public static let sourceChanged = Self("sourceChanged")
@@ -96,37 +98,37 @@ extension UploadError.Code {
     public static let readFailed = Self("readFailed")
     /// A part has no name.
     public static let emptyFieldName = Self("emptyFieldName")
-    /// A content type that can't stand in a header.
+    /// The content type is not valid in a header.
     public static let invalidContentType = Self("invalidContentType")
-    /// A stream doesn't know its length, and the form may not be sent without one.
+    /// The length of a stream is unknown, and the form must not be sent without one.
     public static let unknownLength = Self("unknownLength")
     /// A stream failed before its end.
     public static let streamFailed = Self("streamFailed")
-    /// A stream gave fewer bytes than it was said to have.
+    /// A stream produced fewer bytes than declared.
     public static let tooFewBytes = Self("tooFewBytes")
-    /// There is no room for the temporary file of a stream.
+    /// There is not enough space for the temporary file of a stream.
     public static let diskFull = Self("diskFull")
-    /// A part is larger than the form's limits allow.
+    /// A part is larger than the limits of the form allow.
     public static let partTooLarge = Self("partTooLarge")
     /// The form is larger than its limits allow.
     public static let formTooLarge = Self("formTooLarge")
-    /// A part holds something that the form's limits don't allow.
+    /// The content type of a part is not allowed by the limits of the form.
     public static let typeNotAllowed = Self("typeNotAllowed")
-    /// A body that can be read once was asked for a second time.
+    /// A body that can be read once was requested a second time.
     public static let bodyNotReplayable = Self("bodyNotReplayable")
 
-    // Of images (`JPEGError.Code`).
+    // Images (`JPEGError.Code`)
 
-    /// Not a JPEG.
+    /// The file is not a JPEG.
     public static let notAJPEG = Self("notAJPEG")
-    /// An empty image file.
+    /// The image file is empty.
     public static let empty = Self("empty")
     /// The image file ends too early.
     public static let truncated = Self("truncated")
     /// The image file is damaged.
     public static let corrupt = Self("corrupt")
-    /// The image announces more pixels than are allowed.
+    /// The image has more pixels than allowed.
     public static let tooManyPixels = Self("tooManyPixels")
-    /// The image can't be brought under the limit.
+    /// The image can't be compressed below the limit.
     public static let cannotReachLimit = Self("cannotReachLimit")
 }

@@ -2,11 +2,11 @@ import WaybillCore
 import WaybillJPEG
 import WaybillMultipart
 
-// The one place where the errors of the rooms become an UploadError. Codes keep their names; the innermost error that
-// explains something gives code and message: a JPEG that is cut short is `truncated`, not "the part failed".
+// Translates the errors of all modules into an UploadError. Codes keep their names. The innermost error with an
+// explanation determines code and message: a JPEG that ends early is `truncated`, not "the part failed".
 
 extension UploadError {
-    /// The error of a body that could not be made.
+    /// Creates the error of a body that could not be prepared.
     package init(preparing error: any Error) {
         let translation = Self.translate(error)
         self.init(
@@ -14,20 +14,21 @@ extension UploadError {
             part: Self.part(of: error), cause: error)
     }
 
-    /// The code of a failed transfer. A body that failed on the way says more than `bodyFailed` does.
+    /// Returns the code of a failed transfer. If the body failed during the transfer, the code of its cause is more
+    /// specific than `bodyFailed`.
     static func code(of error: TransferError) -> Code {
         guard error.code == .bodyFailed, let cause = error.cause else { return Code(error.code.description) }
         let inner = translate(cause).code
         return inner == .preparationFailed ? .bodyFailed : inner
     }
 
-    /// The message that goes with it.
+    /// Returns the message that goes with the code.
     static func message(of error: TransferError) -> String {
         guard error.code == .bodyFailed, let cause = error.cause else { return error.message }
         return translate(cause).message
     }
 
-    /// The part that an error names, if it or its cause is one of the body.
+    /// Returns the part that an error or its cause names, if any.
     static func part(of error: any Error) -> String? {
         switch error {
         case let error as BodyError: error.part

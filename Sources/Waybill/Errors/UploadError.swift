@@ -2,7 +2,7 @@ import HTTPTypes
 public import WaybillCore
 import WaybillMultipart
 
-/// Why an upload did not succeed, and what may be believed about the server's side.
+/// The error of an upload, with what is known about its effect on the server.
 ///
 /// ```swift
 /// do {
@@ -14,45 +14,45 @@ import WaybillMultipart
 /// }
 /// ```
 ///
-/// ``code`` is for programs, ``message`` for people. Nothing that is printed holds a credential: header values, the user
-/// information and the query of the URL are taken out of every text.
+/// Programs use ``code``, people read ``message``. Descriptions contain no credentials: header values, user information
+/// and URL queries are removed from all text.
 public struct UploadError: Error, Sendable {
-    /// A kind of failure. Open: new ones may come with any release, so give a `switch` a `default`. The codes of
-    /// `TransferError`, `BodyError` and `JPEGError` keep their names here.
+    /// The type of a failure. Releases may add codes, so give a `switch` a `default`. The codes of `TransferError`,
+    /// `BodyError` and `JPEGError` keep their names here.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The name, as it is printed.
+        /// The name of the code.
         public let description: String
         package init(_ name: String) { description = name }
     }
 
-    /// What kind of failure it is.
+    /// The type of the failure.
     public var code: Code
     /// What went wrong, and the remedy.
     public var message: String
-    /// Where the upload stood when it ended.
+    /// The phase in which the upload failed.
     public var phase: UploadPhase
-    /// The field name of the part that is to blame, when one is.
+    /// The field name of the part that caused the failure, if any.
     public var part: String?
-    /// The attempt, from 1; the first one counts from the start of the upload.
+    /// The number of the attempt, from 1. The first attempt includes the time before it.
     public var attempt: Int
-    /// What may be believed about the server's side, over all attempts: the least certain of theirs.
+    /// The outcome of the upload on the server: the least certain one of all attempts.
     public var outcome: UploadOutcome
     /// Body bytes of the last attempt that were handed to the kernel.
     public var sent: Int64
     /// Body bytes of the last attempt that the peer acknowledged.
     public var acknowledged: Int64
-    /// The last complete answer of the server, when there was one.
+    /// The last complete response of the server, if any.
     public var response: UploadResponse?
     /// Every attempt that was started, with its reason.
     public var attempts: [UploadAttempt]
     /// The redirects that were followed, in order.
     public var redirects: [UploadRedirect] = []
-    /// What the server said where its status was a yes and its body a no: ``Code/envelopeRejected``.
+    /// The failure that the response body reports although the status indicates success. See ``Code/envelopeRejected``.
     public var envelope: EnvelopeRefusal?
-    /// The error underneath: a `TransferError`, `BodyError`, `JPEGError` or one of your own body.
+    /// The underlying error: a `TransferError`, `BodyError`, `JPEGError` or an error of a custom body.
     public var cause: (any Error)?
 
-    /// Describes a failure.
+    /// Creates an error.
     public init(
         _ code: Code, _ message: String, phase: UploadPhase, part: String? = nil, attempt: Int = 1,
         outcome: UploadOutcome = .notSent, sent: Int64 = 0, acknowledged: Int64 = 0, response: UploadResponse? = nil,
@@ -73,8 +73,8 @@ public struct UploadError: Error, Sendable {
 }
 
 extension UploadError {
-    /// Whether the same upload may be tried again later without risk: the server can't have acted on it, or said
-    /// "not now". `false` for everything that the next try would meet again, such as a file that isn't there.
+    /// Whether the same upload can be retried later without risk: the server can't have acted on it, or asked for a
+    /// retry. `false` for failures that a retry would meet again, such as a missing file.
     public var isRetryable: Bool {
         if envelope?.asksForRetry == true { return true }
         guard phase != .waiting, phase != .preparing, (cause as? TransferError)?.code != .bodyFailed else {
@@ -86,12 +86,12 @@ extension UploadError {
         return RetryPolicy.standard.delay(after: question, jitter: 0) != nil
     }
 
-    /// Whether a limit in time ran out.
+    /// Whether a time limit was exceeded.
     public var isTimeout: Bool {
         [.connectTimeout, .stalled, .responseTimeout, .totalTimeout].contains(code)
     }
 
-    /// Whether the caller ended it, or the closing of the session.
+    /// Whether the caller cancelled the upload or closed the session.
     public var isCancelled: Bool { code == .cancelled }
 }
 
@@ -101,7 +101,7 @@ extension UploadError: CustomStringConvertible, CustomDebugStringConvertible {
         return "\(code)\(place): \(message) [\(phase), attempt \(attempt), \(Self.name(of: outcome))]"
     }
 
-    /// Several lines: ``description``, the bytes, the answer's status, the attempts and the cause.
+    /// Several lines: ``description``, the bytes, the status of the response, the attempts and the cause.
     public var debugDescription: String {
         var lines = [description, "  sent \(sent), acknowledged \(acknowledged) bytes"]
         if let response { lines.append("  answer: \(response)") }
@@ -111,7 +111,8 @@ extension UploadError: CustomStringConvertible, CustomDebugStringConvertible {
         return lines.joined(separator: "\n")
     }
 
-    /// ` in part "FILE"`, or nothing where no part is to blame or the message begins with its number and name.
+    /// ` in part "FILE"`, or an empty string if no part is at fault or the message begins with the part's number and
+    /// name.
     package var place: String {
         guard let part else { return "" }
         let message = Redaction.escaped(message)

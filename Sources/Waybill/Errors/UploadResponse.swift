@@ -2,7 +2,7 @@ public import FoundationEssentials
 public import HTTPTypes
 public import WaybillCore
 
-/// The server's complete answer to an upload.
+/// The complete response of the server to an upload.
 ///
 /// ```swift
 /// struct Receipt: Decodable { let RETCODE: String }
@@ -15,14 +15,14 @@ public struct UploadResponse: Sendable {
     public var headers: HTTPFields
     /// The body, at most `TransferLimits.responseBody` bytes.
     public var body: [UInt8]
-    /// Every attempt, with its reason; the last one brought this answer.
+    /// Every attempt, with its reason. The last one received this response.
     public var attempts: [UploadAttempt]
-    /// The redirects that were followed, in order; the answer came from where the last one led.
+    /// The redirects that were followed, in order. The response came from the target of the last one.
     public var redirects: [UploadRedirect] = []
-    /// Where the time of the last attempt went.
+    /// The timing of the last attempt.
     public var metrics: TransferMetrics
 
-    /// Describes an answer.
+    /// Creates a response.
     public init(
         status: HTTPResponse.Status, headers: HTTPFields = [:], body: [UInt8] = [], attempts: [UploadAttempt] = [],
         metrics: TransferMetrics = TransferMetrics()
@@ -37,10 +37,10 @@ public struct UploadResponse: Sendable {
     /// The body as text. Bytes that are not UTF-8 become U+FFFD.
     public var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// Reads the body as JSON.
+    /// Decodes the body as JSON.
     ///
-    /// - Throws: ``UploadError`` with the code ``UploadError/Code/decodingFailed``; its cause is the decoder's error,
-    ///   its response this one. The upload itself has succeeded: don't send it again for this.
+    /// - Throws: ``UploadError`` with the code ``UploadError/Code/decodingFailed``. Its cause is the decoder's error,
+    ///   and its response is this one. The upload itself succeeded: do not send it again because of this error.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder()
     ) throws(UploadError) -> Value {
@@ -53,6 +53,6 @@ public struct UploadResponse: Sendable {
 }
 
 extension UploadResponse: CustomStringConvertible {
-    /// The status and the number of bytes; no header and no byte of the body, which may hold what the request held.
+    /// The status and the number of body bytes. Contains no header and no body, which may repeat data of the request.
     public var description: String { "\(status.code) \(status.reasonPhrase), \(body.count) bytes" }
 }

@@ -1,10 +1,11 @@
 import WaybillCore
 
-/// Sends values to any number of listeners. Each listener has a topic and a buffer of its own.
+/// Sends values to any number of listeners. Each listener has a topic and a separate buffer.
 ///
-/// No listener is resumed here: methods return ``Wakeups``, and the caller resumes them where it holds no lock. Resuming a task
-/// takes the runtime's lock of that task. Cancelling a task holds the same lock while its cancellation handlers run, and these
-/// take locks of ours. With a lock of ours around the first, two threads would wait for each other indefinitely.
+/// No listener is resumed here: methods return ``Wakeups``, and the caller resumes them where it holds no lock.
+/// Resuming a task takes the runtime's lock of that task. Cancelling a task holds the same lock while its cancellation
+/// handlers run, and these take locks of this class. If one of its locks were held while resuming, two threads would
+/// wait for each other indefinitely.
 package final class Broadcast<Topic: Hashable & Sendable, Element: Sendable>: Sendable {
     private struct State {
         var mailboxes: [Topic: [Int: Mailbox<Element>]] = [:]
@@ -24,7 +25,8 @@ package final class Broadcast<Topic: Hashable & Sendable, Element: Sendable>: Se
     /// Returns whether a topic has a listener.
     package func isHeard(_ topic: Topic) -> Bool { state.withLock { $0.mailboxes[topic] != nil } }
 
-    /// Gives a value to the listeners of these topics; to all without one. Values reach each listener in the order of the calls.
+    /// Sends a value to the listeners of the given topics, or to all listeners if no topic is given. Values reach each
+    /// listener in the order of the calls.
     package func send(_ element: Element, to topics: Topic...) -> Wakeups {
         state.withLock { state in
             let lists = topics.isEmpty ? Array(state.mailboxes.values) : topics.compactMap { state.mailboxes[$0] }
@@ -32,13 +34,13 @@ package final class Broadcast<Topic: Hashable & Sendable, Element: Sendable>: Se
         }
     }
 
-    /// Ends the listeners of a topic, after the values that they have not taken yet.
+    /// Ends the listeners of a topic after the values that they have not taken yet.
     package func finish(_ topic: Topic) -> Wakeups {
         let ended = state.withLock { $0.mailboxes.removeValue(forKey: topic) }
         return Wakeups((ended ?? [:]).values.compactMap { $0.finish() })
     }
 
-    /// Ends all listeners, after the values that they have not taken yet.
+    /// Ends all listeners after the values that they have not taken yet.
     package func finishAll() -> Wakeups {
         let ended = state.withLock { state in
             defer { state.mailboxes = [:] }
@@ -47,7 +49,7 @@ package final class Broadcast<Topic: Hashable & Sendable, Element: Sendable>: Se
         return Wakeups(ended.compactMap { $0.finish() })
     }
 
-    /// Ends all listeners, and each that comes later.
+    /// Ends all listeners, including those that are added later.
     package func close() {
         state.withLock { $0.isClosed = true }
         finishAll().resume()
@@ -80,7 +82,7 @@ package final class Broadcast<Topic: Hashable & Sendable, Element: Sendable>: Se
     }
 
     private func remove(_ key: Int, of topic: Topic) {
-        // The values that the mailbox holds are released after the lock.
+        // The values in the mailbox are released after the lock.
         _ = state.withLock { state -> Mailbox<Element>? in
             let mailbox = state.mailboxes[topic]?.removeValue(forKey: key)
             if state.mailboxes[topic]?.isEmpty == true { state.mailboxes[topic] = nil }
@@ -93,7 +95,7 @@ extension Broadcast {
     package typealias Wakeups = BroadcastWakeups<Element>
 }
 
-/// Listeners that wait, each with the value that it gets.
+/// Suspended listeners, each with the value it receives.
 package struct BroadcastWakeups<Element: Sendable>: Sendable {
     fileprivate typealias Wakeup = (waiter: CheckedContinuation<Element?, Never>, element: Element?)
 
@@ -105,7 +107,7 @@ package struct BroadcastWakeups<Element: Sendable>: Sendable {
 
     package static func += (left: inout Self, right: Self) { left.wakeups += right.wakeups }
 
-    /// Resumes them. Call it once, and where no lock is held.
+    /// Resumes the listeners. Call it once, and only where no lock is held.
     package consuming func resume() {
         for (waiter, element) in wakeups { waiter.resume(returning: element) }
     }
@@ -128,8 +130,8 @@ package struct Listening<Element: Sendable>: AsyncSequence, Sendable {
 
         package mutating func next() async -> Element? { await next(isolation: #isolation) }
 
-        /// Waits for the next value, without leaving the caller's actor. Returns `nil` after the last value and when the task was
-        /// cancelled.
+        /// Waits for the next value without leaving the caller's actor. Returns `nil` after the last value and when the
+        /// task was cancelled.
         package mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             await withTaskCancellationHandler {
                 await listener.mailbox.next(isolation: actor)
@@ -175,7 +177,7 @@ private final class Mailbox<Element: Sendable>: Sendable {
 
         mutating func drop() {
             start += 1
-            // Half of the array at a time, so that each value is moved once.
+            // Remove half of the array each time, so that each value is moved once.
             guard start * 2 >= elements.count else { return }
             elements.removeFirst(start)
             start = 0
@@ -211,7 +213,7 @@ private final class Mailbox<Element: Sendable>: Sendable {
         await withCheckedContinuation(isolation: actor) { waiter in
             let element: Element?? = state.withLock { state in
                 if let element = state.take() { return .some(element) }
-                // A second task that waits at the same iterator gets none.
+                // A second task that waits on the same iterator receives no value.
                 if state.isFinished || state.waiter != nil { return .some(nil) }
                 state.waiter = waiter
                 return nil

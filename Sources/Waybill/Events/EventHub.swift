@@ -1,8 +1,9 @@
 import WaybillCore
 
-/// Sends events to the listeners of a session and of its uploads. Without a listener it costs one look under a lock.
+/// Sends events to the listeners of a session and of its uploads. Without listeners, the cost is one check under a
+/// lock.
 final class EventHub: Sendable {
-    /// The topic of a listener to the whole session is `nil`.
+    /// The topic is an upload, or `nil` for a listener to the whole session.
     private let listeners = Broadcast<UploadID?, UploadEvent>()
 
     /// Whether an event of this upload has a listener.
@@ -10,7 +11,7 @@ final class EventHub: Sendable {
         !listeners.isEmpty && (listeners.isHeard(nil) || listeners.isHeard(upload))
     }
 
-    /// Sends an event, which is made only if it has a listener.
+    /// Sends an event. The event is created only if it has a listener.
     func tell(_ upload: UploadID, _ make: () -> UploadEvent) {
         if isHeard(upload) { listeners.send(make(), to: nil, upload).resume() }
     }

@@ -1,7 +1,7 @@
 public import HTTPTypes
 public import WaybillCore
 
-/// Something that happened to an upload, for dashboards, metrics and traces.
+/// An event of an upload, for dashboards, metrics and traces.
 ///
 /// ```swift
 /// for await event in session.events {
@@ -9,65 +9,65 @@ public import WaybillCore
 /// }
 /// ```
 public struct UploadEvent: Sendable {
-    /// What happened.
+    /// The type of an event.
     public enum Kind: Sendable {
-        /// It waits for its turn: with its body ready, or behind others that have to be prepared first.
+        /// The upload waits in the queue: either its body is ready, or others have to be prepared first.
         case queued
-        /// Its body is being made.
+        /// The body is being prepared.
         case preparing
-        /// An attempt has its slot and begins.
+        /// An attempt has a slot and begins.
         case attemptStarted(HTTPRequest.Method)
-        /// The attempt has a connection, fresh or kept alive.
+        /// The attempt has a connection, new or reused.
         case connected(TransferConnection)
-        /// The head of a final answer was read; of the header fields, look in the response.
+        /// The head of a final response was received. The header fields are in ``UploadTask/response``.
         case responseHead(HTTPResponse.Status)
-        /// The attempt is over: its status or its error's code, and its figures.
+        /// The attempt ended, with its status or error code and its statistics.
         case attemptEnded(AttemptEnd)
-        /// The server sent the upload on, to this URL (without user, password and query).
+        /// The server redirected the upload to this URL (without user, password and query).
         case redirected(to: String)
-        /// A fresh credential is being fetched, for a second try with it.
+        /// A new credential is being fetched for another attempt.
         case refreshingCredential
-        /// Another attempt will be made after this wait.
+        /// Another attempt follows after a delay.
         case retrying(after: Duration, reason: String)
-        /// It was paused.
+        /// The upload was paused.
         case paused
-        /// It goes on after a pause.
+        /// The upload was resumed after a pause.
         case resumed
-        /// An attempt that a pause had stopped is made anew.
+        /// An attempt that was stopped by a pause is started again.
         case restarted
-        /// The upload is over. Nothing follows.
+        /// The upload ended. No event follows.
         case ended(UploadEnd)
     }
 
     /// How an attempt ended.
     public struct AttemptEnd: Sendable, Hashable {
-        /// The status of a complete answer.
+        /// The status of a complete response.
         public var status: HTTPResponse.Status?
-        /// Why there was none.
+        /// The error code if there was no complete response.
         public var code: UploadError.Code?
         /// Body bytes handed to the kernel.
         public var sent: Int64
         /// Body bytes that the peer acknowledged.
         public var acknowledged: Int64
-        /// Where the time went.
+        /// The timing of the attempt.
         public var metrics: TransferMetrics
     }
 
     /// How an upload ended.
     public struct UploadEnd: Sendable, Hashable {
-        /// The status of the last complete answer, if there was one.
+        /// The status of the last complete response, if any.
         public var status: HTTPResponse.Status?
-        /// Why it failed; `nil` for a success.
+        /// The error code; `nil` for a success.
         public var code: UploadError.Code?
-        /// What may be believed of a failure; `nil` for a success.
+        /// The outcome of a failed upload on the server; `nil` for a success.
         public var outcome: UploadOutcome?
-        /// Every attempt with its reason and its figures.
+        /// Every attempt with its reason and its statistics.
         public var attempts: [UploadAttempt]
     }
 
-    /// The upload.
+    /// The identifier of the upload.
     public var id: UploadID
-    /// The attempt under way or under preparation, from 1.
+    /// The number of the attempt that is running or being prepared, from 1.
     public var attempt: Int
     /// The time since the upload was started.
     public var elapsed: Duration
@@ -76,12 +76,12 @@ public struct UploadEvent: Sendable {
 }
 
 extension UploadEvent: CustomStringConvertible {
-    /// One line without a secret: `0f… attempt 2 retrying after 1.5 seconds: 503 Service Unavailable`.
+    /// One line without secrets: `0f… attempt 2 retrying after 1.5 seconds: 503 Service Unavailable`.
     public var description: String { "\(id) attempt \(attempt) \(kind)" }
 }
 
 extension UploadEvent.Kind: CustomStringConvertible {
-    /// In words.
+    /// A description of the event in words.
     public var description: String {
         switch self {
         case .queued: "queued"
