@@ -2,59 +2,59 @@ import Glibc
 import WaybillCore
 import WaybillMultipart
 
-/// A file that a durable upload reads when it is delivered: where it lies, and what it was when it was handed over.
+/// A file that a durable upload reads when it is delivered: its path, and its state when it was enqueued.
 public struct DurableFile: Sendable, Hashable {
-    /// What tells one state of a file from another: the number of the file, its size and the time of its last change.
+    /// The state of a file: its inode number, its size and its modification time.
     ///
-    /// The device is not among them, for it may have another number after the machine was started anew, nor is the time of
-    /// the last change of its name or its rights, which say nothing about its bytes.
+    /// The device number is not included, because it may change with a restart of the machine. Neither is the status
+    /// change time (`ctime`), because changes of name and permissions do not affect the contents.
     public struct Stamp: Sendable, Hashable, Codable {
-        /// The file's number (`st_ino`).
+        /// The inode number (`st_ino`).
         public var inode: UInt64
-        /// Its bytes.
+        /// The size in bytes.
         public var size: Int64
-        /// When its bytes were last changed, in seconds since 1970.
+        /// The modification time in seconds since 1970.
         public var modifiedSeconds: Int64
-        /// The nanoseconds of that time.
+        /// The nanoseconds of the modification time.
         public var modifiedNanoseconds: Int64
     }
 
-    /// Where it lies, absolute. Empty while it is only bytes in memory.
+    /// The absolute path. Empty while the content exists only in memory.
     public var path: String
-    /// What it was; `nil` before anybody looked.
+    /// The state of the file; `nil` before ``inspect()``.
     public var stamp: Stamp?
-    /// Whether it is a copy that belongs to the outbox.
+    /// Whether the file is a copy that belongs to the outbox.
     public var isStaged = false
-    /// Bytes that have yet to be written to a file. They are never encoded.
+    /// Bytes that are not yet written to a file. They are never encoded.
     package var pending: [UInt8]?
 
-    /// A file at a path. Nothing is looked at yet.
+    /// Creates a reference to a file. The file is not accessed yet.
     ///
-    /// A relative path is taken from where the program is now: whoever delivers it may be somewhere else.
+    /// A relative path is resolved against the current working directory, because the worker may have another one.
     public init(path: String) {
         self.path = Self.absolute(path)
     }
 
-    /// Bytes that the outbox will write to a file of its own.
+    /// Creates a file from bytes, which the outbox writes to a file that it owns.
     public init(bytes: [UInt8]) {
         path = ""
         pending = bytes
     }
 
-    /// The number of bytes, as far as it is known.
+    /// The number of bytes, if known.
     public var count: Int64? { pending.map { Int64($0.count) } ?? stamp?.size }
 
-    /// Looks at the file and notes what it is.
+    /// Reads and stores the state of the file.
     ///
-    /// - Throws: ``UploadError``: there is none, it is no regular file, or it may not be read.
+    /// - Throws: ``UploadError`` if the file does not exist, is not a regular file, or is not readable.
     public mutating func inspect() async throws(UploadError) {
         guard pending == nil else { return }
         stamp = try await Self.look(at: path)
     }
 
-    /// Makes sure that the file is still what was noted.
+    /// Checks that the file is unchanged since its state was stored.
     ///
-    /// - Throws: ``UploadError/Code/sourceChanged``, or why it can't be read.
+    /// - Throws: ``UploadError/Code/sourceChanged``, or an error if the file can't be read.
     public func check() async throws(UploadError) {
         guard pending == nil, let stamp else { return }
         let now: Stamp
@@ -108,7 +108,7 @@ extension DurableFile: Codable {
         case path, stamp, isStaged
     }
 
-    /// Reads what ``encode(to:)`` wrote.
+    /// Decodes what ``encode(to:)`` wrote.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         path = try values.decode(String.self, forKey: .path)
@@ -116,9 +116,9 @@ extension DurableFile: Codable {
         isStaged = try values.decodeIfPresent(Bool.self, forKey: .isStaged) ?? false
     }
 
-    /// Writes path and stamp.
+    /// Encodes the path and the state.
     ///
-    /// - Throws: `EncodingError` while the bytes are in no file yet: they would be lost.
+    /// - Throws: `EncodingError` while the bytes are not written to a file, because they would be lost.
     public func encode(to encoder: any Encoder) throws {
         guard pending == nil else {
             throw EncodingError.invalidValue(
@@ -134,7 +134,7 @@ extension DurableFile: Codable {
 }
 
 extension DurableFile: CustomStringConvertible, CustomReflectable {
-    /// The path and the size; never a byte of it.
+    /// The path or the size, without any contents.
     public var description: String {
         pending.map { "\($0.count) bytes" } ?? "file \(Redaction.escaped(path))"
     }

@@ -2,27 +2,27 @@ public import HTTPTypes
 import WaybillCore
 import WaybillMultipart
 
-/// A file as the whole body of a request that can be written down: a `PUT` to a place of its own, for example.
+/// A persistable request with a file as its whole body, for example a `PUT` to its own URL.
 ///
 /// ```swift
 /// let upload = try await DurableFileUpload(path: "scan.pdf", to: "https://store.example/scans/1.pdf")
 /// ```
 public struct DurableFileUpload: DurableUpload {
-    /// `file`.
+    /// The string `file`.
     public static let kind = "file"
 
-    /// Where it goes.
+    /// The target of the upload.
     public let target: DurableTarget
-    /// The value of `Content-Type`; `nil` for none of the file's own.
+    /// The value of `Content-Type`; `nil` to derive none from the file.
     public let contentType: String?
     private var file: DurableFile
 
-    /// Describes the upload of a file, which must be there.
+    /// Creates the upload of an existing file.
     ///
-    /// Without a content type, the one that belongs to the ending of the path is sent. With `sendsContentType` off there is
-    /// none but what `headers` have: a presigned URL is often good only for a request without.
+    /// Without a content type, the type is derived from the file name extension. With `sendsContentType` off, only a
+    /// type in `headers` is sent: a presigned URL is often valid only for a request without one.
     ///
-    /// - Throws: ``UploadError``: what is wrong with the request or the file.
+    /// - Throws: ``UploadError`` if the request or the file is invalid.
     public init(
         path: String, contentType: String? = nil, to location: some UploadLocation, method: HTTPRequest.Method = .put,
         headers: HTTPFields = [:], credential: DurableCredential? = nil, idempotency: Idempotency = .ignored,
@@ -45,14 +45,15 @@ public struct DurableFileUpload: DurableUpload {
         set { if let first = newValue.first { file = first } }
     }
 
-    /// Sends it once.
+    /// Sends the file once.
     public func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse {
         let body = try await Self.body(file.path, contentType)
         try await file.check()
         return try await target.send(.body(TypedBody(body: body, contentType: contentType)), delivery)
     }
 
-    /// ``DeliveryVerdict/absent`` where a second one does no harm, as with `PUT`, else ``DeliveryVerdict/cannotTell``.
+    /// Returns ``DeliveryVerdict/repeatable`` if a second request is safe, as with `PUT`, otherwise
+    /// ``DeliveryVerdict/cannotTell``.
     public func verify(_ delivery: Delivery) async throws(UploadError) -> DeliveryVerdict { target.verdict(delivery) }
 
     private static func body(_ path: String, _ contentType: String?) async throws(UploadError) -> FileBody {
@@ -64,7 +65,7 @@ public struct DurableFileUpload: DurableUpload {
     }
 }
 
-/// A body with a content type of somebody's choice, which may be none.
+/// A body with a given content type, which may be `nil`.
 private struct TypedBody: UploadBody {
     let body: FileBody
     let contentType: String?
@@ -75,6 +76,6 @@ private struct TypedBody: UploadBody {
 }
 
 extension DurableFileUpload: CustomStringConvertible {
-    /// Method, URL without query, and the file.
+    /// The method, the URL without query, and the file.
     public var description: String { "\(target.method) \(Redaction.url(target.url)) (\(file))" }
 }

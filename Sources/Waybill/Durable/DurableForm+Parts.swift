@@ -3,7 +3,7 @@ import WaybillCore
 import WaybillMultipart
 
 extension DurableForm {
-    /// How names are written, by a name of its own.
+    /// The encoding of names, as a persisted identifier.
     enum Compatibility: String, Codable, Sendable {
         case standard, backslashEscapes, extendedFileNames, percentEncodedNames
 
@@ -28,12 +28,12 @@ extension DurableForm {
         }
     }
 
-    /// A part as it is written down.
+    /// A part as it is persisted.
     struct Part: Codable, Sendable {
         enum Source: Sendable {
             case inline([UInt8])
             case credential(String)
-            /// All of a file, or some of it.
+            /// A whole file, or a range of it.
             case file(DurableFile, Range<Int64>?)
 
             var file: DurableFile? {
@@ -50,23 +50,24 @@ extension DurableForm {
         var fileName: String?
         var contentType: String?
         var headers: [Header]
-        /// Whether the content is a text, which has no type by itself.
+        /// Whether the content is text without a content type.
         var isText: Bool
         var source: Source
     }
 }
 
 extension DurableForm.Part {
-    /// What stands for the n-th credential while a form is made. 122 random bits of this run: no text holds them by chance.
+    /// Returns the placeholder of a credential while a form is prepared. The prefix has 122 random bits per process, so
+    /// no text contains it by chance.
     static func mark(_ index: Int) -> [UInt8] { Array("\(markPrefix)\(index)".utf8) }
 
     private static let markPrefix =
         "credential-" + IdempotencyKey(random: (.random(in: .min ... .max), .random(in: .min ... .max))).text + "-"
 
-    /// More bytes than these are a file's matter.
+    /// Larger contents are stored in a file.
     private static let inlineAtMost = 16_384
 
-    /// Takes a part of a form that is fixed.
+    /// Creates a part from a part of a fixed form.
     init(_ part: MultipartPart, credentials: [String]) {
         name = part.name
         fileName = part.fileName
@@ -88,7 +89,7 @@ extension DurableForm.Part {
         case .file(let path, let range):
             isText = false
             source = .file(DurableFile(path: path), range)
-        // A fixed form has no others.
+        // A fixed form contains no other cases.
         default:
             isText = false
             source = .inline([])
@@ -99,7 +100,7 @@ extension DurableForm.Part {
         bytes.count <= inlineAtMost ? .inline(bytes) : .file(DurableFile(bytes: bytes), nil)
     }
 
-    /// The part as it was.
+    /// Returns the original part.
     func restored(_ credentials: any NamedCredentials) async throws(UploadError) -> MultipartPart {
         let content: PartContent
         switch source {

@@ -2,7 +2,8 @@ public import HTTPTypes
 import WaybillCore
 public import WaybillMultipart
 
-/// A form that can be written down and sent again, byte for byte: the boundary is kept, and images were made when it was.
+/// A form that can be persisted and sent again with identical bytes: the boundary is stored, and images are compressed
+/// when the form is created.
 ///
 /// ```swift
 /// let form = try await DurableForm(
@@ -12,30 +13,30 @@ public import WaybillMultipart
 ///     ], to: "https://backend.example/upload")
 /// ```
 ///
-/// Two sendings differ at most in what a credential's name stood for at the time.
+/// Two deliveries differ only if the value of a named credential has changed.
 public struct DurableForm: DurableUpload {
-    /// `form`.
+    /// The string `form`.
     public static let kind = "form"
 
-    /// Where it goes.
+    /// The target of the upload.
     public let target: DurableTarget
-    /// Text that separates the parts, the same each time.
+    /// The boundary between the parts, which is the same for each delivery.
     public let boundary: String
     private let compatibility: Compatibility
     private(set) var parts: [Part]
 
-    /// Makes a form durable: images and JSON are made now, parts get their final order, names and types.
+    /// Makes a form durable: compresses images and encodes JSON now, and fixes the order, names and types of the parts.
     ///
     /// - Parameters:
     ///   - form: The form.
     ///   - location: An absolute URL.
     ///   - method: The method.
-    ///   - headers: Header fields; none that carries a credential.
-    ///   - credential: The credential of the request, by its name.
-    ///   - idempotency: What the server makes of the key that goes along.
-    ///   - boundary: Leave it out.
-    /// - Throws: ``UploadError``. With ``UploadError/Code/notDurable`` for a stream or a secret text, saying what to give
-    ///   instead; else whatever is wrong with the form, its files and images.
+    ///   - headers: Header fields without credentials.
+    ///   - credential: The named credential of the request.
+    ///   - idempotency: The server's support for idempotency keys.
+    ///   - boundary: The boundary; random by default.
+    /// - Throws: ``UploadError``. The code is ``UploadError/Code/notDurable`` for a stream or a secret text, and the
+    ///   message names the alternative. Other codes describe errors of the form, its files and images.
     public init(
         _ form: MultipartForm, to location: some UploadLocation, method: HTTPRequest.Method = .post,
         headers: HTTPFields = [:], credential: DurableCredential? = nil, idempotency: Idempotency = .ignored,
@@ -50,7 +51,7 @@ public struct DurableForm: DurableUpload {
         let fixed: MultipartForm
         do throws(BodyError) {
             fixed = try await open.fixed()
-            // What is wrong with a header or a boundary shows now and not when nobody is there to see it.
+            // Report an invalid header or boundary now, while the caller can still handle it.
             _ = try await fixed.prepared(boundary: boundary)
         } catch {
             guard error.code != .bodyNotReplayable else {
@@ -64,7 +65,7 @@ public struct DurableForm: DurableUpload {
     /// The lane of its target.
     public var lane: DurableLane { target.lane }
 
-    /// The files of its parts, in their order.
+    /// The files of its parts, in order.
     public var files: [DurableFile] {
         get { parts.compactMap(\.source.file) }
         set {
@@ -76,22 +77,23 @@ public struct DurableForm: DurableUpload {
         }
     }
 
-    /// Sends it once.
+    /// Sends the form once.
     public func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse {
         let body = try await body(delivery.credentials)
-        // After the body was made: what it found then is what was handed over, if that is still there now.
+        // Check after the body was opened: if the files are unchanged now, the body has the contents that were
+        // enqueued.
         for file in files { try await file.check() }
         return try await target.send(.body(body), delivery)
     }
 
-    /// ``DeliveryVerdict/absent`` where a second one does no harm, else ``DeliveryVerdict/cannotTell``.
+    /// Returns ``DeliveryVerdict/repeatable`` if a second request is safe, otherwise ``DeliveryVerdict/cannotTell``.
     public func verify(_ delivery: Delivery) async throws(UploadError) -> DeliveryVerdict { target.verdict(delivery) }
 
-    /// The bytes, with credentials in their places.
+    /// Returns the body with the values of the credentials.
     package func body(_ credentials: any NamedCredentials) async throws(UploadError) -> MultipartBody {
         var form = MultipartForm()
         form.compatibility = compatibility.value
-        // Names were looked at when the form was made durable.
+        // Names were checked when the form was made durable.
         form.compatibility.allowsEmptyNames = true
         for part in parts { form.append(try await part.restored(credentials)) }
         do throws(BodyError) {
@@ -101,7 +103,7 @@ public struct DurableForm: DurableUpload {
         }
     }
 
-    /// Puts marks in the place of named credentials, and refuses those that are there by themselves.
+    /// Replaces named credentials by placeholders, and rejects secrets that are contained in the form.
     private static func withoutCredentials(
         _ form: MultipartForm, names: inout [String]
     ) throws(UploadError) -> MultipartForm {
@@ -129,6 +131,6 @@ public struct DurableForm: DurableUpload {
 }
 
 extension DurableForm: CustomStringConvertible {
-    /// Method, URL without query, and the number of parts.
+    /// The method, the URL without query, and the number of parts.
     public var description: String { "\(target.method) \(Redaction.url(target.url)) (form of \(parts.count) parts)" }
 }

@@ -2,25 +2,25 @@ public import HTTPTypes
 import WaybillCore
 import WaybillMultipart
 
-/// Where a durable upload goes, and what goes along with its body: all that can be written down of a request.
+/// The persistable parts of a request except its body: URL, method, header fields and the name of a credential.
 public struct DurableTarget: Codable, Sendable {
-    /// The absolute URL. Its query is written down, too: if that holds a signature, the signature is as safe as the queue's
-    /// folder, and it will have expired some day.
+    /// The absolute URL. Its query is persisted, too. If it contains a signature, the signature is only as safe as the
+    /// directory of the queue, and it may expire before the delivery.
     public var url: String
     /// The method.
     public var method: String
-    /// Header fields; none that carries a credential.
+    /// Header fields without credentials.
     public var headers: HTTPFields
-    /// The credential, by its name.
+    /// The named credential.
     public var credential: DurableCredential?
-    /// What the server makes of an `Idempotency-Key`: for so many seconds after it first saw one it acts on it only once.
-    /// `nil`: nobody promised that.
+    /// The number of seconds for which the server acts only once on an `Idempotency-Key` after it first received it;
+    /// `nil` if the server does not guarantee that.
     public var keyWindowSeconds: Int64?
 
-    /// Checks a request for what can't or mustn't be written down.
+    /// Creates a target, and checks that the request can be persisted.
     ///
     /// - Throws: ``UploadError/Code/invalidURL``, or ``UploadError/Code/notDurable`` for a URL with a password and for
-    ///   header fields that are known to carry credentials.
+    ///   header fields that are known to contain credentials.
     public init(
         _ method: HTTPRequest.Method, _ location: some UploadLocation, headers: HTTPFields = [:],
         credential: DurableCredential? = nil, idempotency: Idempotency = .ignored
@@ -45,7 +45,7 @@ public struct DurableTarget: Codable, Sendable {
         if case .honoured(let window) = idempotency { keyWindowSeconds = max(0, window.components.seconds) }
     }
 
-    /// The lane: host, port and the credential's name.
+    /// The lane: host, port and the name of the credential.
     public var lane: DurableLane {
         (try? DurableLane(url: url, account: credential?.name)) ?? DurableLane(host: url, account: credential?.name)
     }
@@ -57,16 +57,16 @@ public struct DurableTarget: Codable, Sendable {
     }
 }
 
-/// A credential that is only named, and where in a request it goes.
+/// A credential that is referenced by name, and its position in the request.
 public struct DurableCredential: Codable, Sendable, Hashable {
-    /// The name: ``NamedCredentials/credential(named:)``.
+    /// The name for ``NamedCredentials/credential(named:)``.
     public var name: String
     private var field: String?
 
-    /// A token, sent as `Authorization: Bearer …` (RFC 6750).
+    /// Returns a token, sent as `Authorization: Bearer …` (RFC 6750).
     public static func bearer(named name: String) -> DurableCredential { DurableCredential(name: name) }
 
-    /// The whole value of a header field.
+    /// Returns a credential that is the whole value of a header field.
     public static func field(_ field: HTTPField.Name, named name: String) -> DurableCredential {
         DurableCredential(name: name, field: field.rawName)
     }
@@ -94,7 +94,7 @@ public struct DurableCredential: Codable, Sendable, Hashable {
 }
 
 extension DurableTarget {
-    /// Makes one attempt.
+    /// Performs one attempt.
     func send(_ content: UploadContent, _ delivery: Delivery) async throws(UploadError) -> UploadResponse {
         guard let method = HTTPRequest.Method(rawValue: method) else {
             throw UploadError(.invalidRequest, "\(quoted(method)) is no method", phase: .preparing)
@@ -112,8 +112,8 @@ extension DurableTarget {
             content, to: url, method: method, headers: headers, options: options, onProgress: delivery.onProgress)
     }
 
-    /// Nobody can be asked about a plain request; but a method that does the same however often it comes, or a server that
-    /// still knows the key, takes it again without harm (RFC 9110 section 9.2.2).
+    /// A plain request can't be verified. It can be repeated safely if its method is idempotent (RFC 9110 section
+    /// 9.2.2), or if the server still recognizes the key.
     func verdict(_ delivery: Delivery) -> DeliveryVerdict {
         if HTTPRequest.Method(rawValue: method)?.isIdempotent == true { return .repeatable }
         guard let keyWindowSeconds, delivery.sinceFirstAttempt < .seconds(keyWindowSeconds) else { return .cannotTell }
@@ -122,12 +122,13 @@ extension DurableTarget {
 }
 
 extension UploadError.Code {
-    /// The upload can't be written down: it holds a stream, a closure or a credential. The message says what to give instead.
+    /// The upload can't be persisted: it contains a stream, a closure or a credential. The message names the
+    /// alternative.
     public static let notDurable = Self("notDurable")
 }
 
 extension UploadError {
-    /// How long the server asked to be left alone (RFC 9110 section 10.2.3).
+    /// The delay that the server requested (RFC 9110 section 10.2.3).
     package var retryAfter: Duration? {
         response.flatMap { RetryPolicy.retryAfter(of: HTTPResponse(status: $0.status, headerFields: $0.headers)) }
     }

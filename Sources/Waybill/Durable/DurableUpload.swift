@@ -1,11 +1,11 @@
 import FoundationEssentials
 import WaybillCore
 
-/// An upload that can be written down, and so outlive the program: what an outbox keeps and delivers.
+/// An upload that can be persisted, so that an outbox can deliver it after the program has ended.
 ///
-/// ``DurableForm`` and ``DurableFileUpload`` are two; whoever speaks another protocol writes a third. A value holds
-/// everything that is needed to send the same bytes again, in a program that was started anew: no closure, no stream, and no
-/// credential, only the *names* of credentials (``NamedCredentials``).
+/// ``DurableForm`` and ``DurableFileUpload`` conform to it; write a custom type for another protocol. A value contains
+/// everything that is needed to send the same bytes again in another process. It contains no closures, streams or
+/// credentials, only the *names* of credentials (``NamedCredentials``).
 ///
 /// ```swift
 /// struct Telegram: DurableUpload {
@@ -20,22 +20,24 @@ import WaybillCore
 /// }
 /// ```
 public protocol DurableUpload: Codable, Sendable {
-    /// The name under which values are written down, unique in a program. Old queues hold it, so it never changes.
+    /// The name under which values are persisted, unique in a program. Existing queues contain it, so it must never
+    /// change.
     static var kind: String { get }
 
-    /// Who is spoken to, as whom. Uploads of one lane wait together when its server asks for a pause or its credential
-    /// has expired.
+    /// The server and account of the upload. Uploads of one lane wait together if its server asks for a pause or its
+    /// credential has expired.
     var lane: DurableLane { get }
 
-    /// The files that are read when it is delivered. The outbox notes what they are, or replaces them by copies of its own.
+    /// The files that are read at delivery. The outbox records their state, or replaces them with copies that it owns.
     var files: [DurableFile] { get set }
 
-    /// Sends it, once, with ``Delivery/options``: the number of attempts is the outbox's to decide. Whatever is sent has to be the same bytes each time.
+    /// Sends the upload once, with ``Delivery/options``: the outbox decides about the number of attempts. The bytes
+    /// must be the same each time.
     ///
-    /// - Throws: ``UploadError``, whose outcome decides whether it may be sent again.
+    /// - Throws: ``UploadError``, whose outcome decides whether the upload may be sent again.
     func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse
 
-    /// Finds out what became of an attempt whose end nobody saw: the program was killed, or no answer came.
+    /// Determines the result of an attempt whose end is unknown: the process was killed, or no response arrived.
     func verify(_ delivery: Delivery) async throws(UploadError) -> DeliveryVerdict
 }
 
@@ -46,48 +48,48 @@ extension DurableUpload {
         set { precondition(newValue.isEmpty, "an upload that is handed files has to keep them") }
     }
 
-    /// ``DeliveryVerdict/cannotTell``.
+    /// Returns ``DeliveryVerdict/cannotTell``.
     public func verify(_ delivery: Delivery) async throws(UploadError) -> DeliveryVerdict { .cannotTell }
 }
 
-/// What became of an attempt whose end nobody saw.
+/// The result of an attempt whose end was not observed.
 public enum DeliveryVerdict: Sendable {
-    /// It is there. With the server's answer, where it still gives one.
+    /// The upload was delivered. Has the response of the server, if it is still available.
     case delivered(UploadResponse?)
-    /// It isn't there: it is sent again.
+    /// The upload was not delivered: it is sent again.
     case absent
-    /// The server may have it, and sending it again makes no second one: it is sent again, and stays in doubt until a response
-    /// arrives.
+    /// The server may have the upload, and sending it again creates no duplicate. It is sent again, and its outcome
+    /// stays unknown until a response arrives.
     case repeatable
-    /// Some of it is there; the rest is sent, from this state on.
+    /// The upload was delivered partially: the rest is sent, starting from this state.
     case resume([UInt8])
-    /// Nobody can say. What happens then was chosen when the upload was handed over.
+    /// The result can't be determined. The policy that was chosen when the upload was enqueued applies.
     case cannotTell
 }
 
-/// What a ``DurableUpload`` is given to deliver itself, or to find out what became of it.
+/// The context in which a ``DurableUpload`` is delivered or verified.
 public struct Delivery: Sendable {
-    /// What to send with. Its options are those of the program that delivers.
+    /// The session to send with. Its options are those of the worker process.
     public var session: UploadSession
-    /// Gives credentials for their names.
+    /// The credentials by name.
     public var credentials: any NamedCredentials
-    /// The same in all attempts, and no other upload's: a UUID, without quotes.
+    /// A UUID without quotes, which is the same in all attempts and unique to the upload.
     public var idempotencyKey: String
-    /// The attempt, from 1.
+    /// The number of the attempt, from 1.
     public var attempt: Int
     /// The time since the first attempt began; zero in the first one.
     public var sinceFirstAttempt: Duration
-    /// What ``saveResume`` kept last, or a verdict's ``DeliveryVerdict/resume(_:)`` said.
+    /// The state that ``saveResume`` stored last, or that a verdict ``DeliveryVerdict/resume(_:)`` contained.
     public var resume: [UInt8]?
-    /// To be called with snapshots.
+    /// The closure to call with snapshots.
     public var onProgress: @Sendable (UploadProgress) -> Void
-    /// Keeps where to go on after a crash. Returns when it is on the disk.
+    /// Stores the state from which to resume after a crash. Returns when it is on disk.
     ///
-    /// Attempts that came further are not counted, so that a large file may take as many as it needs. Nothing at all (`[]`) says
-    /// that what the server had is of no use: then the attempt counts after all.
+    /// Attempts that made progress are not counted, so that a large file may take any number of them. An empty state
+    /// (`[]`) means that the data on the server can't be used; the attempt then counts.
     public var saveResume: @Sendable ([UInt8]) async -> Void
 
-    /// Describes a delivery.
+    /// Creates a delivery.
     public init(
         session: UploadSession, credentials: any NamedCredentials = NoCredentials(), idempotencyKey: String,
         attempt: Int = 1, sinceFirstAttempt: Duration = .zero, resume: [UInt8]? = nil,
@@ -104,8 +106,8 @@ public struct Delivery: Sendable {
         self.saveResume = saveResume
     }
 
-    /// The session's options for one attempt: without its retries, which are the outbox's to count, and without what keeps two
-    /// uploads of a session apart.
+    /// The session's options for one attempt: without retries, which the outbox counts, and without the options that
+    /// identify duplicates in a session.
     public var options: UploadOptions {
         var options = session.options
         options.retry = .none
@@ -114,10 +116,10 @@ public struct Delivery: Sendable {
         return options
     }
 
-    /// A new key: a UUID of the time and 74 random bits (version 7, RFC 9562 section 5.7).
+    /// Returns a new key: a UUID of the time and 74 random bits (version 7, RFC 9562 section 5.7).
     ///
-    /// Keys that are made one after another so stand beside each other in an index: that of the queue, and maybe the server's.
-    /// Whoever reads one learns when its upload was handed over, to the millisecond.
+    /// Keys that are created in succession are adjacent in an index, such as that of the queue or of the server. A key
+    /// discloses the time at which its upload was enqueued, to the millisecond.
     public static func newIdempotencyKey() -> String {
         let milliseconds = Int64(Date().timeIntervalSince1970 * 1_000)
         return IdempotencyKey(
@@ -126,24 +128,24 @@ public struct Delivery: Sendable {
     }
 }
 
-/// A server and an account with it: what is limited, paused and blocked together.
+/// A server and an account on it, which are limited, paused and blocked together.
 public struct DurableLane: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// The name; equal lanes have equal names.
+    /// The name of the lane. Equal lanes have equal names.
     public let description: String
 
-    /// A lane of a host and port, and of the name of a credential where one is used.
+    /// Creates a lane from a host and port, and the name of a credential if one is used.
     public init(host: String, account: String? = nil) {
         description = account.map { "\(host) as \($0)" } ?? host
     }
 
-    /// The lane of a URL.
+    /// Creates the lane of a URL.
     ///
     /// - Throws: ``UploadError/Code/invalidURL``.
     public init(url: String, account: String? = nil) throws(UploadError) {
         self.init(host: try RequestTarget(url).hostAndPort, account: account)
     }
 
-    /// A lane by its name.
+    /// Creates a lane from its name.
     public init(name: String) {
         description = name
     }

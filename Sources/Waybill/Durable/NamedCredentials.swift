@@ -1,10 +1,9 @@
 public import WaybillCore
 public import WaybillMultipart
 
-/// Who knows the credentials that durable uploads only name.
+/// A provider of the credentials that durable uploads reference by name.
 ///
-/// Nothing secret is written to a queue: it holds names, and when an upload is delivered the program that runs then says what
-/// they stand for.
+/// A queue contains no secrets, only names. The process that delivers an upload provides the values.
 ///
 /// ```swift
 /// let credentials = CredentialTable { name in
@@ -13,36 +12,36 @@ public import WaybillMultipart
 /// }
 /// ```
 public protocol NamedCredentials: Sendable {
-    /// The credential of a name, fresh if it can be; `nil` for a name that isn't known.
+    /// Returns the credential with a name, refreshed if possible; `nil` for an unknown name.
     ///
-    /// - Throws: Why it can't be had now.
+    /// - Throws: An error if the credential is not available now.
     func credential(named name: String) async throws -> Secret?
 }
 
-/// Credentials from a closure.
+/// Credentials that are provided by a closure.
 public struct CredentialTable: NamedCredentials {
     private let find: @Sendable (String) async throws -> Secret?
 
-    /// Asks a closure each time.
+    /// Creates a table whose closure is called for each credential.
     public init(_ find: @escaping @Sendable (String) async throws -> Secret?) {
         self.find = find
     }
 
-    /// Looks a credential up.
+    /// Returns the credential with a name.
     public func credential(named name: String) async throws -> Secret? { try await find(name) }
 }
 
-/// Knows no credential.
+/// A provider without credentials.
 public struct NoCredentials: NamedCredentials {
-    /// Makes one.
+    /// Creates a provider without credentials.
     public init() {}
 
-    /// `nil`.
+    /// Returns `nil`.
     public func credential(named name: String) async throws -> Secret? { nil }
 }
 
 extension NamedCredentials {
-    /// The credential, which must be there.
+    /// Returns the credential with a name, which must exist.
     ///
     /// - Throws: ``UploadError/Code/credentialRefreshFailed``.
     package func required(_ name: String) async throws(UploadError) -> Secret {
@@ -65,19 +64,19 @@ extension NamedCredentials {
 }
 
 extension MultipartPart {
-    /// A field whose text is a credential that is only named: for forms that go into an outbox.
+    /// Returns a field whose text is a named credential, for forms that are enqueued in an outbox.
     ///
     /// ```swift
     /// form.append(.credential("TOKEN", named: "backend"))
     /// ```
     ///
-    /// A form with such a part can't be sent otherwise; it fails with ``UploadError/Code/credentialRefreshFailed``.
+    /// A form with such a part can't be sent directly: it fails with ``UploadError/Code/credentialRefreshFailed``.
     public static func credential(_ name: String, named credential: String) -> MultipartPart {
         .preparing(name, with: NamedCredentialPart(credential: credential))
     }
 }
 
-/// Stands for a credential in a form, until somebody who knows it prepares the form.
+/// A placeholder for a credential in a form, which is replaced when the form is made durable.
 struct NamedCredentialPart: PartPreparing {
     let credential: String
 

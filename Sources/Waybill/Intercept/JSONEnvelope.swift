@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// Reads the envelope in which many servers put every answer, whatever its status says: `{"code": 0, "message": "ok",
-/// "data": {…}}`.
+/// An interceptor that reads the envelope in which many servers wrap every response, regardless of the status:
+/// `{"code": 0, "message": "ok", "data": {…}}`.
 ///
 /// ```swift
 /// var envelope = JSONEnvelope()
@@ -12,40 +12,40 @@ import FoundationEssentials
 /// configuration.interceptors.append(envelope)
 /// ```
 ///
-/// A code that is a number and one that is the same number as text are one: `0` and `"0"`. `true` and `false` are codes,
-/// too. An answer that is no such envelope is a no unless ``acceptsOthers`` is set: its message says what is missing.
+/// A number and its text are the same code: `0` and `"0"`. `true` and `false` are codes, too. A response without such
+/// an envelope is rejected unless ``acceptsOthers`` is set; the message says what is missing.
 ///
-/// An answer larger than ``maximumBytes`` is not read: a no as well. Costs one pass over the JSON.
+/// A response larger than ``maximumBytes`` is rejected without being parsed. The cost is one pass over the JSON.
 public struct JSONEnvelope: UploadInterceptor, Hashable {
-    /// Where the code is: keys with dots between them, a number for a place in an array.
+    /// The path of the code: keys separated by dots, with a number as an array index.
     public var code = "code"
-    /// Where the text for people is. It may be missing in the answer.
+    /// The path of the message. It may be missing in the response.
     public var message = "message"
-    /// The codes that mean yes.
+    /// The codes that mean success.
     public var successCodes: Set<String> = ["0", "200", "true"]
-    /// The codes that mean that the credential is no longer good: it is refreshed and the upload sent once more.
+    /// The codes that mean that the credential has expired: it is refreshed and the upload is sent again.
     public var credentialExpiredCodes: Set<String> = []
-    /// The codes that mean "not now": retried like 503.
+    /// The codes that ask for a retry, like status 503.
     public var retryCodes: Set<String> = []
-    /// Whether an answer that is no JSON, or has no code there, is a yes.
+    /// Whether a response that is not JSON, or has no code at the path, is accepted.
     public var acceptsOthers = false
-    /// The largest answer that is read.
+    /// The maximum size of a response that is parsed.
     public var maximumBytes = 1 << 20
 
-    /// `code` 0, 200 or true is a yes; `message` is the text.
+    /// Creates an envelope with the defaults: `code` 0, 200 or true means success, and `message` is the message.
     public init() {}
 
-    /// An envelope with these paths and codes.
+    /// Creates an envelope with the given paths and codes.
     public init(code: String, message: String = "message", successCodes: Set<String>) {
         self.code = code
         self.message = message
         self.successCodes = successCodes
     }
 
-    /// What the envelope says.
+    /// Returns the verdict on a response.
     public func judge(_ response: UploadResponse) async throws -> ResponseVerdict { verdict(on: response.body) }
 
-    /// What the bytes of an answer say.
+    /// Returns the verdict on the body of a response.
     public func verdict(on body: [UInt8]) -> ResponseVerdict {
         guard body.count <= maximumBytes else {
             return .rejected(
@@ -69,34 +69,34 @@ public struct JSONEnvelope: UploadInterceptor, Hashable {
     }
 }
 
-/// A value of JSON that is neither an object nor an array.
+/// A JSON value that is neither an object nor an array.
 enum JSONScalar: Hashable, CustomStringConvertible {
     case text(String)
     case integer(Int64)
     case number(Double)
     case truth(Bool)
 
-    /// As a code is written: `0`, `true`, `E100`.
+    /// The value as a code: `0`, `true`, `E100`.
     var description: String {
         switch self {
         case .text(let text): text
         case .integer(let number): "\(number)"
-        // 0.0 is 0 to somebody who compares codes.
+        // When codes are compared, 0.0 equals 0.
         case .number(let number): Int64(exactly: number).map { "\($0)" } ?? "\(number)"
         case .truth(let truth): "\(truth)"
         }
     }
 
-    /// The value at a path; `nil` when nothing, an object, an array or `null` is there.
+    /// Returns the value at a path; `nil` if there is nothing, an object, an array or `null`.
     ///
-    /// - Throws: When the bytes are no JSON.
+    /// - Throws: An error if the bytes are not JSON.
     static func find(_ path: String, in bytes: [UInt8]) throws -> JSONScalar? {
         let decoder = JSONDecoder()
         decoder.userInfo[Probe.path] = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         return try decoder.decode(Probe.self, from: Data(bytes)).found
     }
 
-    /// Walks down one path and looks at nothing else.
+    /// Decodes only the values along one path.
     private struct Probe: Decodable {
         static let path = CodingUserInfoKey(rawValue: "waybill.path")!
         let found: JSONScalar?

@@ -1,21 +1,21 @@
 public import HTTPTypes
 public import WaybillCore
 
-/// An attempt as an interceptor sees it: everything but the bytes of its body.
+/// The request of an attempt, as passed to interceptors, without the bytes of its body.
 ///
 /// Header fields and query can be changed. `Content-Length`, `Transfer-Encoding`, `Host`, `Connection`, `Expect` and
-/// `Trailer` belong to the transport: an interceptor that sets one ends the upload with
+/// `Trailer` are set by the transport: an interceptor that sets one of them ends the upload with
 /// ``UploadError/Code/invalidRequest``.
 public struct OutgoingRequest: Sendable {
-    /// The id of the upload.
+    /// The identifier of the upload.
     public let id: UploadID
-    /// The attempt, from 1.
+    /// The number of the attempt, from 1.
     public let attempt: Int
     /// The method.
     public let method: HTTPRequest.Method
-    /// The header fields that will be sent, the session's and the credential included.
+    /// The header fields, including those of the session and the credential.
     public var headers: HTTPFields
-    /// What will be sent; `nil` for a request without a body.
+    /// The description of the body; `nil` for a request without a body.
     public let body: BodyDescription?
     private var target: URLReference
 
@@ -34,29 +34,31 @@ public struct OutgoingRequest: Sendable {
     /// The path of the URL, percent-encoded.
     public var path: String { target.path }
 
-    /// The query of the URL, percent-encoded and without the `?`; `nil` for none. What is set is encoded where it has to
-    /// be, and once only.
+    /// The query of the URL, percent-encoded and without the `?`; `nil` if there is none. A new value is
+    /// percent-encoded where necessary; existing percent-encoding is preserved.
     public var query: String? {
         get { target.query }
         set { target.query = newValue.map { URLText.encoded($0, as: .query) } }
     }
 
-    /// Adds a name and a value to the query. All but letters, digits and `-._~` is percent-encoded (RFC 3986 section 2.3).
+    /// Appends a name and a value to the query. All characters except letters, digits and `-._~` are percent-encoded
+    /// (RFC 3986 section 2.3).
     public mutating func appendQuery(_ name: String, _ value: String) {
         let pair = "\(URLText.component(name))=\(URLText.component(value))"
         target.query = target.query.map { $0.isEmpty ? pair : "\($0)&\(pair)" } ?? pair
     }
 }
 
-/// A body without its bytes.
+/// The description of a body without its bytes.
 public struct BodyDescription: Sendable, Hashable {
-    /// The length in bytes, or `nil` when nobody knows before the end.
+    /// The length in bytes, or `nil` if unknown.
     public var length: Int64?
-    /// The content type of the body's own.
+    /// The content type of the body.
     public var contentType: String?
-    /// Whether it can be sent again.
+    /// Whether the body can be sent again.
     public var isReplayable: Bool
-    /// The named parts, each with where it lies: the length of a range is the size of the part. Empty for what has none.
+    /// The named parts with their ranges in the body. The length of a range is the size of the part. Empty for bodies
+    /// without parts.
     public var parts: [BodyPart]
 
     init(_ body: any UploadBody) {
@@ -68,7 +70,7 @@ public struct BodyDescription: Sendable, Hashable {
 }
 
 extension OutgoingRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Method, URL without user, password and query, and the attempt.
+    /// The method, the URL without user, password and query, and the attempt.
     public var description: String { "\(method) \(Redaction.url(url)) attempt \(attempt)" }
     /// The same as ``description``.
     public var debugDescription: String { description }

@@ -1,27 +1,28 @@
-/// What an interceptor makes of an answer whose status is accepted.
+/// The verdict of an interceptor on a response with an accepted status.
 public enum ResponseVerdict: Sendable, Hashable {
-    /// It is a yes.
+    /// The upload succeeded.
     case accepted
-    /// It is a no: the upload ends with ``UploadError/Code/envelopeRejected``, the answer inside. Never retried.
+    /// The upload failed with ``UploadError/Code/envelopeRejected``, and the error contains the response. Never
+    /// retried.
     case rejected(code: String = "", message: String = "")
-    /// The credential is no longer good. As after 401, it is refreshed and the upload sent once more, if
-    /// ``UploadOptions/authentication`` can be; else it is a no.
+    /// The credential has expired. As after 401, it is refreshed and the upload is sent again, if
+    /// ``UploadOptions/authentication`` can be refreshed. Otherwise the upload fails.
     case credentialExpired(code: String = "", message: String = "")
-    /// It means "not now": retried as ``RetryPolicy`` has it for 503, `Retry-After` and the budget included. With no retry
-    /// left it is a no.
+    /// The server asks for a retry. The upload is retried like 503 under ``RetryPolicy``, including `Retry-After` and
+    /// the budget. If no retry is left, the upload fails.
     case retry(code: String = "", message: String = "")
 }
 
-/// What the server said in the body of an answer whose status was a yes: ``UploadError/envelope``.
+/// The failure that the body of a response reports although its status indicates success. See ``UploadError/envelope``.
 public struct EnvelopeRefusal: Sendable, Hashable {
-    /// The code, as text; empty where there is none.
+    /// The code as text; empty if there is none.
     public var code: String
-    /// What it says to people; empty where it says nothing. Foreign text, with control characters made visible.
+    /// The message of the server; empty if there is none. Untrusted text, with control characters made visible.
     public var message: String
-    /// Whether it means "not now".
+    /// Whether the server asks for a retry.
     public var asksForRetry: Bool
 
-    /// Describes a refusal.
+    /// Creates a refusal.
     public init(code: String, message: String, asksForRetry: Bool = false) {
         self.code = code
         self.message = message
@@ -30,6 +31,6 @@ public struct EnvelopeRefusal: Sendable, Hashable {
 }
 
 extension EnvelopeRefusal: CustomStringConvertible {
-    /// Code and message: `1001 no such business`.
+    /// The code and the message: `1001 no such business`.
     public var description: String { [code, message].filter { !$0.isEmpty }.joined(separator: " ") }
 }

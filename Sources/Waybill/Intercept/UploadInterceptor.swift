@@ -1,9 +1,9 @@
 public import WaybillMultipart
 
-/// Somebody who has a say in every upload of a session: adds a signature, decrypts the answer, tells a no that came with
-/// status 200.
+/// A type that can change or reject the uploads of a session: it can add a signature, decrypt the response, or detect a
+/// failure that has status 200.
 ///
-/// All methods have a default that changes nothing, so an interceptor is as large as what it does:
+/// All methods have a default implementation that changes nothing, so implement only what you need:
 ///
 /// ```swift
 /// struct RequestID: UploadInterceptor {
@@ -14,32 +14,35 @@ public import WaybillMultipart
 /// configuration.interceptors = [RequestID(), .transforming("decrypt") { try key.open($0) }, JSONEnvelope()]
 /// ```
 ///
-/// Those of the session come first, then those of the request (``UploadRequest/interceptors``); on the way back the order is
-/// reversed. One that throws, or takes longer than ``UploadSession/Configuration/interceptorLimit``, ends the upload with
-/// ``UploadError/Code/interceptorFailed`` or ``UploadError/Code/interceptorTimedOut``; the message has its ``name``, the cause
-/// is its error. Nobody waits for one that hangs: it is cancelled, and what it does afterwards has no effect. A cancelled
-/// upload does not wait for interceptors either.
+/// The interceptors of the session are called first, then those of the request (``UploadRequest/interceptors``). For
+/// the response, the order is reversed. An interceptor that throws, or takes longer than
+/// ``UploadSession/Configuration/interceptorLimit``, ends the upload with ``UploadError/Code/interceptorFailed`` or
+/// ``UploadError/Code/interceptorTimedOut``. The message has its ``name``, the cause is its error. An interceptor that
+/// exceeds the limit is cancelled, and its later result is ignored. A cancelled upload does not wait for interceptors
+/// either.
 ///
-/// It is called on Swift's own threads, for many uploads at once, so it must not block.
+/// Interceptors are called on Swift's cooperative thread pool, concurrently for many uploads, so they must not block.
 public protocol UploadInterceptor: Sendable {
-    /// What messages call it; the name of the type unless told otherwise.
+    /// The name in messages; by default the name of the type.
     var name: String { get }
 
-    /// Changes a form before its parts are made: once per upload, before anything is opened, after the session's common
-    /// fields were added. All attempts send what came of it.
+    /// Changes a form before its parts are prepared. Called once per upload, before anything is opened, after the
+    /// session's common fields were added. All attempts send the result.
     func compose(_ form: inout MultipartForm) async throws
 
-    /// Changes header fields and query before an attempt: once for every attempt, when it has its slot, so that a date or a
-    /// signature is fresh. Not asked for a hop to another origin, where credentials stay behind.
+    /// Changes header fields and query before an attempt. Called once per attempt, when the attempt has its slot, so
+    /// that a date or a signature is current. Not called for redirects to another origin, where credentials are
+    /// dropped.
     func adapt(_ request: inout OutgoingRequest) async throws
 
-    /// Makes the answer's body readable: decrypts it, unpacks it. Asked for answers whose status is accepted.
+    /// Transforms the body of the response, for example by decrypting or decompressing it. Called for responses with an
+    /// accepted status.
     ///
-    /// - Returns: What is in ``UploadResponse/body`` from then on.
+    /// - Returns: The new ``UploadResponse/body``.
     func transform(_ response: UploadResponse) async throws -> [UInt8]
 
-    /// Says what an answer whose status is accepted means. Asked after all bodies were transformed; the first that says no
-    /// is believed.
+    /// Evaluates a response with an accepted status. Called after all bodies were transformed. The first verdict that
+    /// is not ``ResponseVerdict/accepted`` applies.
     func judge(_ response: UploadResponse) async throws -> ResponseVerdict
 }
 
@@ -50,15 +53,15 @@ extension UploadInterceptor {
     public func compose(_ form: inout MultipartForm) async throws {}
     /// Changes nothing.
     public func adapt(_ request: inout OutgoingRequest) async throws {}
-    /// The body as it is.
+    /// Returns the body unchanged.
     public func transform(_ response: UploadResponse) async throws -> [UInt8] { response.body }
-    /// Accepted.
+    /// Returns ``ResponseVerdict/accepted``.
     public func judge(_ response: UploadResponse) async throws -> ResponseVerdict { .accepted }
 }
 
-/// An interceptor made of closures. See ``UploadInterceptor`` for when each is called.
+/// An interceptor that is composed of closures. See ``UploadInterceptor`` for when each is called.
 public struct ClosureInterceptor: UploadInterceptor {
-    /// What messages call it.
+    /// The name in messages.
     public let name: String
     var composing: (@Sendable (inout MultipartForm) async throws -> Void)?
     var adapting: (@Sendable (inout OutgoingRequest) async throws -> Void)?
@@ -82,21 +85,21 @@ public struct ClosureInterceptor: UploadInterceptor {
 }
 
 extension UploadInterceptor where Self == ClosureInterceptor {
-    /// Changes forms before their parts are made.
+    /// Returns an interceptor that changes forms before their parts are prepared.
     public static func composing(
         _ name: String, _ body: @escaping @Sendable (inout MultipartForm) async throws -> Void
     ) -> ClosureInterceptor {
         ClosureInterceptor(name: name, composing: body)
     }
 
-    /// Changes header fields and query of each attempt.
+    /// Returns an interceptor that changes header fields and query of each attempt.
     public static func adapting(
         _ name: String, _ body: @escaping @Sendable (inout OutgoingRequest) async throws -> Void
     ) -> ClosureInterceptor {
         ClosureInterceptor(name: name, adapting: body)
     }
 
-    /// Makes the bodies of answers readable.
+    /// Returns an interceptor that transforms the bodies of responses.
     ///
     /// ```swift
     /// configuration.interceptors = [.transforming("decrypt") { try Array(AES.GCM.open(.init(combined: $0), using: key)) }]
@@ -107,7 +110,7 @@ extension UploadInterceptor where Self == ClosureInterceptor {
         ClosureInterceptor(name: name, transforming: body)
     }
 
-    /// Says what answers mean.
+    /// Returns an interceptor that evaluates responses.
     public static func judging(
         _ name: String, _ body: @escaping @Sendable (UploadResponse) async throws -> ResponseVerdict
     ) -> ClosureInterceptor {

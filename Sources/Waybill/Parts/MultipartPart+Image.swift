@@ -4,24 +4,25 @@ public import WaybillJPEG
 public import WaybillMultipart
 
 extension MultipartPart {
-    /// A photo that is made to fit before it is sent.
+    /// Returns a part with a photo that is compressed to fit the limits before it is sent.
     ///
     /// ```swift
     /// form.append(.image("FILE", path: "front.jpg", .maxBytes(.kibibytes(100))))
     /// ```
     ///
-    /// The work is done in the phase ``UploadPhase/preparing``, before the upload takes a slot. File name and content
-    /// type follow the bytes: the type is `image/jpeg`, and a name with another ending gets `.jpg`. Metadata is gone,
-    /// the orientation is right. An image that can't be read or made to fit fails the upload with the JPEG error's code
-    /// and the part's name, and nothing is sent. Without a file name, the last component of the path is sent.
+    /// The image is compressed in the phase ``UploadPhase/preparing``, before the upload takes a slot. The content type
+    /// is `image/jpeg`, and a file name with another extension gets `.jpg`. Metadata is removed and the orientation is
+    /// applied. If the image can't be read or compressed below the limits, the upload fails with the code of the JPEG
+    /// error and the name of the part, and nothing is sent. Without a file name, the last component of the path is
+    /// sent.
     ///
     /// - Parameters:
     ///   - name: The name of the field.
-    ///   - path: The file, which is only read.
+    ///   - path: The path of the file, which is not modified.
     ///   - fileName: The file name to send.
     ///   - options: The limits that the image must meet.
-    ///   - onPrepared: Receives the report each time the image was made: once for an upload, however often it is retried.
-    ///     It runs on the task that prepares the form, which waits for it.
+    ///   - onPrepared: Called with the report each time the image is compressed: once per upload, regardless of
+    ///     retries. It is called synchronously by the task that prepares the form.
     /// - Returns: The part.
     public static func image(
         _ name: String, path: String, fileName: String? = nil, _ options: JPEGOptions,
@@ -33,8 +34,8 @@ extension MultipartPart {
         return .preparing(name, fileName: preparing.fileName, contentType: "image/jpeg", with: preparing)
     }
 
-    /// A photo in memory that is made to fit before it is sent, as `image(_:path:fileName:_:)` does it. Without a file
-    /// name it is called `image.jpg`.
+    /// Returns a part with a photo in memory that is compressed to fit the limits before it is sent, like
+    /// `image(_:path:fileName:_:)`. The default file name is `image.jpg`.
     public static func image(
         _ name: String, data: [UInt8], fileName: String? = nil, _ options: JPEGOptions,
         onPrepared: (@Sendable (JPEGReport) -> Void)? = nil
@@ -44,8 +45,8 @@ extension MultipartPart {
         return .preparing(name, fileName: preparing.fileName, contentType: "image/jpeg", with: preparing)
     }
 
-    /// A photo named by a `file:` URL that is made to fit before it is sent, as `image(_:path:fileName:_:)` does it.
-    /// Another URL is refused when the upload is prepared.
+    /// Returns a part with a photo at a `file:` URL that is compressed to fit the limits before it is sent, like
+    /// `image(_:path:fileName:_:)`. Any other URL is rejected when the upload is prepared.
     public static func image(
         _ name: String, url: URL, fileName: String? = nil, _ options: JPEGOptions,
         onPrepared: (@Sendable (JPEGReport) -> Void)? = nil
@@ -58,7 +59,7 @@ extension MultipartPart {
     }
 }
 
-/// Makes the bytes of an image part.
+/// Produces the bytes of an image part.
 struct ImagePreparing: PartEstimating {
     enum Source: Sendable {
         case file(path: String)
@@ -90,7 +91,7 @@ struct ImagePreparing: PartEstimating {
         return PreparedPart(content: .bytes(result.bytes), contentType: "image/jpeg", fileName: fileName)
     }
 
-    /// The limit, which images come close to, or the size of the original if that is smaller.
+    /// Returns the byte limit, which compressed images come close to, or the size of the original if it is smaller.
     func expectedLength() async -> Int64? {
         let size: Int64?
         switch source {
@@ -105,7 +106,7 @@ struct ImagePreparing: PartEstimating {
         path.split(separator: "/").last.map(String.init) ?? "image.jpg"
     }
 
-    /// The name with an ending that fits a JPEG; one that fits already is kept as it is.
+    /// Returns the name with a JPEG extension. A name that has one is returned unchanged.
     static func jpegName(for name: String) -> String {
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return name + ".jpg" }
         let ending = name[name.index(after: dot)...].lowercased()
@@ -113,7 +114,7 @@ struct ImagePreparing: PartEstimating {
     }
 }
 
-/// Stands for an image whose URL names no file, until the upload can say so.
+/// Takes the place of an image whose URL is not a file URL, and fails when the upload is prepared.
 private struct RefusedImage: PartPreparing {
     let url: String
 

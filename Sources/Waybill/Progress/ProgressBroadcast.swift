@@ -1,25 +1,25 @@
 public import WaybillCore
 
-/// Sends the latest snapshot to any number of listeners. Without a listener it makes none.
+/// Sends the latest snapshot to any number of listeners. Without listeners, no snapshot is created.
 ///
-/// Each listens for one handle of the upload. The listeners of a handle that was cancelled while others stayed get its end as
-/// their last snapshot.
+/// Each listener belongs to one handle of the upload. If a handle is cancelled while others remain, the last snapshot
+/// for its listeners has the phase `cancelled`.
 final class ProgressBroadcast: Sendable {
     private struct State {
         var snapshot = UploadSnapshot()
         var parts: [BodyPart] = []
         var meter = RateMeter()
-        /// The last snapshots of handles that were cancelled apart.
+        /// The last snapshots of handles that were cancelled separately.
         var departed: [Int: UploadProgress] = [:]
-        /// When the wait for a retry began.
+        /// The time at which the wait for a retry began.
         var waitBegan = Duration.zero
     }
 
     private let state = Locked(State())
-    /// The topic is the handle. Snapshots are sent under the lock of the state, which keeps their order, and listeners are
+    /// The topic is the handle. Snapshots are sent under the lock of the state, which keeps their order. Listeners are
     /// resumed after it.
     private let listeners = Broadcast<Int, UploadProgress>()
-    /// Runs since the upload was made.
+    /// Measures the time since the upload was created.
     let stopwatch: Stopwatch
 
     init(clock: any Clock<Duration>) {
@@ -29,16 +29,16 @@ final class ProgressBroadcast: Sendable {
     /// Whether there is a listener.
     var hasListeners: Bool { !listeners.isEmpty }
 
-    /// The latest position.
+    /// The latest snapshot without rates and parts.
     var snapshot: UploadSnapshot { state.withLock { $0.snapshot } }
 
-    /// The latest position, in full, as a handle sees it.
+    /// Returns the latest full snapshot for a handle.
     func current(for handle: Int) -> UploadProgress {
         let time = stopwatch.elapsed
         return state.withLock { $0.departed[handle] ?? Self.progress(&$0, at: time) }
     }
 
-    /// A handle was cancelled, and the others go on.
+    /// Records that a handle was cancelled while others remain.
     func depart(_ handle: Int) {
         let time = stopwatch.elapsed
         let wakeups = state.withLock { state -> BroadcastWakeups<UploadProgress> in
@@ -54,12 +54,12 @@ final class ProgressBroadcast: Sendable {
         wakeups.resume()
     }
 
-    /// The parts of the body, once they are known.
+    /// Sets the parts of the body, once they are known.
     func describe(_ parts: [BodyPart]) {
         state.withLock { $0.parts = parts }
     }
 
-    /// Sends a snapshot to all listeners; a terminal one is the last.
+    /// Sends a snapshot to all listeners. A terminal snapshot is the last one.
     func publish(_ snapshot: UploadSnapshot) {
         let waitBegan = snapshot.retry == nil ? Duration.zero : stopwatch.elapsed
         let isHeard = state.withLock { state in
@@ -67,7 +67,7 @@ final class ProgressBroadcast: Sendable {
             state.snapshot = snapshot
             return hasListeners
         }
-        // A later listener begins with this snapshot.
+        // A listener that is added later begins with this snapshot.
         guard isHeard else { return }
         let time = stopwatch.elapsed
         let wakeups = state.withLock { state -> BroadcastWakeups<UploadProgress> in
@@ -91,7 +91,7 @@ final class ProgressBroadcast: Sendable {
 
     private static func progress(_ state: inout State, at time: Duration) -> UploadProgress {
         let now = state.snapshot
-        // Time in line, of preparation and of waits for a retry is no time of transfer.
+        // Time in the queue, in preparation and in waits for a retry is not transfer time.
         if now.phase.isOnWire || now.phase.isTerminal {
             state.meter.add(acknowledged: now.acknowledged, attempt: now.attempt, at: time)
         }
@@ -107,7 +107,7 @@ final class ProgressBroadcast: Sendable {
 }
 
 extension UploadRun {
-    /// The snapshots that a handle sees.
+    /// Returns the snapshots for a handle.
     func progress(for handle: Int) -> AsyncValues<UploadProgress, Never> {
         AsyncValues { [self] in
             var snapshots = listen(for: handle).makeAsyncIterator()
@@ -117,7 +117,7 @@ extension UploadRun {
 }
 
 extension PartProgress {
-    /// How far a part has come when so many bytes of the whole body are acknowledged.
+    /// Creates the progress of a part from the number of acknowledged bytes of the whole body.
     package init(_ part: BodyPart, acknowledgedOfBody acknowledged: Int64) {
         let length = part.range.upperBound - part.range.lowerBound
         self.init(

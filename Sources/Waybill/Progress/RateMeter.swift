@@ -1,11 +1,11 @@
-/// Bytes per second, smoothed: the mean since the attempt began, and after its memory, of two seconds unless said otherwise, with
-/// about that.
+/// A smoothed rate in bytes per second: first the mean since the attempt began; after the time `memory`, by default two
+/// seconds, a moving average with about that time constant.
 ///
-/// The first stretch is the least typical of all, since the kernel takes the first bytes at once; so it must not count
-/// more than its time.
+/// The first interval is the least typical one, because the kernel accepts the first bytes immediately. Its weight must
+/// therefore not exceed its duration.
 package struct RateMeter: Sendable {
     private let memory: Double
-    /// Stretches shorter than this are added to the next one: over a few microseconds any rate comes out.
+    /// Shorter intervals are added to the next one. Over a few microseconds, the rate would be arbitrary.
     private static let shortest = 0.02
 
     private var attempt = 0
@@ -17,7 +17,7 @@ package struct RateMeter: Sendable {
 
     package init(memory: Double = 2) { self.memory = memory }
 
-    /// Takes in how many bytes were acknowledged at a time.
+    /// Adds a sample: the number of acknowledged bytes at a time.
     package mutating func add(acknowledged: Int64, attempt: Int, at time: Duration) {
         guard let before = lastTime, attempt == self.attempt, acknowledged >= lastCount else {
             self = RateMeter(memory: memory)

@@ -1,18 +1,18 @@
-/// The time since it was made, by a clock of any kind.
+/// Measures the time since its creation with any clock.
 package struct Stopwatch: Sendable {
     private let start: ContinuousClock.Instant
-    /// How another clock than the usual one tells.
+    /// Returns the elapsed time of a clock other than `ContinuousClock`.
     private let other: (@Sendable () -> Duration)?
 
-    /// Starts.
+    /// Starts the measurement.
     package init(_ clock: any Clock<Duration>) {
         start = .now
-        // The usual one is asked by its own name. Through the protocol every look would go by its witnesses, and an upload
-        // has half a dozen.
+        // `ContinuousClock` is called directly. Calls through the protocol use witness tables, and an upload reads the
+        // time about six times.
         other = type(of: clock) == ContinuousClock.self ? nil : Self.elapsed(by: clock)
     }
 
-    /// How long it has run.
+    /// The time since the start.
     package var elapsed: Duration { other?() ?? ContinuousClock.now - start }
 
     private static func elapsed<C: Clock<Duration>>(by clock: C) -> @Sendable () -> Duration {

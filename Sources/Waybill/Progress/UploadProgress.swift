@@ -1,29 +1,30 @@
 public import WaybillCore
 
-/// Where an upload stands in its life. Within an attempt the phases only go forward, in this order.
+/// The phase of an upload. Within an attempt, phases advance only in this order.
 public enum UploadPhase: String, Sendable, Hashable, CaseIterable {
-    /// In line; nothing is opened yet.
+    /// Waiting in the queue. Nothing is opened yet.
     case waiting
-    /// Files are opened and images are made.
+    /// Opening files and preparing images.
     case preparing
-    /// Ready, and waiting for a slot.
+    /// Prepared, and waiting for a slot.
     case queued
-    /// Name look-up, TCP, TLS.
+    /// Resolving the host name and connecting with TCP and TLS.
     case connecting
-    /// The body goes out.
+    /// Sending the body.
     case sending
-    /// The peer's TCP has the whole body; the answer is not complete. 100 % means this, never success.
+    /// The peer's TCP has received the whole body, and the response is not complete. 100 % means this phase and not
+    /// success.
     case awaitingResponse
-    /// The attempt failed and another one follows after a wait.
+    /// Waiting for another attempt after a failed one.
     case retrying
-    /// The server said yes.
+    /// The server accepted the upload.
     case succeeded
-    /// The upload ended in an error.
+    /// The upload ended with an error.
     case failed
-    /// The caller, or the closing of the session, ended it.
+    /// The upload was cancelled by the caller or by closing the session.
     case cancelled
 
-    /// Whether nothing follows.
+    /// Whether the phase is final.
     public var isTerminal: Bool {
         switch self {
         case .succeeded, .failed, .cancelled: true
@@ -31,7 +32,7 @@ public enum UploadPhase: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether an attempt is under way at the transport.
+    /// Whether the transport runs an attempt.
     package var isOnWire: Bool {
         switch self {
         case .connecting, .sending, .awaitingResponse: true
@@ -40,20 +41,20 @@ public enum UploadPhase: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// A retry that is waited for.
+/// A retry that the upload waits for.
 public struct UploadRetry: Sendable, Hashable {
-    /// How the attempt before it ended: `503 Service Unavailable`, or what broke. It may quote the server.
+    /// A description of how the previous attempt ended, for example `503 Service Unavailable`. It may quote the server.
     public var reason: String
-    /// The whole wait before the retry.
+    /// The whole delay before the retry.
     public var delay: Duration
-    /// What was left of the wait when the snapshot was made.
+    /// The remaining delay when the snapshot was created.
     public var timeLeft: Duration
     /// The number of the retry, from 1.
     public var number: Int
-    /// The most retries: ``RetryPolicy/maxRetries``.
+    /// The maximum number of retries: ``RetryPolicy/maxRetries``.
     public var limit: Int
 
-    /// Describes a retry.
+    /// Creates a description of a retry.
     public init(reason: String, delay: Duration, timeLeft: Duration, number: Int, limit: Int) {
         self.reason = reason
         self.delay = delay
@@ -65,32 +66,32 @@ public struct UploadRetry: Sendable, Hashable {
 
 /// A snapshot of an upload.
 ///
-/// Counts mean *acknowledged by the peer's TCP*: they may lead the peer's program by its receive buffer. They never go
-/// back within an attempt and start again at zero with the next.
+/// Byte counts are bytes *acknowledged by the peer's TCP*. They may exceed what the peer's program has read by the size
+/// of its receive buffer. Within an attempt they never decrease; the next attempt starts at zero.
 public struct UploadProgress: Sendable, Hashable {
-    /// Where it stands.
+    /// The phase of the upload.
     public var phase: UploadPhase
-    /// The attempt, from 1.
+    /// The number of the attempt, from 1.
     public var attempt: Int
-    /// Body bytes handed to the kernel.
+    /// The number of body bytes handed to the kernel.
     public var sent: Int64
-    /// Body bytes that the peer acknowledged.
+    /// The number of body bytes that the peer acknowledged.
     public var acknowledged: Int64
-    /// The length of the body; `nil` before it is known, or when it never is.
+    /// The length of the body; `nil` while unknown, or if it is never known.
     public var total: Int64?
-    /// What ``acknowledged`` is worth.
+    /// The accuracy of ``acknowledged``.
     public var accuracy: ProgressAccuracy
-    /// Acknowledged bytes per second, smoothed over the last seconds; 0 when nothing moves. Time before the attempt, such as
-    /// the preparation of images, does not count.
+    /// Acknowledged bytes per second, smoothed over the last seconds; 0 when nothing is transferred. Time before the
+    /// attempt, such as the preparation of images, does not count.
     public var bytesPerSecond: Double
     /// The named parts of a form, in order; empty for other bodies.
     public var parts: [PartProgress]
-    /// Whether it was paused: see ``UploadTask/pause()``. The phase stays what it was.
+    /// Whether the upload is paused. The phase does not change: see ``UploadTask/pause()``.
     public var isPaused: Bool
-    /// The retry that is waited for, in the phase ``UploadPhase/retrying``; `nil` while a fresh credential is waited for.
+    /// The pending retry in the phase ``UploadPhase/retrying``; `nil` while waiting for a new credential.
     public var retry: UploadRetry?
 
-    /// Describes a snapshot.
+    /// Creates a snapshot.
     public init(
         phase: UploadPhase, attempt: Int, sent: Int64 = 0, acknowledged: Int64 = 0, total: Int64? = nil,
         accuracy: ProgressAccuracy = .exact, bytesPerSecond: Double = 0, parts: [PartProgress] = [],
@@ -108,8 +109,7 @@ public struct UploadProgress: Sendable, Hashable {
         self.retry = retry
     }
 
-    /// The acknowledged share of the body, 0...1; `nil` while the length is unknown. An empty body is whole from the
-    /// moment it is on its way.
+    /// The acknowledged fraction of the body, 0...1; `nil` while the length is unknown. Always 1 for an empty body.
     public var fraction: Double? {
         guard let total else { return nil }
         guard total > 0 else { return 1 }
@@ -117,18 +117,18 @@ public struct UploadProgress: Sendable, Hashable {
     }
 }
 
-/// How far one part of a form has come.
+/// The progress of one part of a form.
 public struct PartProgress: Sendable, Hashable {
     /// The field name.
     public var name: String
     /// The file name, for parts that have one.
     public var fileName: String?
-    /// Bytes of the part's content that the peer acknowledged.
+    /// The number of bytes of the part's content that the peer acknowledged.
     public var acknowledged: Int64
     /// The length of the part's content.
     public var total: Int64
 
-    /// Describes a part's position.
+    /// Creates the progress of a part.
     public init(name: String, fileName: String? = nil, acknowledged: Int64, total: Int64) {
         self.name = name
         self.fileName = fileName

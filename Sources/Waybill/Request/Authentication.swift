@@ -2,7 +2,7 @@ import FoundationEssentials
 import HTTPTypes
 public import WaybillCore
 
-/// The credentials an upload is sent with.
+/// The credentials of an upload.
 ///
 /// ```swift
 /// options.authentication = .basic(user: "clerk", password: .secret(password))
@@ -11,8 +11,8 @@ public import WaybillCore
 /// options.authentication = .refreshing(BearerRefresher { try await signIn() })
 /// ```
 ///
-/// They go out with the first request, without waiting to be asked for (but for Digest), and never to another origin than
-/// the upload's own. A header field `Authorization` beside them is refused: one request has one credential.
+/// Except for Digest, credentials are sent with the first request, without waiting for a challenge. They are sent only
+/// to the upload's own origin. An additional header field `Authorization` is rejected: a request has one credential.
 public struct Authentication: Sendable, Hashable {
     private enum Kind: Sendable, Hashable {
         case basic(user: String, password: Secret)
@@ -22,24 +22,24 @@ public struct Authentication: Sendable, Hashable {
     }
     private let kind: Kind
 
-    /// A user and a password (RFC 7617), as UTF-8. The user must not hold a colon. Anybody between you and a server that
-    /// is spoken to by `http` can read both.
+    /// Returns credentials for Basic authentication (RFC 7617), encoded as UTF-8. The user must not contain a colon.
+    /// Over `http`, an eavesdropper can read both user and password.
     public static func basic(user: String, password: Secret) -> Authentication {
         Authentication(kind: .basic(user: user, password: password))
     }
 
-    /// A user and a password of which only hashes are sent (RFC 7616), with MD5, SHA-256 or SHA-512/256 as the server
-    /// chooses. Each upload begins with a request without a body, to be asked; see ``DigestCredential``. A stream of unknown
-    /// length can't be sent this way.
+    /// Returns credentials for Digest authentication (RFC 7616), which sends only hashes: MD5, SHA-256 or SHA-512/256,
+    /// as the server chooses. Each upload begins with a request without a body to receive the challenge; see
+    /// ``DigestCredential``. A stream of unknown length can't be sent this way.
     public static func digest(user: String, password: Secret) -> Authentication {
         Authentication(kind: .digest(DigestCredential(user: user, password: password)))
     }
 
-    /// A token (RFC 6750).
+    /// Returns credentials with a bearer token (RFC 6750).
     public static func bearer(_ token: Secret) -> Authentication { Authentication(kind: .bearer(token)) }
 
-    /// A credential that grows old. When the server answers 401, it is refreshed, once for all uploads that were sent with
-    /// it, and the upload is sent once more.
+    /// Returns credentials that expire. If the server responds with 401, the credential is refreshed once for all
+    /// uploads that were sent with it, and the upload is sent again.
     public static func refreshing(_ refresher: any CredentialRefresher) -> Authentication {
         Authentication(kind: .refreshing(RefresherReference(refresher)))
     }
@@ -52,9 +52,9 @@ public struct Authentication: Sendable, Hashable {
         if case .digest(let credential) = kind { credential } else { nil }
     }
 
-    /// The value of `Authorization`; `nil` when it has to be asked of the refresher, or made in answer to a challenge.
+    /// Returns the value of `Authorization`; `nil` if the refresher provides it, or if it is computed from a challenge.
     ///
-    /// - Throws: ``UploadError/Code/invalidRequest`` for what can't stand in a header field.
+    /// - Throws: ``UploadError/Code/invalidRequest`` for characters that are not allowed in a header field.
     func fieldValue() throws(UploadError) -> String? {
         switch kind {
         case .refreshing: return nil
@@ -76,7 +76,7 @@ public struct Authentication: Sendable, Hashable {
         text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 
-    /// A value that may stand in a header field.
+    /// Returns the value if it is valid in a header field.
     static func checked(_ value: String) throws(UploadError) -> String {
         guard HTTPField.isValidValue(value) else {
             throw refused("the credential holds characters that no header field may have")
@@ -90,7 +90,7 @@ public struct Authentication: Sendable, Hashable {
 }
 
 extension Authentication: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The kind; no user, no secret.
+    /// The type of the credentials, without user and secret.
     public var description: String {
         switch kind {
         case .basic: "basic"
@@ -101,11 +101,11 @@ extension Authentication: CustomStringConvertible, CustomDebugStringConvertible,
     }
     /// The same as ``description``.
     public var debugDescription: String { description }
-    /// The kind only.
+    /// The type only.
     public var customMirror: Mirror { Mirror(self, children: ["kind": description]) }
 }
 
-/// Two references are equal when they lead to the same refresher.
+/// A reference that is equal to another one if both refer to the same refresher.
 private struct RefresherReference: Sendable, Hashable {
     let refresher: any CredentialRefresher
 

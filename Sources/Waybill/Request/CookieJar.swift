@@ -1,50 +1,52 @@
 import HTTPTypes
 import WaybillCore
 
-/// Keeps the cookies of servers in memory and gives each back to the host it came from (RFC 6265).
+/// An in-memory store of cookies, which sends each cookie back to its host (RFC 6265).
 ///
 /// ```swift
 /// configuration.cookies = CookieJar()      // off unless you ask for it
 /// ```
 ///
-/// Narrower than a browser's, so that no list of public suffixes is needed: a cookie goes to the very host that set it, and
-/// its `Domain` is not believed. `Path`, `Secure`, `Max-Age` and `Expires` are. A jar holds at most 50 cookies of a host,
-/// 3,000 in all and 4 KiB each; the oldest go first. Sessions may share one. What stays behind at a redirect to another
-/// host comes from the request; the jar's own cookies go where they belong.
+/// It is stricter than a browser's, so that no public suffix list is needed: a cookie is sent only to the exact host
+/// that set it, and its `Domain` is ignored. `Path`, `Secure`, `Max-Age` and `Expires` are honoured. A jar holds at
+/// most 50 cookies per host, 3,000 in total, and 4 KiB each; the oldest ones are removed first. Sessions may share a
+/// jar. On a redirect to another host, a `Cookie` field of the request is dropped; cookies of the jar are sent to the
+/// hosts that set them.
 public final class CookieJar: Sendable {
     private struct Cookie {
         var name: String
         var value: String
         var path: String
         var isSecure: Bool
-        /// On the jar's clock; `nil` for as long as the jar lives.
+        /// The expiry on the jar's clock; `nil` for a session cookie, which lives as long as the jar.
         var end: Duration?
     }
 
     private struct State {
         var cookies: [String: [Cookie]] = [:]
-        /// Hosts, the one that was served longest ago first.
+        /// Hosts in the order of their last update, the least recent first.
         var order: [String] = []
     }
 
-    /// The most cookies of a host, the most in all, and the most bytes of one.
+    /// The maximum number of cookies per host and in total, and the maximum number of bytes of a cookie.
     static let limits = (perHost: 50, total: 3_000, bytes: 4_096)
 
     private let stopwatch: Stopwatch
     private let state = Locked(State())
 
-    /// An empty jar. What the clock measures is how long cookies with an age are kept.
+    /// Creates an empty jar. The clock measures the age of cookies.
     public init(clock: any Clock<Duration> = ContinuousClock()) {
         stopwatch = Stopwatch(clock)
     }
 
-    /// How many cookies are kept at the moment.
+    /// The number of stored cookies.
     public var count: Int { state.withLock { $0.cookies.values.reduce(0) { $0 + $1.count } } }
 
-    /// Throws all cookies away.
+    /// Removes all cookies.
     public func removeAll() { state.withLock { $0 = State() } }
 
-    /// The value of `Cookie` for a URL, or `nil` for none: longer paths first (section 5.4).
+    /// Returns the value of `Cookie` for a URL, or `nil` if there are no cookies. Longer paths come first (section
+    /// 5.4).
     func field(for url: String) -> String? {
         guard let place = Place(url) else { return nil }
         let time = stopwatch.elapsed
@@ -53,14 +55,14 @@ public final class CookieJar: Sendable {
                 ($0.end.map { $0 > time } ?? true) && (place.isSecure || !$0.isSecure) && place.isUnder($0.path)
             }
         }
-        // Stable: among equals, the one that was set first.
+        // Stable: for equal lengths, the cookie that was set first comes first.
         let sorted = found.enumerated().sorted {
             ($1.element.path.utf8.count, $0.offset) < ($0.element.path.utf8.count, $1.offset)
         }
         return sorted.isEmpty ? nil : sorted.map { "\($0.element.name)=\($0.element.value)" }.joined(separator: "; ")
     }
 
-    /// Keeps what an answer sets. What is no cookie is ignored, as browsers do.
+    /// Stores the cookies of a response. Invalid cookies are ignored, as in browsers.
     func keep(_ headers: HTTPFields, from url: String) {
         let lines = headers[values: .setCookie]
         guard !lines.isEmpty, let place = Place(url) else { return }
@@ -76,8 +78,8 @@ public final class CookieJar: Sendable {
         }
     }
 
-    /// Whether a cookie from an unencrypted response would take the place of one that is sent over TLS only (RFC 6265bis section
-    /// 5.7, "leave secure cookies alone").
+    /// Returns whether a cookie from an unencrypted response would replace one that is sent only over TLS (RFC 6265bis
+    /// section 5.7, "leave secure cookies alone").
     private static func isShadowing(_ cookie: Cookie, _ known: [Cookie]) -> Bool {
         known.contains { $0.isSecure && $0.name == cookie.name && Place.isPath(cookie.path, under: $0.path) }
     }
@@ -107,7 +109,7 @@ public final class CookieJar: Sendable {
 // MARK: - Reading Set-Cookie
 
 extension CookieJar {
-    /// Host, path and scheme of a URL, as far as cookies are concerned.
+    /// The host, path and scheme of a URL, as relevant for cookies.
     private struct Place {
         let host: String
         let path: String
@@ -115,14 +117,14 @@ extension CookieJar {
 
         init?(_ url: String) {
             guard let target = try? RequestTarget(url) else { return nil }
-            // Cookies don't tell ports apart (RFC 6265 section 8.5).
+            // Cookies are not isolated by port (RFC 6265 section 8.5).
             host = String(target.hostAndPort[..<target.hostAndPort.lastIndex(of: ":")!])
             isSecure = target.isSecure
             let path = URLReference(url).path
             self.path = path.hasPrefix("/") ? path : "/"
         }
 
-        /// Section 5.1.4.
+        /// Returns whether the path matches another one (section 5.1.4).
         func isUnder(_ other: String) -> Bool { Self.isPath(path, under: other) }
 
         static func isPath(_ path: String, under other: String) -> Bool {
@@ -137,7 +139,7 @@ extension CookieJar {
         }
     }
 
-    /// Section 5.2; an age that is no number, and a date that is none, are as if they were not there.
+    /// Parses a cookie according to section 5.2. An invalid age or date is ignored.
     private static func cookie(_ line: String, _ place: Place, _ date: HTTPDate?, _ now: Duration) -> Cookie? {
         guard line.utf8.count <= limits.bytes, !line.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
             return nil
@@ -159,7 +161,7 @@ extension CookieJar {
             default: continue
             }
         }
-        // An age goes before a date (section 5.3).
+        // `Max-Age` takes precedence over `Expires` (section 5.3).
         if let age { cookie.end = now + age }
         return cookie.isSecure && !place.isSecure ? nil : cookie
     }
@@ -178,7 +180,7 @@ extension CookieJar {
 }
 
 extension CookieJar: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// How many there are; no name, no value.
+    /// The number of cookies, without names and values.
     public var description: String { "jar of \(count) cookies" }
     /// The same as ``description``.
     public var debugDescription: String { description }

@@ -1,26 +1,26 @@
 public import WaybillCore
 
-/// Somebody who has a credential and can get a new one: shared by all uploads that use it.
+/// A type that provides a credential and can refresh it. It is shared by all uploads that use it.
 ///
-/// ``BearerRefresher`` is one, and enough for most. One of your own must see to it that any number of uploads may ask at
-/// once and only one refresh comes of it.
+/// ``BearerRefresher`` suffices in most cases. A custom type must ensure that concurrent calls by any number of uploads
+/// cause only one refresh.
 public protocol CredentialRefresher: AnyObject, Sendable {
-    /// The value of `Authorization` to send now; `nil` when there is none yet, or the one there is will not last.
-    /// Asked often and from any thread: it must answer at once.
+    /// The current value of `Authorization`; `nil` if there is none, or if it is about to expire. Read often and from
+    /// any thread, so it must return immediately.
     var current: Secret? { get }
 
-    /// Gets a value that is not `rejected`.
+    /// Returns a value other than `rejected`.
     ///
-    /// - Parameter rejected: The value that the server refused, or `nil` when there was none to send. When another upload
-    ///   has had it replaced already, that replacement is the answer, and nothing is fetched.
+    /// - Parameter rejected: The value that the server rejected, or `nil` if there was none to send. If another upload
+    ///   has already replaced it, return the replacement without another refresh.
     /// - Returns: The whole value of `Authorization`.
-    /// - Throws: Why there is none. The uploads that wait for it end with
-    ///   ``UploadError/Code/credentialRefreshFailed``, this error as the cause.
+    /// - Throws: The reason for the failure. The uploads that wait for the value end with
+    ///   ``UploadError/Code/credentialRefreshFailed`` and this error as the cause.
     func refresh(rejected: Secret?) async throws -> Secret
 }
 
-/// A bearer token (RFC 6750) that is fetched when there is none, when it is about to run out, and when a server refuses
-/// it: one fetch at a time, whoever asks.
+/// A bearer token (RFC 6750) that is fetched when there is none, when it is about to expire, and when a server rejects
+/// it. Only one fetch runs at a time.
 ///
 /// ```swift
 /// let refresher = BearerRefresher {
@@ -41,13 +41,15 @@ public final class BearerRefresher: CredentialRefresher {
     private let stopwatch: Stopwatch
     private let state: Locked<State>
 
+    /// Creates a refresher.
+    ///
     /// - Parameters:
-    ///   - token: A token that is at hand already.
-    ///   - margin: How long before its end a token is fetched anew; 30 s by default. Only for tokens that say how long
-    ///     they are valid.
-    ///   - clock: What that is measured with.
-    ///   - fetch: Gets a token. It is never called a second time before the first call has returned, and goes on when the
-    ///     upload that asked first is cancelled, because others may wait for it.
+    ///   - token: The initial token, if there is one.
+    ///   - margin: The time before expiry at which a new token is fetched; 30 s by default. Applies only to tokens with
+    ///     a known validity.
+    ///   - clock: The clock for the validity.
+    ///   - fetch: Fetches a token. Calls do not overlap. The call continues if the upload that caused it is cancelled,
+    ///     because other uploads may wait for it.
     public init(
         token: BearerToken? = nil, margin: Duration = .seconds(30), clock: any Clock<Duration> = ContinuousClock(),
         fetch: @escaping @Sendable () async throws -> BearerToken
@@ -59,16 +61,16 @@ public final class BearerRefresher: CredentialRefresher {
         if let token { _ = keep(token) }
     }
 
-    /// `Bearer` and the token, unless it is about to run out.
+    /// `Bearer` and the token, unless it is about to expire.
     public var current: Secret? {
         let time = stopwatch.elapsed
         return state.withLock { usable($0, at: time) }
     }
 
-    /// Joins the fetch that is under way, or begins one.
+    /// Waits for the running fetch, or starts one.
     public func refresh(rejected: Secret?) async throws -> Secret {
         let time = stopwatch.elapsed
-        // Looked at and begun under one lock: who comes late finds the new token or the fetch, never neither.
+        // Check and start under one lock: a late caller finds either the new token or the fetch, never neither.
         let (value, flight) = state.withLock { state -> (Secret?, Task<Secret, any Error>?) in
             if let value = usable(state, at: time), value != rejected { return (value, nil) }
             if state.flight == nil { state.flight = Task { try await self.fetchAndKeep() } }
@@ -105,14 +107,14 @@ public final class BearerRefresher: CredentialRefresher {
     }
 }
 
-/// A token and how long it is good for.
+/// A token and its validity.
 public struct BearerToken: Sendable, Hashable {
-    /// The token, without the word `Bearer`.
+    /// The token, without the prefix `Bearer`.
     public var token: Secret
-    /// How long from now it is valid, or `nil` when nobody says.
+    /// How long the token is valid from now, or `nil` if unknown.
     public var validFor: Duration?
 
-    /// Describes a token.
+    /// Creates a token.
     public init(_ token: Secret, validFor: Duration? = nil) {
         self.token = token
         self.validFor = validFor

@@ -1,10 +1,10 @@
 import WaybillCore
 import WaybillMultipart
 
-/// The options of curl for the way a request takes, with everything secret redacted.
+/// The curl options for the network settings of a transfer. Secrets are redacted.
 struct CurlNetworkWords {
     private(set) var lines: [String] = []
-    /// What curl can't be told.
+    /// Settings that curl has no option for.
     private(set) var remarks: [String] = []
 
     init(_ options: TransferOptions) {
@@ -64,11 +64,11 @@ struct CurlNetworkWords {
 }
 
 extension UploadSession {
-    /// A `curl` command that sends the same as this session would: with its base URL, its header fields, common fields and
-    /// options. See ``UploadRequest/curlCommand`` for how it is written, and for what is redacted.
+    /// Returns a `curl` command that sends the same request as this session, including its base URL, header fields,
+    /// common fields and options. See ``UploadRequest/curlCommand`` for its format and for what is redacted.
     ///
-    /// What interceptors would change, and cookies, are not in it; a line of comment says so. Common fields that are made by
-    /// a closure are made for this.
+    /// Changes by interceptors and cookies are not included; a comment line says so. If common fields are created by a
+    /// closure, the closure is called.
     public func curlCommand(for request: UploadRequest) -> String {
         let configuration = core.configuration
         var whole = request

@@ -3,7 +3,7 @@ import WaybillCore
 import WaybillMultipart
 
 extension UploadRequest {
-    /// A `curl` command that sends the same, for a report or a colleague. Secrets are redacted.
+    /// A `curl` command that sends the same request, for bug reports. Secrets are redacted.
     ///
     /// ```text
     /// curl 'https://backend.example/upload' \
@@ -12,13 +12,14 @@ extension UploadRequest {
     ///   -F 'FILE=@"front.jpg";type=image/jpeg;filename="IDFrontImage.jpg"'
     /// ```
     ///
-    /// A shell can run it as it stands if nothing in it is redacted and all files are files. What curl can't be told is said
-    /// in lines of comment above it: a picture that is made small first, bytes that only the program has. User, password and
-    /// query of the URL, ``UploadOptions/authentication``, values of header fields that may carry a credential (of parts,
-    /// too), and texts marked secret are shown as `<redacted>`; other texts are shown. Of what only the session knows, its
-    /// options for example, nothing is in it: that is ``UploadSession/curlCommand(for:)``.
+    /// A shell can run the command unchanged if nothing is redacted and all contents are files. Comment lines above it
+    /// describe what curl can't do: compress an image first, or send bytes that exist only in memory. User, password
+    /// and query of the URL, ``UploadOptions/authentication``, values of header fields that may contain a credential
+    /// (including those of parts), and texts marked secret are shown as `<redacted>`; other texts are shown. The
+    /// command does not include the session's configuration, such as its options. For that, use
+    /// ``UploadSession/curlCommand(for:)``.
     ///
-    /// The words are quoted for bash, ksh and zsh, and for any POSIX shell if no control characters are in them.
+    /// Arguments are quoted for bash, ksh and zsh, and, unless they contain control characters, for any POSIX shell.
     public var curlCommand: String {
         var remarks: [String] = []
         let way = options.map { CurlNetworkWords($0.transfer) }
@@ -36,7 +37,7 @@ extension UploadRequest {
             remarks += arguments.remarks
             lines += arguments.lines
         case .file(let path, let type):
-            // A lone - is standard input to curl.
+            // curl reads a lone "-" as standard input.
             lines += typeField(type) + ["--data-binary \(ShellWord.quoted("@\(path == "-" ? "./-" : path)"))"]
         case .body(let body):
             remarks.append("the content is a \(content): put a file in its place")
@@ -46,7 +47,7 @@ extension UploadRequest {
             impliesPost = false
         }
         let shown = Redaction.url(url)
-        // Braces and brackets would be a list of URLs to curl.
+        // curl would expand braces and brackets as URL globs.
         let asItStands = shown.unicodeScalars.contains { "{}[]".unicodeScalars.contains($0) } ? "-g " : ""
         var start = "curl \(asItStands)\(ShellWord.quoted(shown))"
         if method != (impliesPost ? .post : .get) { start += " -X \(ShellWord.quoted(method.rawValue))" }
@@ -55,31 +56,32 @@ extension UploadRequest {
     }
 
     private static func line(_ field: HTTPField) -> String {
-        // A field without a value is one without a colon to curl; "Name:" would take the field away.
+        // curl sends a field without a value if it ends in a semicolon; "Name:" would remove the field.
         let text = field.value.utf8.isEmpty ? "\(field.name);" : "\(field.name): \(Redaction.value(of: field))"
         return "-H \(ShellWord.quoted(text))"
     }
 
-    /// The options of curl for the credentials that are not in a header field.
+    /// The curl options for credentials that are not in a header field.
     private var credentials: [String] {
         guard let options else { return [] }
         let user = "-u \(ShellWord.quoted(Secret.placeholder))"
         if options.authentication?.digest != nil || options.transfer.digest != nil { return ["--digest \(user)"] }
         guard let authentication = options.authentication else { return [] }
-        // What is refused before it is sent has no scheme; curl is told of it all the same.
+        // Credentials that would be rejected before sending have no scheme. They are included in the command
+        // nevertheless.
         let scheme = (try? authentication.fieldValue())?.prefix { $0 != " " }
         return scheme == "Basic" ? [user] : ["-H \(ShellWord.quoted("Authorization: \(Secret.placeholder)"))"]
     }
 
     private func typeField(_ type: String?) -> [String] {
         guard headers[.contentType] == nil else { return [] }
-        // Without one, curl would say that it is a web form.
+        // Without a content type, curl would send that of a URL-encoded form.
         return ["-H \(ShellWord.quoted("Content-Type:\(type.map { " \($0)" } ?? "")"))"]
     }
 }
 
 extension MultipartForm {
-    /// A `curl` command that posts this form, as ``UploadRequest/curlCommand`` writes it.
+    /// Returns a `curl` command that posts this form, in the format of ``UploadRequest/curlCommand``.
     public func curlCommand(to location: some UploadLocation) -> String {
         UploadRequest(.post, location, content: .form(self)).curlCommand
     }

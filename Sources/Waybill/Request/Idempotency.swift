@@ -1,21 +1,22 @@
 import HTTPTypes
 
-/// What the server makes of an `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header).
+/// The server's support for `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header).
 ///
-/// Every `POST` and `PATCH` carries such a key, the same one in all attempts of an upload: a server that keeps them does
-/// the work once, however often it is asked. Whether this one does, only you can know. So by default nothing is built on
-/// it, and an upload whose outcome is unknown is not sent again. Where the server promises it, say so:
+/// Every `POST` and `PATCH` has such a key, which is the same in all attempts of an upload. A server that stores the
+/// keys processes repeated requests only once. Only the caller can know whether the server does. By default, an upload
+/// whose outcome is unknown is therefore not sent again. If the server honours the keys, declare it:
 ///
 /// ```swift
 /// options.idempotency = .honoured(window: .seconds(23 * 3_600))    // it keeps keys for a day
 /// ```
 ///
-/// A field of that name of your own is sent in place of the made one, with any method.
+/// If the request has a header field with that name, it replaces the generated key, with any method.
 public enum Idempotency: Sendable, Hashable {
-    /// The server may take the second request for another upload. Nothing that may have been stored is sent again.
+    /// The server may treat a second request as another upload. An upload that may have been stored is not sent again.
     case ignored
-    /// The server acts once on each key, for at least this long after it first saw it. Until then, measured from the
-    /// start of the first attempt, an upload whose outcome is unknown may be sent again with the same key.
+    /// The server acts only once on each key, for at least this time after it first received the key. Until then,
+    /// measured from the start of the first attempt, an upload whose outcome is unknown may be sent again with the same
+    /// key.
     case honoured(window: Duration)
 }
 
@@ -28,15 +29,15 @@ extension HTTPField.Name {
 struct IdempotencyKey: Sendable {
     let fieldValue: String
 
-    /// The UUID alone.
+    /// The UUID without quotes.
     var text: String { String(fieldValue.dropFirst().dropLast()) }
 
-    /// A random one: version 4, section 5.4.
+    /// Creates a random UUID: version 4, section 5.4.
     init(random: (high: UInt64, low: UInt64)) {
         self.init(high: random.high & ~0xF000 | 0x4000, low: random.low)
     }
 
-    /// One that is larger than those of earlier milliseconds, with 74 random bits: version 7, section 5.7.
+    /// Creates a UUID that is greater than those of earlier milliseconds, with 74 random bits: version 7, section 5.7.
     init(milliseconds: Int64, random: (high: UInt64, low: UInt64)) {
         let time = UInt64(truncatingIfNeeded: milliseconds) << 16
         self.init(high: time | 0x7000 | random.high & 0x0FFF, low: random.low)

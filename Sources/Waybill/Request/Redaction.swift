@@ -1,12 +1,12 @@
 package import HTTPTypes
 import WaybillCore
 
-/// Takes secrets out of what is printed.
+/// Removes secrets from printed text.
 ///
-/// Where a list of the dangerous would always miss one, it keeps a list of the harmless: a header value is shown only if
-/// its field is known to carry no credential.
+/// A list of sensitive fields could never be complete, so this is a list of harmless ones: a header value is shown only
+/// if its field is known to contain no credential.
 package enum Redaction {
-    /// A URL without user, password, query and fragment: `https://<redacted>@host/path?<redacted>`.
+    /// Returns a URL without user, password, query and fragment: `https://<redacted>@host/path?<redacted>`.
     package static func url(_ url: String) -> String {
         var rest = Substring(url)
         var tail = ""
@@ -15,7 +15,7 @@ package enum Redaction {
             rest = rest[..<query]
             tail = "?\(Secret.placeholder)"
         }
-        // Without a scheme it is no URL, but what stands before an @ may be a password all the same.
+        // Without a scheme this is not a URL, but the text before an @ may be a password nevertheless.
         let authority = authorityRange(in: rest) ?? rest.startIndex..<rest.endIndex
         guard let at = rest[authority].utf8.lastIndex(of: UInt8(ascii: "@")) else {
             return escaped(String(rest)) + tail
@@ -23,15 +23,15 @@ package enum Redaction {
         return escaped(String(rest[..<authority.lowerBound])) + Secret.placeholder + escaped(String(rest[at...])) + tail
     }
 
-    /// The value of a field if it is harmless, else the placeholder.
+    /// Returns the value of a field if it is harmless, otherwise the placeholder.
     package static func value(of field: HTTPField) -> String {
         harmless.contains(field.name) ? escaped(field.value) : Secret.placeholder
     }
 
-    /// Text of foreign origin with control characters, escapes and direction marks made visible, so that it can't
-    /// rewrite the terminal or the log it is printed to. A byte of a file name that is not UTF-8 becomes `\xE9`.
+    /// Returns untrusted text with control characters, escapes and bidirectional marks made visible, so that it can't
+    /// manipulate a terminal or log. A byte of a file name that is not UTF-8 becomes `\xE9`.
     package static func escaped(_ text: String) -> String {
-        // Plain ASCII, as most of it is.
+        // Fast path: most text is plain ASCII.
         guard text.utf8.contains(where: { $0 < 0x20 || $0 >= 0x7F }) else { return text }
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -46,13 +46,14 @@ package enum Redaction {
         return String(result)
     }
 
-    /// The escaped text between double quotes.
+    /// Returns the escaped text in double quotes.
     package static func quoted(_ text: String) -> String { "\"\(escaped(text))\"" }
 
-    /// What must not appear in a text about this request: user, password, query, and the values of its headers.
+    /// Returns the texts that must not be printed about this request: user, password, query, and the values of its
+    /// headers.
     static func secrets(url: String, proxy: String?, headers: HTTPFields) -> [String] {
         var found = headers.filter { !harmless.contains($0.name) }.map(\.value)
-        // A scheme word such as "Bearer" before a credential is no secret; the credential alone is.
+        // The scheme before a credential, such as "Bearer", is not secret. Redact the credential alone as well.
         found += found.compactMap { $0.split(separator: " ", maxSplits: 1).dropFirst().first.map(String.init) }
         let whole = url[..<(url.utf8.firstIndex(of: UInt8(ascii: "#")) ?? url.endIndex)]
         if let query = whole.utf8.firstIndex(of: UInt8(ascii: "?")) {
@@ -72,11 +73,11 @@ package enum Redaction {
                 String(Substring($0))
             }
         }
-        // Text of one or two characters is everywhere and hides nothing.
+        // Texts of one or two characters occur everywhere. Replacing them would protect nothing.
         return Set(found).filter { $0.utf8.count > 2 }.sorted { $0.utf8.count > $1.utf8.count }
     }
 
-    /// The text with every one of the secrets replaced.
+    /// Returns the text with every secret replaced.
     package static func scrub(_ text: String, of secrets: [String]) -> String {
         secrets.reduce(text) { text, secret in
             guard text.utf8.count >= secret.utf8.count else { return text }
@@ -85,7 +86,7 @@ package enum Redaction {
         }
     }
 
-    // Byte by byte, here and above: a mark behind a delimiter would make it another Character.
+    // Bytewise, here and above: a combining mark after a delimiter would form another Character.
     private static func authorityRange(in url: Substring) -> Range<Substring.Index>? {
         let bytes = url.utf8
         var slashes = bytes.startIndex

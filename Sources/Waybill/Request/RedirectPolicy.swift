@@ -1,51 +1,54 @@
 public import HTTPTypes
 import WaybillCore
 
-/// What is done about an answer that sends the upload elsewhere.
+/// The policy for redirects.
 ///
-/// The rules are those under which neither the body nor a credential gets lost on the way:
+/// The rules ensure that neither the body is lost nor a credential disclosed:
 ///
-/// | status | what is done |
+/// | status | action |
 /// | --- | --- |
-/// | 307, 308 | the same request, body and all, to the new location |
-/// | 303 | `GET` of the new location: the upload was taken, its answer lies there |
-/// | 301, 302 after a body | ``AfterBody``: an error, unless you choose what is meant |
-/// | 301, 302 without a body | the same request to the new location |
-/// | any other 3xx | an answer like another |
+/// | 307, 308 | Sends the same request with its body to the new location. |
+/// | 303 | Sends `GET` to the new location: the upload was accepted, and its response is there. |
+/// | 301, 302 after a body | ``AfterBody``: an error by default. |
+/// | 301, 302 without a body | Sends the same request to the new location. |
+/// | any other 3xx | Not a redirect; treated as any other response. |
 ///
-/// Only to `http` and `https`, never from `https` to `http`, at most ``maxHops`` times, never in a circle.
+/// Redirects are followed only to `http` and `https`, never from `https` to `http`, at most ``maxHops`` times, and
+/// never in a loop.
 ///
-/// To another origin (scheme, host and port) nothing is sent that may authenticate: no ``UploadOptions/authentication``, no
+/// Requests to another origin (scheme, host and port) contain no credentials: no ``UploadOptions/authentication``, no
 /// client certificate, no user and password of the URL, and of the header fields only those of a fixed list, such as
-/// `Content-Type`, `Accept`, `User-Agent`, `Idempotency-Key` and `traceparent`. A redirect back to the first origin does not
-/// restore them. The body is sent. ``keepsCredentials`` sends all but the user and password of the URL.
+/// `Content-Type`, `Accept`, `User-Agent`, `Idempotency-Key` and `traceparent`. A redirect back to the first origin
+/// does not restore them. The body is sent. With ``keepsCredentials``, everything except the user and password of the
+/// URL is sent.
 ///
 /// ```swift
 /// options.redirects = .asGET         // like a browser
 /// options.redirects = .returned      // follow nothing
 /// ```
 public struct RedirectPolicy: Sendable, Hashable {
-    /// What 301 and 302 mean after a request with a body. RFC 9110 section 15.4 allows a client to repeat it without.
+    /// The meaning of 301 and 302 after a request with a body. RFC 9110 section 15.4 allows a client to repeat the
+    /// request without the body.
     public enum AfterBody: Sendable, Hashable {
-        /// Nobody can know: ``UploadError/Code/redirectWouldDropBody``.
+        /// The meaning is ambiguous. The upload fails with ``UploadError/Code/redirectWouldDropBody``.
         case fail
-        /// The upload was taken, and its answer lies there: `GET`, as browsers do.
+        /// The upload was accepted, and its response is at the new location: sends `GET`, as browsers do.
         case asGET
-        /// The place has moved: the same request with its body, as for 307.
+        /// The resource has moved: sends the same request with its body, as for 307.
         case resend
     }
 
-    /// Whether redirects are followed at all.
+    /// Whether redirects are followed.
     public var follows: Bool
-    /// What 301 and 302 mean after a body.
+    /// The meaning of 301 and 302 after a request with a body.
     public var afterBody: AfterBody
-    /// Whether credentials, all header fields and the client certificate are sent to other origins, too. Only for servers that
-    /// redirect to origins of the same owner.
+    /// Whether credentials, all header fields and the client certificate are also sent to other origins. Use this only
+    /// for servers that redirect to origins of the same owner.
     public var keepsCredentials: Bool
-    /// The most redirects of an upload, over all its attempts.
+    /// The maximum number of redirects of an upload in all its attempts.
     public var maxHops: Int
 
-    /// The defaults are those of ``standard``.
+    /// Creates a policy. The defaults are those of ``standard``.
     public init(
         follows: Bool = true, afterBody: AfterBody = .fail, keepsCredentials: Bool = false, maxHops: Int = 5
     ) {
@@ -55,29 +58,29 @@ public struct RedirectPolicy: Sendable, Hashable {
         self.maxHops = maxHops
     }
 
-    /// 303, 307 and 308 are followed, 301 and 302 not after a body; five at most.
+    /// Follows 303, 307 and 308, and 301 and 302 only without a body; at most five redirects.
     public static let standard = RedirectPolicy()
-    /// After a body, 301 and 302 are followed by `GET`.
+    /// Follows 301 and 302 after a body with `GET`.
     public static let asGET = RedirectPolicy(afterBody: .asGET)
-    /// After a body, 301 and 302 are followed with the body.
+    /// Follows 301 and 302 after a body with the same body.
     public static let resend = RedirectPolicy(afterBody: .resend)
-    /// None is followed: the answer counts as any other, an error with the response inside unless
-    /// ``UploadOptions/accepts`` takes it.
+    /// Follows no redirects. The response is treated as any other: an error that contains the response, unless
+    /// ``UploadOptions/accepts`` accepts it.
     public static let returned = RedirectPolicy(follows: false)
 }
 
 /// A redirect that was followed.
 public struct UploadRedirect: Sendable, Hashable {
-    /// The status that asked for it.
+    /// The status of the redirect.
     public var status: HTTPResponse.Status
-    /// The method that was used after it.
+    /// The method of the following request.
     public var method: HTTPRequest.Method
-    /// The absolute URL that it led to. It may hold a signature; ``description`` doesn't show it.
+    /// The absolute URL of the new location. It may contain a signature; ``description`` does not show it.
     public var url: String
-    /// Whether the credentials stayed behind, because it is or was another origin.
+    /// Whether the credentials were dropped, because this or an earlier redirect led to another origin.
     public var droppedCredentials: Bool
 
-    /// Describes a redirect.
+    /// Creates a redirect.
     public init(status: HTTPResponse.Status, method: HTTPRequest.Method, url: String, droppedCredentials: Bool) {
         self.status = status
         self.method = method

@@ -1,19 +1,19 @@
-/// How many retries a session gives one host: a bucket of them, which successes fill again.
+/// The number of retries that a session allows for one host: a token bucket that is refilled by successes.
 ///
-/// Retries help against a fault that passes. Against a server that is down they are load: a thousand uploads with three
-/// retries each are four thousand requests to somebody who can't answer one. With a budget, a host that answers nothing
-/// gets ``capacity`` retries and no more, whoever asks for them; one that fails now and then gets a retry for every
-/// ``successesPerRetry`` successes on top.
+/// Retries help against transient faults. Against a server that is down, they only add load: 1,000 uploads with three
+/// retries each are 4,000 requests to a server that can't answer one. With a budget, a host that does not respond gets
+/// at most ``capacity`` retries from all uploads. A host that fails occasionally gets another retry for every
+/// ``successesPerRetry`` successes.
 ///
-/// An upload that finds the bucket empty ends with the error of its last attempt, whose
-/// ``UploadAttempt/sequel`` says so.
+/// If the bucket is empty, an upload ends with the error of its last attempt, with the reason in
+/// ``UploadAttempt/sequel``.
 public struct RetryBudget: Sendable, Hashable {
-    /// The most retries that are saved up, and how many there are at first; 0 for none at all.
+    /// The capacity of the bucket, which is also the initial number of retries; 0 for no retries.
     public var capacity: Int
-    /// How many successes give back one retry, 1 or more.
+    /// The number of successes that add one retry, 1 or more.
     public var successesPerRetry: Int
 
-    /// A bucket of 10 retries, to which each success gives back a tenth of one.
+    /// Creates a budget of 10 retries, to which each success adds a tenth of a retry by default.
     public init(capacity: Int = 10, successesPerRetry: Int = 10) {
         self.capacity = capacity
         self.successesPerRetry = successesPerRetry
@@ -23,16 +23,16 @@ public struct RetryBudget: Sendable, Hashable {
     public static let standard = RetryBudget()
 }
 
-/// The buckets of all hosts of a session. Pure; only hosts whose bucket isn't full are remembered.
+/// The buckets of all hosts of a session. Only hosts whose bucket is not full are stored.
 ///
-/// It counts in shares of a retry, one for each success, so that ten tenths are exactly one.
+/// The unit is the fraction of a retry that one success adds, so that ten tenths are exactly one.
 package struct RetryBuckets: Sendable {
     private let capacity: Int
     private let cost: Int
     private let isUnlimited: Bool
     private var missing: [String: Int] = [:]
 
-    /// Full buckets; `nil` for buckets without a bottom.
+    /// Creates full buckets; `nil` for unlimited ones.
     package init(_ budget: RetryBudget?) {
         cost = max(1, budget?.successesPerRetry ?? 1)
         let retries = max(0, budget?.capacity ?? 0)
@@ -40,7 +40,7 @@ package struct RetryBuckets: Sendable {
         isUnlimited = budget == nil
     }
 
-    /// Takes a retry out of a host's bucket, if there is a whole one in it.
+    /// Removes a retry from a host's bucket, and returns whether there was one.
     package mutating func spend(_ host: String) -> Bool {
         guard !isUnlimited else { return true }
         let used = missing[host, default: 0]
@@ -49,12 +49,12 @@ package struct RetryBuckets: Sendable {
         return true
     }
 
-    /// Puts back what a success earns.
+    /// Adds the share of a retry for one success.
     package mutating func earn(_ host: String) {
         guard let used = missing[host] else { return }
         missing[host] = used > 1 ? used - 1 : nil
     }
 
-    /// Hosts whose bucket is not full.
+    /// The number of hosts whose bucket is not full.
     package var remembered: Int { missing.count }
 }

@@ -2,28 +2,29 @@ package import HTTPTypes
 package import WaybillCore
 
 extension RetryPolicy {
-    /// What a policy looks at.
+    /// The input of a retry decision.
     package struct Question: Sendable {
-        /// The try that failed, from 1; redirects and fresh credentials don't count.
+        /// The number of the attempt that failed, from 1. Redirects and repetitions with new credentials do not count.
         package var attempt: Int
-        /// Why; a body that failed on the way is `bodyFailed` here, whatever its own reason was.
+        /// The error code. If the body failed during the transfer, this is `bodyFailed`, regardless of its own error.
         package var code: UploadError.Code
-        /// What may be believed of it.
+        /// The outcome of the attempt on the server.
         package var outcome: UploadOutcome
         /// Whether the body can be sent again.
         package var isReplayable: Bool
-        /// The answer, if there was a complete one.
+        /// The response, if there was a complete one.
         package var response: HTTPResponse?
-        /// Whether an earlier attempt may have been acted on.
+        /// Whether the server may have acted on an earlier attempt.
         package var mayBeStored = false
         /// Whether a second request has no further effect (RFC 9110 section 9.2.2).
         package var isIdempotent = false
-        /// How long after the first attempt the server still knows the request's idempotency key; `nil` when there is no
-        /// key, or nobody says that it is honoured.
+        /// How long after the first attempt the server still recognizes the idempotency key of the request; `nil` if
+        /// there is no key, or if the server is not known to honour it.
         package var keyWindow: Duration?
         /// The time since the first attempt began.
         package var elapsed = Duration.zero
-        /// How long of it the upload was paused, which is not the deadline's time. The server's memory knows no pause.
+        /// The part of `elapsed` during which the upload was paused. It extends the deadline, but not the time for
+        /// which the server remembers the key.
         package var paused = Duration.zero
 
         package init(
@@ -38,13 +39,13 @@ extension RetryPolicy {
         }
     }
 
-    /// A retry that the policy is for.
+    /// A retry that the policy allows.
     package struct Plan: Sendable, Hashable {
-        /// The wait before it.
+        /// The delay before the retry.
         package var delay: Duration
-        /// What set that.
+        /// The source of the delay.
         package var source: AttemptSequel.DelaySource
-        /// The times since the first attempt, after which it must not begin any more, each with what to say then.
+        /// The times since the first attempt after which the retry must not begin, each with its reason.
         package var limits: [Limit]
 
         package struct Limit: Sendable, Hashable {
@@ -52,12 +53,12 @@ extension RetryPolicy {
             package var reason: NoRetryReason
         }
 
-        /// Why it is too late at a moment, if it is.
+        /// Returns why the retry must not begin at a time, or `nil` if it may.
         package func objection(at elapsed: Duration) -> NoRetryReason? {
             limits.first { elapsed > $0.end }?.reason
         }
 
-        /// The upload was paused for so long while the plan waited.
+        /// Extends the deadline by a time during which the upload was paused.
         mutating func add(pause: Duration) {
             for index in limits.indices where limits[index].reason == .deadlinePassed { limits[index].end += pause }
         }
@@ -65,11 +66,11 @@ extension RetryPolicy {
 
     package enum Answer: Sendable, Hashable {
         case retry(Plan)
-        /// No; with the reason, where the failure was of a kind that may pass.
+        /// No retry. The reason is set if the failure was transient.
         case stop(NoRetryReason?)
     }
 
-    /// What is to be done after a failure. The same random number in 0...1 gives the same answer.
+    /// Returns the decision after a failure. It depends only on the arguments; `jitter` is in 0...1.
     package func answer(to question: Question, jitter: Double) -> Answer {
         let isUncertain = (question.mayBeStored || question.outcome == .unknown) && !question.isIdempotent
         guard isWorthwhile(question, isUncertain: isUncertain) else { return .stop(nil) }
@@ -87,7 +88,7 @@ extension RetryPolicy {
         return .retry(plan)
     }
 
-    /// The wait before the next attempt, or `nil` when there must be none.
+    /// Returns the delay before the next attempt, or `nil` if there must be none.
     package func delay(after question: Question, jitter: Double) -> Duration? {
         if case .retry(let plan) = answer(to: question, jitter: jitter) { plan.delay } else { nil }
     }
@@ -100,10 +101,10 @@ extension RetryPolicy {
         case .rejected:
             if question.code == .envelopeAskedForRetry { return true }
             guard let status = question.response?.status.code else { return false }
-            // To somebody who asks again with the same key, 409 says that the first request is still worked on.
+            // For a request that repeats a key, 409 means that the first request is still being processed.
             return statuses.contains(status) || status == 409 && isUncertain && question.keyWindow != nil
         case .unknown:
-            // A 2xx that the caller refuses is answered the same way the next time.
+            // A 2xx status that the caller rejects would be returned again.
             return question.response.map { statuses.contains($0.status.code) } ?? true
         }
     }
@@ -114,15 +115,16 @@ extension RetryPolicy {
         return Plan(delay: max(wait, floor), source: floor > wait ? .retryAfter : .backoff, limits: [])
     }
 
-    /// Failures that the next attempt would meet again, or that must not be tried around.
+    /// Failures that would recur, or that must not be circumvented by a retry.
     static let neverRetried: Set<UploadError.Code> = [
         .cancelled, .sessionClosed, .certificateNotTrusted, .tlsSettingsUnusable, .bodyFailed, .invalidURL,
         .invalidRequest,
         .responseTooLarge, .decodingFailed, .interceptorFailed, .interceptorTimedOut, .envelopeRejected,
     ]
 
-    /// What `Retry-After` asks for (RFC 9110 section 10.2.3). A date is read against the answer's `Date`; without one it
-    /// says nothing, for our clock and the server's need not agree. A date that has passed asks for no wait.
+    /// Returns the delay that `Retry-After` requests (RFC 9110 section 10.2.3). A date is compared with the `Date` of
+    /// the response; without `Date` it is ignored, because the clocks of client and server need not agree. A past date
+    /// requests no delay.
     package static func retryAfter(of response: HTTPResponse) -> Duration? {
         guard let text = response.headerFields[.retryAfter], !text.isEmpty else { return nil }
         if text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {

@@ -1,6 +1,7 @@
 public import WaybillMultipart
 
-/// What a session adds to every upload, to name what one upload does without: ``UploadOptions/omits``.
+/// The parts of a session's configuration that are added to every upload. Use it with ``UploadOptions/omits`` to
+/// exclude some of them.
 ///
 /// ```swift
 /// options.omits = [.commonFields, .interceptors]
@@ -8,16 +9,16 @@ public import WaybillMultipart
 public struct SessionDefaults: OptionSet, Sendable, Hashable {
     /// The bits.
     public let rawValue: Int
-    /// Makes a set of bits.
+    /// Creates a set from its raw value.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// ``UploadSession/Configuration/headers``.
     public static let headers = SessionDefaults(rawValue: 1)
     /// ``UploadSession/Configuration/commonFields``.
     public static let commonFields = SessionDefaults(rawValue: 2)
-    /// ``UploadSession/Configuration/interceptors``; those of the request stay.
+    /// ``UploadSession/Configuration/interceptors``. Those of the request are kept.
     public static let interceptors = SessionDefaults(rawValue: 4)
-    /// ``UploadSession/Configuration/cookies``: none are sent, none are kept.
+    /// ``UploadSession/Configuration/cookies``. Cookies are neither sent nor stored.
     public static let cookies = SessionDefaults(rawValue: 8)
     /// ``UploadSession/Configuration/userAgent``.
     public static let userAgent = SessionDefaults(rawValue: 16)
@@ -25,7 +26,7 @@ public struct SessionDefaults: OptionSet, Sendable, Hashable {
     public static let all: SessionDefaults = [.headers, .commonFields, .interceptors, .cookies, .userAgent]
 }
 
-/// Parts that stand at the beginning of every form of a session.
+/// Parts at the beginning of every form of a session.
 ///
 /// ```swift
 /// configuration.commonFields = [.text("appVersion", "2.1"), .text("channel", "kiosk")]
@@ -34,23 +35,23 @@ public struct SessionDefaults: OptionSet, Sendable, Hashable {
 /// }
 /// ```
 ///
-/// They are made once for every upload, when its form is prepared, so that all its attempts send the same bytes. A part of
-/// the form with the same name, byte for byte, takes the place of the common one. Contents that are no form, and bodies
-/// that were prepared by you, get none.
+/// The parts are created once per upload, when its form is prepared, so that all its attempts send the same bytes. A
+/// part of the form with the same name, compared byte by byte, replaces the common one. Contents that are not forms,
+/// and bodies that the caller prepared, get no common fields.
 public struct CommonFields: Sendable, ExpressibleByArrayLiteral {
     private let make: @Sendable () -> [MultipartPart]
 
-    /// Parts that are the same for every upload.
+    /// Creates parts that are the same for every upload.
     public init(arrayLiteral elements: MultipartPart...) {
         make = { elements }
     }
 
-    /// Parts that are made anew for every upload. The closure must answer at once.
+    /// Creates parts with a closure that is called for every upload. The closure must return immediately.
     public init(_ make: @escaping @Sendable () -> [MultipartPart]) {
         self.make = make
     }
 
-    /// The form with those of the common parts in front that it does not have itself.
+    /// Returns the form with the common parts in front, except for those whose names the form already has.
     func put(before form: MultipartForm) -> MultipartForm {
         let own = Set(form.parts.map { Array($0.name.utf8) })
         var form = form

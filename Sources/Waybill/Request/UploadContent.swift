@@ -3,14 +3,14 @@ public import HTTPTypes
 public import WaybillCore
 public import WaybillMultipart
 
-/// What an upload carries: a form, a file, bytes, a stream, or nothing.
+/// The content of an upload: a form, a file, bytes, a stream, or nothing.
 ///
 /// ```swift
 /// try await session.upload(.file(path: "card.jpg", contentType: "image/jpeg"), to: presignedURL)
 /// ```
 ///
-/// Nothing is opened when a content is made. The work is done in the phase ``UploadPhase/preparing``, and what it meets
-/// is thrown as ``UploadError``.
+/// Creating a content opens nothing. Files are opened in the phase ``UploadPhase/preparing``, and errors are thrown as
+/// ``UploadError``.
 public struct UploadContent: Sendable {
     enum Kind: Sendable {
         case empty
@@ -22,43 +22,43 @@ public struct UploadContent: Sendable {
 
     let kind: Kind
 
-    /// No body at all.
+    /// No body.
     public static let empty = UploadContent(kind: .empty)
 
-    /// A form, sent as `multipart/form-data` (RFC 7578).
+    /// Returns a form, sent as `multipart/form-data` (RFC 7578).
     public static func form(_ form: MultipartForm) -> UploadContent { UploadContent(kind: .form(form)) }
 
-    /// The bytes of a regular file, streamed. Sendable again as often as needed.
+    /// Returns the bytes of a regular file, which are streamed and can be sent again any number of times.
     ///
-    /// The file must stay as it is until the upload ends; a change is noticed and is an error. Without a content type,
-    /// the one that goes with the ending of the file's name is sent.
+    /// The file must not change until the upload ends; a change is detected and is an error. Without a content type,
+    /// the type is derived from the file name extension.
     public static func file(path: String, contentType: String? = nil) -> UploadContent {
         UploadContent(kind: .file(path: path, contentType: contentType))
     }
 
-    /// The bytes of a regular file named by a `file:` URL; another URL is refused when the upload starts.
+    /// Returns the bytes of a regular file at a `file:` URL. Any other URL is rejected when the upload starts.
     public static func file(_ url: URL, contentType: String? = nil) -> UploadContent {
         guard url.isFileURL else { return UploadContent(kind: .notAFile(url: url.absoluteString)) }
         return .file(path: url.path(percentEncoded: false), contentType: contentType)
     }
 
-    /// Bytes in memory.
+    /// Returns bytes in memory.
     public static func data(_ bytes: some Sequence<UInt8>, contentType: String? = nil) -> UploadContent {
         UploadContent(kind: .body(DataBody(Array(bytes), contentType: contentType)))
     }
 
-    /// A sequence of chunks, sent as they come and read no faster than they are sent.
+    /// Returns a sequence of chunks, which are sent as they arrive. Reading is limited to the speed of sending.
     ///
-    /// It can be read once, so the upload is not retried unless `replay` keeps a copy. The length is the exact number of
-    /// bytes, or `nil` when nobody knows: the body is then sent chunked (RFC 9112 section 7.1), which some servers refuse
-    /// with 411. (A form reads such a stream to its end first, see `UnknownLength`.)
+    /// The sequence can be read once, so the upload is not retried unless `replay` keeps a copy. The length is the
+    /// exact number of bytes, or `nil` if unknown. Without a length the body is sent chunked (RFC 9112 section 7.1),
+    /// which some servers reject with 411. (A form reads such a stream to its end first: see `UnknownLength`.)
     public static func stream<Chunks: AsyncSequence & Sendable>(
         _ chunks: Chunks, length: Int64? = nil, contentType: String? = nil, replay: StreamReplay = .never
     ) -> UploadContent where Chunks.Element: Sequence<UInt8> {
         UploadContent(kind: .body(SequenceBody(chunks, length: length, contentType: contentType, replay: replay)))
     }
 
-    /// A body of your own, or a `MultipartBody` that was prepared earlier.
+    /// Returns a custom body, or a `MultipartBody` that was prepared earlier.
     ///
     /// ```swift
     /// try await session.upload(.body(form.prepared()), to: url)     // POST, as for the form itself
@@ -67,7 +67,7 @@ public struct UploadContent: Sendable {
 }
 
 extension UploadContent {
-    /// The method if the caller names none: `POST` for a form, prepared or not, and `PUT` for everything else.
+    /// The default method: `POST` for a form, prepared or not, and `PUT` for everything else.
     public var defaultMethod: HTTPRequest.Method {
         switch kind {
         case .form: .post
@@ -76,7 +76,7 @@ extension UploadContent {
         }
     }
 
-    /// The length of the body as far as it is known before the body is prepared.
+    /// Returns the length of the body, if known before the body is prepared.
     func expectedLength() async -> ExpectedLength? {
         switch kind {
         case .empty: ExpectedLength(0)
@@ -89,7 +89,7 @@ extension UploadContent {
 }
 
 extension UploadContent: CustomStringConvertible {
-    /// What it is and how large, without a byte of it.
+    /// The type and the size of the content, without its bytes.
     public var description: String {
         switch kind {
         case .empty: "empty"

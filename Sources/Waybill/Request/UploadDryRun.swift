@@ -13,12 +13,12 @@ package struct UploadDryRun: Sendable {
     package let headers: HTTPFields
     /// The body, if there is one. Its length is `nil` if it would be sent chunked.
     package let body: (any UploadBody)?
-    /// For each part of a form, what its image is recompressed to; `nil` for parts that are no image.
+    /// The compression options of the image in each part of a form; `nil` for parts without an image.
     package let images: [JPEGOptions?]
 
     /// Prepares a request.
     ///
-    /// - Throws: ``UploadError``, the one that the upload would fail with.
+    /// - Throws: The ``UploadError`` with which the upload would fail.
     package init(
         _ request: UploadRequest, _ configuration: UploadSession.Configuration
     ) async throws(UploadError) {
@@ -48,7 +48,7 @@ package struct UploadDryRun: Sendable {
 }
 
 extension MultipartPart {
-    /// What the image of a part is recompressed to; `nil` for any other part.
+    /// The compression options of the part's image; `nil` for any other part.
     package var imageOptions: JPEGOptions? {
         if case .preparing(let image as ImagePreparing) = content { image.options } else { nil }
     }
@@ -60,7 +60,7 @@ extension DurableForm {
         package let name: String
         package let fileName: String?
         package let contentType: String?
-        /// Bytes of the content; `nil` where only the name of a credential is known.
+        /// The number of bytes of the content; `nil` if only the name of a credential is known.
         package let count: Int64?
         /// The name of the credential whose value is sent.
         package let credential: String?

@@ -1,17 +1,17 @@
 public import struct FoundationEssentials.URL
 
-/// Something that names the place an upload goes to: a `String` or a `URL`.
+/// A type that represents the URL of an upload: a `String` or a `URL`.
 ///
-/// The text must be an absolute `http` or `https` URL, or relative to ``UploadSession/Configuration/baseURL``. Blanks,
-/// characters other than ASCII and a stray `%` are percent-encoded when the upload starts, and once only: `%20` stays. A
-/// bad one gives an ``UploadError`` with the code ``UploadError/Code/invalidURL`` before anything is opened or sent.
+/// The text must be an absolute `http` or `https` URL, or relative to ``UploadSession/Configuration/baseURL``. Spaces,
+/// non-ASCII characters and a stray `%` are percent-encoded once when the upload starts; `%20` is preserved. An invalid
+/// URL causes an ``UploadError`` with the code ``UploadError/Code/invalidURL`` before anything is opened or sent.
 public protocol UploadLocation: Sendable {
     /// The URL as text.
     var uploadURL: String { get }
 }
 
 extension String: UploadLocation {
-    /// The text itself.
+    /// The string itself.
     public var uploadURL: String { self }
 }
 

@@ -1,7 +1,7 @@
 public import HTTPTypes
 public import WaybillCore
 
-/// How an upload is to be run: limits of the transfer, retries, and which answers count as a yes.
+/// The options of an upload: transfer limits, retries, and which responses count as success.
 ///
 /// ```swift
 /// var options = UploadOptions()
@@ -9,38 +9,39 @@ public import WaybillCore
 /// options.retry = .none
 /// ```
 public struct UploadOptions: Sendable, Hashable {
-    /// Limits in time and size, rate, TLS, proxy: what the transport is told.
+    /// The options of the transport: limits of time, size and rate, TLS, proxy.
     public var transfer: TransferOptions
-    /// How urgent it is, beside others of its session.
+    /// The priority of the upload within its session.
     public var priority = UploadPriority.normal
-    /// When a failed attempt is followed by another one.
+    /// The policy for retries after a failed attempt.
     public var retry: RetryPolicy
-    /// Which statuses make the upload a success.
+    /// The statuses that make the upload a success.
     public var accepts: StatusPolicy
-    /// Whether an upload that may have been stored can be sent again: only where the server knows it by its key.
+    /// Whether an upload that may have been stored can be sent again, which requires a server that recognizes its key.
     public var idempotency: Idempotency
-    /// What is done about an answer that sends the upload elsewhere.
+    /// The policy for redirects.
     public var redirects: RedirectPolicy
-    /// The credentials, unless they stand in a header field or are none.
+    /// The credentials, unless they are in a header field.
     public var authentication: Authentication?
-    /// Header fields that hold a credential although others send them without one, such as `Accept`: they are not sent to
-    /// another origin. Fields that are not known to be harmless never are.
+    /// Header fields that contain a credential although the field usually contains none, such as `Accept`. They are not
+    /// sent to another origin. Fields that are not known to be harmless are never sent there.
     public var secretFields: Set<HTTPField.Name> = []
-    /// What of the session's own the upload does without: its header fields, its common fields, its interceptors.
+    /// The session defaults that are excluded from the upload: header fields, common fields, interceptors and others.
     public var omits: SessionDefaults = []
 
-    // Control: how the upload is found, and what it shares with others.
+    // Control: identification and grouping of the upload.
 
-    /// Names to find it by: ``UploadSession/uploads(taggedWith:)``.
+    /// Tags for ``UploadSession/uploads(taggedWith:)``.
     public var tags: Set<String> = []
-    /// The group that it belongs to, which can be paused, cancelled and limited as one: ``UploadSession/group(_:)``.
+    /// The name of the group, which can be paused, cancelled and limited as a whole. See ``UploadSession/group(_:)``.
     public var group: String?
-    /// What makes it the same upload as another one. While one with this key is alive in the session, starting another
-    /// sends nothing: its handle joins the transfer that is there, whatever its own request says. The handles are cancelled
-    /// apart, and the transfer stops with the last of them: ``UploadTask/isJoined``. `nil` for an upload of its own.
+    /// A key that identifies duplicate uploads. If an upload with the same key is running in the session, starting
+    /// another one sends nothing: its handle joins the running transfer, regardless of its own request. The handles are
+    /// cancelled separately, and the transfer stops with the last of them. See ``UploadTask/isJoined``. `nil` to never
+    /// join.
     public var deduplicationKey: String?
 
-    /// Three retries, 2xx is success, and the limits of `TransferLimits`.
+    /// Creates options: three retries, 2xx is success, and the limits of `TransferLimits`.
     public init(
         transfer: TransferOptions = TransferOptions(), retry: RetryPolicy = .standard,
         accepts: StatusPolicy = .successful, idempotency: Idempotency = .ignored,
@@ -56,8 +57,8 @@ public struct UploadOptions: Sendable, Hashable {
     }
 }
 
-/// Which final statuses make an upload a success. Every other one throws ``UploadError`` with the code
-/// ``UploadError/Code/rejected`` and the response inside.
+/// The final statuses that make an upload a success. Any other status throws ``UploadError`` with the code
+/// ``UploadError/Code/rejected`` and the response.
 public struct StatusPolicy: Sendable, Hashable {
     private enum Rule: Sendable, Hashable {
         case any
@@ -68,12 +69,12 @@ public struct StatusPolicy: Sendable, Hashable {
 
     /// 200 to 299 (RFC 9110 section 15.3).
     public static let successful = StatusPolicy(rule: .range(200...299))
-    /// Every status: the caller looks at ``UploadResponse/status``. Nothing is retried for its status then.
+    /// Every status. The caller checks ``UploadResponse/status``, and no status causes a retry.
     public static let any = StatusPolicy(rule: .any)
-    /// Exactly these status codes.
+    /// Returns a policy that accepts only these status codes.
     public static func only(_ codes: Set<Int>) -> StatusPolicy { StatusPolicy(rule: .only(codes)) }
 
-    /// Whether a status is a yes.
+    /// Returns whether a status counts as success.
     public func accepts(_ status: HTTPResponse.Status) -> Bool {
         switch rule {
         case .any: true

@@ -1,27 +1,27 @@
-/// How urgent an upload is, beside others of its session.
+/// The priority of an upload relative to others of its session.
 ///
-/// The more urgent goes first, but not for ever: each step is worth ``UploadSession/Configuration/priorityReach`` places in
-/// line. An upload can be overtaken by so many later ones per step that they are above it and by no more, however many
-/// come.
+/// Uploads with a higher priority start first, but the effect is bounded: each step is worth
+/// ``UploadSession/Configuration/priorityReach`` positions in the queue. For each step of difference, an upload can be
+/// overtaken by at most that many later uploads.
 ///
 /// ```swift
 /// options.priority = .high                 // before it starts
 /// task.priority = .veryHigh                // while it waits
 /// ```
 ///
-/// The steps are those of `Operation.QueuePriority`.
+/// The cases correspond to those of `Operation.QueuePriority`.
 public enum UploadPriority: Int, Sendable, Hashable, Comparable, CaseIterable {
-    /// After everything else.
+    /// Lower than all other priorities.
     case veryLow = -2
-    /// After most.
+    /// Lower than normal.
     case low = -1
-    /// What an upload has unless told otherwise.
+    /// The default priority.
     case normal = 0
-    /// Before most.
+    /// Higher than normal.
     case high = 1
-    /// Before everything else.
+    /// Higher than all other priorities.
     case veryHigh = 2
 
-    /// Whether the left one is less urgent.
+    /// Returns whether the left priority is lower.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }

@@ -4,16 +4,17 @@ import WaybillCore
 public import WaybillMultipart
 
 extension UploadSession {
-    /// Sends a form and reads the answer as JSON.
+    /// Sends a form and decodes the response as JSON.
     ///
     /// ```swift
     /// let receipt = try await session.upload(form, to: url, as: Receipt.self)
     /// ```
     ///
-    /// The other parameters mean what they mean without a type.
+    /// The other parameters are those of the method without a type.
     ///
-    /// - Throws: ``UploadError``; the code is ``UploadError/Code/decodingFailed`` when the server took the upload and its
-    ///   answer is not what was expected: the answer is in ``UploadError/response``, the place in ``UploadError/codingPath``.
+    /// - Throws: ``UploadError``. The code is ``UploadError/Code/decodingFailed`` if the server accepted the upload but
+    ///   its response can't be decoded. The response is in ``UploadError/response``, the position of the error in
+    ///   ``UploadError/codingPath``.
     public func upload<Value: Decodable>(
         _ form: MultipartForm, to location: some UploadLocation, as type: Value.Type,
         decoder: JSONDecoder = JSONDecoder(),
@@ -25,7 +26,8 @@ extension UploadSession {
         ).decode(type, decoder: decoder)
     }
 
-    /// Sends a file, bytes or a stream and reads the answer as JSON; `PUT` unless told otherwise.
+    /// Sends a file, bytes or a stream and decodes the response as JSON. The default method is
+    /// ``UploadContent/defaultMethod``.
     ///
     /// - Throws: ``UploadError``, as for a form.
     public func upload<Value: Decodable>(
@@ -38,7 +40,7 @@ extension UploadSession {
         ).decode(type, decoder: decoder)
     }
 
-    /// Sends a request and reads the answer as JSON.
+    /// Sends a request and decodes the response as JSON.
     ///
     /// - Throws: ``UploadError``, as for a form.
     public func send<Value: Decodable>(
@@ -49,10 +51,10 @@ extension UploadSession {
 }
 
 extension UploadResponse {
-    /// Reads the body with a decoder of your own: XML, protocol buffers, a line of text.
+    /// Decodes the body with a custom decoder, for example for XML, protocol buffers or plain text.
     ///
-    /// - Throws: ``UploadError`` with the code ``UploadError/Code/decodingFailed``; its cause is what the closure threw, its
-    ///   response this one.
+    /// - Throws: ``UploadError`` with the code ``UploadError/Code/decodingFailed``. Its cause is the error of the
+    ///   closure, and its response is this one.
     public func decode<Value>(
         using decode: (_ body: [UInt8]) throws -> Value
     ) throws(UploadError) -> Value {
@@ -63,7 +65,7 @@ extension UploadResponse {
         }
     }
 
-    /// The upload was taken, and the answer can't be read.
+    /// Returns the error of an accepted upload whose response can't be decoded.
     func decodingFailure(_ what: String, cause: any Error) -> UploadError {
         let place = UploadError.codingPath(of: cause).map { " at \(Redaction.escaped($0))" } ?? ""
         var error = UploadError(
@@ -78,8 +80,8 @@ extension UploadResponse {
 }
 
 extension UploadError {
-    /// Where in the answer a decoder failed: keys with dots between them, as in `data.items.3.id`; empty for its beginning.
-    /// `nil` for any other error.
+    /// The position in the response at which decoding failed: keys separated by dots, as in `data.items.3.id`; empty
+    /// for the root. `nil` for any other error.
     public var codingPath: String? { code == .decodingFailed ? cause.flatMap(Self.codingPath) : nil }
 
     static func codingPath(of error: any Error) -> String? {

@@ -1,7 +1,8 @@
 public import HTTPTypes
 import WaybillCore
 
-/// Everything that says what is to be sent where. A value: make it, change it, send it as often as you like.
+/// The description of an upload: method, URL, header fields and content. A request is a value that can be changed and
+/// sent any number of times.
 ///
 /// ```swift
 /// var request = UploadRequest(.put, "https://bucket.example/card.jpg", content: .file(path: "card.jpg"))
@@ -9,28 +10,28 @@ import WaybillCore
 /// let response = try await session.send(request)
 /// ```
 ///
-/// Printing a request shows neither credentials nor queries: see ``description``.
+/// A printed request contains neither credentials nor queries: see ``description``.
 public struct UploadRequest: Sendable {
     /// The method.
     public var method: HTTPRequest.Method
-    /// The URL, `http` or `https`; it may be relative to ``UploadSession/Configuration/baseURL``. Blanks and characters
-    /// other than ASCII are percent-encoded when it is sent, what is encoded already stays.
+    /// The `http` or `https` URL, which may be relative to ``UploadSession/Configuration/baseURL``. Spaces and
+    /// non-ASCII characters are percent-encoded when the request is sent. Existing percent-encoding is preserved.
     public var url: String
-    /// Header fields, on top of the session's. `Content-Length`, `Transfer-Encoding`, `Host`, `Connection`, `Expect`
-    /// and `Trailer` belong to the transport and are refused.
+    /// Header fields, in addition to the session's. `Content-Length`, `Transfer-Encoding`, `Host`, `Connection`,
+    /// `Expect` and `Trailer` are set by the transport and rejected here.
     public var headers: HTTPFields
-    /// What is sent.
+    /// The content.
     public var content: UploadContent
     /// Options for this upload, or `nil` for the session's.
     public var options: UploadOptions?
-    /// Interceptors of this upload, behind those of the session.
+    /// The interceptors of this upload, which follow those of the session.
     public var interceptors: [any UploadInterceptor] = []
 
-    /// Whether its path stays out of all that is printed, for it holds what is nobody's business: the id of an upload in
-    /// parts, for example.
+    /// Whether the path is omitted from all printed text, because it contains confidential data such as the ID of a
+    /// multipart upload.
     package var hidesPath = false
 
-    /// Describes an upload.
+    /// Creates a request.
     public init(
         _ method: HTTPRequest.Method, _ location: some UploadLocation, headers: HTTPFields = [:],
         content: UploadContent = .empty, options: UploadOptions? = nil
@@ -44,10 +45,10 @@ public struct UploadRequest: Sendable {
 }
 
 extension UploadRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Method, URL without user, password and query, and the size of the content.
+    /// The method, the URL without user, password and query, and the size of the content.
     public var description: String { "\(method) \(shownURL) (\(content))" }
 
-    /// ``description`` and the header fields; only values that are known to be harmless are shown.
+    /// ``description`` and the header fields. Values are shown only if they are known to be harmless.
     public var debugDescription: String {
         let fields = headers.map { " \($0.name): \(Redaction.value(of: $0))" }
         return ([description] + fields).joined(separator: "\n")

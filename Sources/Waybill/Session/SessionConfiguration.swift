@@ -3,7 +3,7 @@ public import Logging
 public import WaybillCore
 
 extension UploadSession {
-    /// What all uploads of a session have in common.
+    /// The configuration that all uploads of a session share.
     ///
     /// ```swift
     /// var configuration = UploadSession.Configuration()
@@ -12,60 +12,62 @@ extension UploadSession {
     /// let session = UploadSession(configuration: configuration)
     /// ```
     public struct Configuration: Sendable {
-        // Dependencies.
+        // Dependencies
 
-        /// Where to log, or `nil` to be silent. Messages are static, the facts are metadata, every line has the
-        /// upload's id; levels are debug and trace.
+        /// The logger, or `nil` for no logging. Messages are static and details are metadata. Every message has the ID
+        /// of the upload. The levels are debug and trace.
         public var logger: Logger?
-        /// What the waits between attempts and the rate are measured with. A test hands in a `ManualClock`.
+        /// The clock for retry delays and rates. Tests can pass a `ManualClock`.
         public var clock: any Clock<Duration> = ContinuousClock()
-        /// The random numbers in 0...1 of the waits between attempts.
+        /// Returns random numbers in 0...1 for retry delays.
         package var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
-        /// The random bits of idempotency keys.
+        /// Returns the random bits of idempotency keys.
         package var randomBits: @Sendable () -> (UInt64, UInt64) = {
             (.random(in: .min ... .max), .random(in: .min ... .max))
         }
 
-        // Options.
+        // Options
 
-        /// The most transfers at once, 1 or more. More of them rarely send faster: they share one line. 8 by default.
+        /// The maximum number of concurrent transfers, 1 or more. A larger number rarely increases the throughput,
+        /// because transfers share the bandwidth. 8 by default.
         ///
-        /// As many connections are kept open for uploads to come, and 16 at least.
+        /// The same number of idle connections, but at least 16, is kept open for later uploads.
         public var slots = 8
-        /// The most transfers at once to one host and port, 1 or more. 5 by default.
+        /// The maximum number of concurrent transfers to one host and port, 1 or more. 5 by default.
         public var slotsPerHost = 5
-        /// How many places in line a step of priority is worth, 0 or more: an upload is overtaken by no more later ones for
-        /// each step that they are above it. 100 by default.
+        /// The number of queue positions that one step of priority is worth, 0 or more. For each step of difference, an
+        /// upload can be overtaken by at most this number of later uploads. 100 by default.
         public var priorityReach = 100
-        /// How many retries each host gets from all uploads of the session together, or `nil` for as many as the uploads'
-        /// policies want.
+        /// The number of retries for each host from all uploads of the session together, or `nil` to apply only the
+        /// policies of the uploads.
         public var retryBudget: RetryBudget? = .standard
-        // Control.
+        // Control
 
-        /// The most bytes per second that the bodies of all uploads together may take, or `nil` for no limit. It can be
-        /// changed later by ``UploadSession/limit(to:)``.
+        /// The maximum combined body rate of all uploads in bytes per second, or `nil` for no limit. To change it
+        /// later, use ``UploadSession/limit(to:)``.
         public var rateLimit: ByteCount?
-        /// How long a paused upload keeps its slot and its connection, zero or more. After it the connection is closed, and
-        /// the upload starts anew when it is resumed: see ``UploadTask/pause()``. 20 seconds by default; servers rarely
-        /// wait much longer.
+        /// The time for which a paused upload keeps its slot and its connection, zero or more. Then the connection is
+        /// closed, and the upload starts again when it is resumed: see ``UploadTask/pause()``. 20 seconds by default,
+        /// because servers rarely wait much longer.
         public var pauseKeepsSlot: Duration = .seconds(20)
 
-        // What uploads start with.
+        // Defaults for uploads
 
-        /// What uploads use that bring no options of their own.
+        /// The options of uploads that have no options of their own.
         public var options = UploadOptions()
-        /// Header fields of every request. An upload's own fields of the same name take their place.
+        /// Header fields of every request. An upload's own fields with the same name replace them.
         public var headers: HTTPFields = [:]
-        /// The value of `User-Agent`, or `nil` to send none. A header field of that name wins.
+        /// The value of `User-Agent`, or `nil` to send none. A header field with that name takes precedence.
         public var userAgent: String? = "Waybill"
 
-        // What is joined with every upload; UploadOptions.omits leaves it out.
+        // Additions to every upload. UploadOptions.omits excludes them.
 
-        /// What relative locations are relative to, or `nil` to take absolute ones only. Without query and fragment.
+        /// The base URL of relative locations, or `nil` to allow only absolute ones. Must not have a query or fragment.
         ///
-        /// They are joined as RFC 3986 section 5.2 has it, like links of a web page: so end it with a slash.
+        /// Locations are resolved according to RFC 3986 section 5.2, like links of a web page. A base URL should
+        /// therefore end with a slash.
         ///
-        /// | base | location | goes to |
+        /// | base | location | result |
         /// | --- | --- | --- |
         /// | `https://h/api/` | `upload` | `https://h/api/upload` |
         /// | `https://h/api` | `upload` | `https://h/upload` |
@@ -74,20 +76,20 @@ extension UploadSession {
         public var baseURL: (any UploadLocation)?
         /// Parts at the beginning of every form.
         public var commonFields: CommonFields?
-        /// Who has a say in every upload, in this order.
+        /// The interceptors of every upload, in this order.
         public var interceptors: [any UploadInterceptor] = []
-        /// How long one interceptor may take for one call. 30 s by default.
+        /// The time limit for one call of an interceptor. 30 s by default.
         public var interceptorLimit: Duration = .seconds(30)
-        /// Where cookies are kept, or `nil` to neither keep nor send any.
+        /// The storage for cookies, or `nil` to neither store nor send cookies.
         public var cookies: CookieJar?
 
-        /// The defaults.
+        /// Creates the default configuration.
         public init() {}
     }
 }
 
 extension UploadSession.Configuration: CustomReflectable {
-    /// The options; header values only where they are known to be harmless.
+    /// The configuration. Header values are shown only if they are known to be harmless.
     public var customMirror: Mirror {
         let fields = headers.map { "\($0.name): \(Redaction.value(of: $0))" }
         return Mirror(

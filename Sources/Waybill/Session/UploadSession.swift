@@ -3,7 +3,7 @@ public import WaybillCore
 import WaybillCurl
 public import WaybillMultipart
 
-/// Sends uploads: one line for one, bounded concurrency for thousands.
+/// A session that sends uploads with bounded concurrency.
 ///
 /// ```swift
 /// let form: MultipartForm = [
@@ -15,47 +15,49 @@ public import WaybillMultipart
 /// }
 /// ```
 ///
-/// A session owns a queue: at most ``Configuration/slots`` transfers run at once, at most
-/// ``Configuration/slotsPerHost`` of them to one host, the most urgent first (``UploadPriority``) and among equals those that
-/// came first; the next few are prepared meanwhile.
-/// It may be used from any thread. A session that is let go lets its running uploads end; ``close(_:)`` waits for them.
+/// A session owns a queue: at most ``Configuration/slots`` transfers run concurrently, and at most
+/// ``Configuration/slotsPerHost`` of them to one host. Uploads start in the order of their priority
+/// (``UploadPriority``), and in the order they were started if their priority is equal. The next few uploads are
+/// prepared meanwhile. A session may be used from any thread. Running uploads continue when the session is released;
+/// ``close(_:)`` waits for them.
 public final class UploadSession: Sendable {
-    /// A session with the defaults, for programs that need no other. Closing it ends its uploads but leaves it open.
+    /// A session with the default configuration. Closing it ends its uploads but leaves the session open.
     public static let shared = UploadSession(
         core: SessionCore(configuration: Configuration(), transport: nil, isShared: true))
 
     let core: SessionCore
 
-    /// A session that sends with libcurl. Nothing is started before the first upload.
+    /// Creates a session that sends with libcurl. No resources are allocated before the first upload.
     public convenience init(configuration: Configuration = Configuration()) {
         self.init(core: SessionCore(configuration: configuration, transport: nil))
     }
 
-    /// A session over a transport of your own, or over the `ScriptedTransport` of WaybillTesting.
+    /// Creates a session with a custom transport or with the `ScriptedTransport` of WaybillTesting.
     public convenience init(configuration: Configuration = Configuration(), transport: any UploadTransport) {
         self.init(core: SessionCore(configuration: configuration, transport: transport))
     }
 
-    /// What uploads use that bring no options of their own: a copy, to change and hand in with one upload.
+    /// A copy of the options for uploads that have no options of their own. Change the copy and pass it with an upload.
     public var options: UploadOptions { core.configuration.options }
 
     private init(core: SessionCore) {
         self.core = core
     }
 
-    /// Sends a form and waits for the answer.
+    /// Sends a form and waits for the response.
     ///
-    /// Cancelling the surrounding task cancels the upload, in whatever phase it is.
+    /// Cancelling the surrounding task cancels the upload in any phase.
     ///
     /// - Parameters:
     ///   - form: The form.
     ///   - location: An absolute `http` or `https` URL, as `String` or `URL`.
     ///   - method: The method.
-    ///   - headers: Header fields, on top of the session's.
+    ///   - headers: Header fields, in addition to the session's.
     ///   - options: Options for this upload, or `nil` for the session's.
-    ///   - onProgress: Called with snapshots, at most about twenty a second, one after the other; a slow one misses
-    ///     some, never the last. It runs where the caller runs, and is never called after this method returned.
-    /// - Returns: The answer, with a status that the options accept (2xx unless told otherwise).
+    ///   - onProgress: Called with snapshots, at most about twenty times per second. Calls do not overlap. A slow
+    ///     closure misses snapshots, but never the last one. It runs in the caller's context and is not called after
+    ///     this method has returned.
+    /// - Returns: The response, with a status that the options accept (2xx by default).
     /// - Throws: ``UploadError``.
     public func upload(
         _ form: MultipartForm, to location: some UploadLocation, method: HTTPRequest.Method = .post,
@@ -68,7 +70,8 @@ public final class UploadSession: Sendable {
 
     /// Sends a file, bytes, a stream or a prepared form and waits for the response.
     ///
-    /// The parameters are those of a form. The default method is ``UploadContent/defaultMethod``: `POST` for forms, else `PUT`.
+    /// The parameters are those of the method for forms. The default method is ``UploadContent/defaultMethod``: `POST`
+    /// for forms, otherwise `PUT`.
     public func upload(
         _ content: UploadContent, to location: some UploadLocation, method: HTTPRequest.Method? = nil,
         headers: HTTPFields = [:], options: UploadOptions? = nil,
@@ -79,7 +82,7 @@ public final class UploadSession: Sendable {
         return try await core.start(request, isCancelled: Task.isCancelled).outcome(onProgress: onProgress)
     }
 
-    /// Sends a small request, with or without a body, and waits for the answer.
+    /// Sends a small request, with or without a body, and waits for the response.
     ///
     /// - Throws: ``UploadError``.
     public func send(_ request: UploadRequest) async throws(UploadError) -> UploadResponse {
@@ -88,16 +91,15 @@ public final class UploadSession: Sendable {
 }
 
 extension UploadSession {
-    /// Starts an upload and returns its handle at once.
+    /// Starts an upload and returns its handle immediately.
     ///
-    /// The upload goes on when the handle is let go. What is wrong with the request shows as the error of
-    /// ``UploadTask/response``.
+    /// The upload continues if the handle is released. Errors in the request are thrown by ``UploadTask/response``.
     @discardableResult
     public func start(_ request: UploadRequest) -> UploadTask {
         core.start(request)
     }
 
-    /// Starts sending a form and returns the handle at once.
+    /// Starts sending a form and returns the handle immediately.
     @discardableResult
     public func start(
         _ form: MultipartForm, to location: some UploadLocation, method: HTTPRequest.Method = .post,
@@ -117,20 +119,20 @@ extension UploadSession {
         return start(UploadRequest(method, location, headers: headers, content: content, options: options))
     }
 
-    /// Closes the session and, when its last upload has ended, the connections that it kept open; then returns. From now on
-    /// ``start(_:)`` gives uploads that fail with ``UploadError/Code/sessionClosed``. Calling it again is harmless.
+    /// Closes the session: waits until its last upload has ended, then closes its idle connections. From now on
+    /// ``start(_:)`` returns uploads that fail with ``UploadError/Code/sessionClosed``. May be called repeatedly.
     ///
-    /// A task that is cancelled while it drains cancels what still runs.
+    /// Cancelling the task during a drain cancels the remaining uploads.
     public func close(_ mode: CloseMode = .drain) async {
         await core.close(mode)
     }
 
-    /// What ``close(_:)`` does with uploads that have not ended.
+    /// The effect of ``close(_:)`` on uploads that have not ended.
     public enum CloseMode: Sendable, Hashable {
-        /// Lets all of them end, the ones that wait and retry too. Who is paused is resumed, for nobody else would be left to
-        /// do that, and from now on nobody can be paused.
+        /// Waits for all uploads, including those that are queued or wait for a retry. Paused uploads are resumed, and
+        /// pausing has no effect from now on.
         case drain
-        /// Cancels them.
+        /// Cancels the uploads.
         case cancel
     }
 }

@@ -8,7 +8,7 @@ public import WaybillCore
 /// let response = try await task.response
 /// ```
 ///
-/// Letting go of the handle changes nothing: the upload goes on.
+/// Releasing the handle does not cancel the upload.
 public final class UploadTask: Sendable, Identifiable {
     let run: UploadRun
     let handle: Int
@@ -18,52 +18,55 @@ public final class UploadTask: Sendable, Identifiable {
         self.handle = handle
     }
 
-    /// What logs, events and errors call the upload. No other living upload of the session has it; handles that joined one
-    /// transfer share it.
+    /// The identifier of the upload in logs, events and errors. It is unique among the uploads of the session that have
+    /// not ended. Handles that joined one transfer share it.
     public var id: UploadID { run.id }
 
-    /// Where it stands now.
+    /// The current progress.
     package var latestProgress: UploadProgress { run.currentProgress(for: handle) }
 
-    /// Snapshots as they come, for any number of listeners; each starts with the latest, skips what it is too slow for,
-    /// and ends after the snapshot of the terminal phase. Listen or don't: work is done only for listeners.
+    /// Snapshots of the upload, for any number of listeners. Each listener starts with the latest snapshot, skips
+    /// snapshots while it is busy, and ends after the snapshot of the terminal phase. Snapshots are created only if
+    /// there are listeners.
     public var progress: AsyncValues<UploadProgress, Never> { run.progress(for: handle) }
 
-    /// The answer, when it has come. May be asked any number of times.
+    /// The response of the server. Waits until the upload has ended; may be read repeatedly.
     ///
-    /// Cancelling a task that waits here cancels the upload; ``onCompletion(_:)`` only watches.
+    /// Cancelling a task that waits here cancels the upload. To only observe the upload, use ``onCompletion(_:)``.
     ///
     /// - Throws: ``UploadError``.
     public var response: UploadResponse {
         get async throws(UploadError) { try await outcome(onProgress: nil) }
     }
 
-    /// How urgent the upload is. A change counts for the lines it still has to stand in; what runs is not stopped. Of
-    /// handles that joined one transfer the most urgent counts.
+    /// The priority of the upload. A change affects the queues that the upload has not passed yet; a running transfer
+    /// is not stopped. If handles joined one transfer, the highest priority applies.
     public var priority: UploadPriority {
         get { run.priority(of: handle) }
         set { run.prioritize(handle, newValue) }
     }
 
-    /// Cancels the upload, in whatever phase it is. It ends with ``UploadError/Code/cancelled`` unless the answer was
-    /// already there. Safe from anywhere, callbacks included, and any number of times.
+    /// Cancels the upload in any phase. It ends with ``UploadError/Code/cancelled`` unless the response was already
+    /// received. May be called from any thread, including callbacks, and repeatedly.
     ///
-    /// Where other handles have joined (``isJoined``), only this one is cancelled: its ``response`` throws at once, and the
-    /// transfer goes on for the others.
+    /// If other handles have joined the transfer (``isJoined``), only this handle is cancelled: its ``response`` throws
+    /// immediately, and the transfer continues for the others.
     public func cancel() {
         run.cancel(handle)
     }
 
-    /// Calls back with every snapshot, as ``progress`` gives them: one after the other, off the transport's thread.
+    /// Calls a closure with every snapshot of ``progress``. Calls do not overlap, and do not run on the transport's
+    /// thread.
     ///
-    /// - Returns: The task, to go on with `.onCompletion`.
+    /// - Returns: The task, for chaining with `.onCompletion`.
     @discardableResult
     public func onProgress(_ body: @escaping @Sendable (UploadProgress) -> Void) -> UploadTask {
         run.callbacks.onProgress(of: run, for: handle, body)
         return self
     }
 
-    /// Calls back once, with the end, after the last call of every ``onProgress(_:)`` that was registered before.
+    /// Calls a closure once with the result, after the last call of every ``onProgress(_:)`` closure that was
+    /// registered before.
     ///
     /// - Returns: The task.
     @discardableResult
@@ -76,12 +79,12 @@ public final class UploadTask: Sendable, Identifiable {
 }
 
 extension UploadTask: CustomStringConvertible {
-    /// Id, method, URL without secrets, and phase.
+    /// The ID, the method, the URL without secrets, and the phase.
     public var description: String { "\(id) \(run.request) \(run.currentProgress(for: handle).phase)" }
 }
 
 extension UploadTask {
-    /// Waits for the end while it tells of the way there.
+    /// Waits for the result and reports progress until then.
     func outcome(
         onProgress: (@Sendable (UploadProgress) -> Void)?
     ) async throws(UploadError) -> UploadResponse {
@@ -94,7 +97,7 @@ extension UploadTask {
                 onProgress(progress)
             }
             let result = await run.result(for: handle)
-            // A cancelled task's iteration ends early; the terminal snapshot is promised all the same.
+            // In a cancelled task the iteration ends early. Report the terminal snapshot nevertheless, as documented.
             if last?.phase.isTerminal != true { onProgress(run.currentProgress(for: handle)) }
             return result
         } onCancel: {
