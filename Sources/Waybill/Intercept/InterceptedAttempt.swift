@@ -1,10 +1,10 @@
 import HTTPTypes
 import WaybillCore
 
-/// An attempt with interceptors before and behind it: to the life of the upload it looks like any other attempt, to the
-/// transport as well.
+/// An attempt with interceptors before and after the transfer. To the state machine and to the transport, it looks like
+/// any other attempt.
 ///
-/// While interceptors are at work, a cancel ends it at once; whatever they still come to is thrown away.
+/// Cancelling while interceptors run ends the attempt immediately, and the results of the interceptors are discarded.
 final class InterceptedAttempt: TransferControl, TransferSink {
     private enum Stage {
         case adapting
@@ -31,8 +31,16 @@ final class InterceptedAttempt: TransferControl, TransferSink {
     private let sink: any TransferSink
     private let state = Locked(State())
 
-    /// An attempt that has not begun. `adapts` says whether the request may be changed, which is not so where credentials
-    /// stay behind; `accepts`, which answers are looked at.
+    /// Creates an attempt without starting it.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - attempt: The number of the attempt.
+    ///   - chain: The interceptors.
+    ///   - adapts: Whether interceptors may change the request, which excludes requests without credentials.
+    ///   - accepts: The statuses of the responses that interceptors review.
+    ///   - transport: The transport.
+    ///   - sink: The receiver of the events.
     init(
         _ request: TransferRequest, attempt: Int, chain: InterceptorChain, adapts: Bool, accepts: StatusPolicy,
         transport: any UploadTransport, sink: any TransferSink
@@ -46,9 +54,9 @@ final class InterceptedAttempt: TransferControl, TransferSink {
         self.sink = sink
     }
 
-    /// Begins.
+    /// Starts the attempt.
     ///
-    /// - Parameter willSend: Told what the request has become, before the transport is.
+    /// - Parameter willSend: Called with the adapted request before it is passed to the transport.
     func start(willSend: @escaping @Sendable (TransferRequest) -> Void) {
         guard adapts else { return launch(request) }
         work {
@@ -62,7 +70,7 @@ final class InterceptedAttempt: TransferControl, TransferSink {
         }
     }
 
-    /// The evidence of a request that never left.
+    /// The evidence of a request that was not sent.
     private var nothing: TransferEvidence { TransferEvidence(announced: request.body?.length) }
 
     private func work(_ body: @escaping @Sendable () async -> Void) {
@@ -135,7 +143,7 @@ extension InterceptedAttempt {
         }
     }
 
-    /// An answer that came, and nobody has read what it says.
+    /// Returns the end of an attempt whose response was received but not reviewed.
     private static func unreviewed(_ end: TransferEnd) -> TransferEnd {
         var end = end
         end.objection = ResponseObjection(.cancelled, message: "cancelled before the answer was looked at")

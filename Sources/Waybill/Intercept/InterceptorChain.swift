@@ -3,13 +3,14 @@ import WaybillCore
 import WaybillMultipart
 
 extension RequestPlan {
-    /// A form with the session's common fields, after the interceptors have had their say.
+    /// Returns a form with the session's common fields, after all interceptors have changed it.
     func composed(_ form: MultipartForm) async throws(UploadError) -> MultipartForm {
         try await chain.composed(commonFields?.put(before: form) ?? form)
     }
 }
 
-/// The interceptors of one upload in their order, each call bounded in time and its failure given a name.
+/// The interceptors of one upload in order. Each call has a time limit, and its errors are reported with the
+/// interceptor's name.
 struct InterceptorChain: Sendable {
     let interceptors: [any UploadInterceptor]
     let limit: Duration
@@ -17,10 +18,10 @@ struct InterceptorChain: Sendable {
 
     var isEmpty: Bool { interceptors.isEmpty }
 
-    /// Whether any interceptor has to be called at a stage.
+    /// Returns whether any interceptor has to be called at a stage.
     func handles(_ stage: InterceptorStage) -> Bool { interceptors.contains { $0.handles(stage) } }
 
-    /// The form after all interceptors have changed it.
+    /// Returns the form after all interceptors have changed it.
     func composed(_ form: MultipartForm) async throws(UploadError) -> MultipartForm {
         var form = form
         for interceptor in interceptors where interceptor.handles(.compose) {
@@ -38,9 +39,9 @@ struct InterceptorChain: Sendable {
         return form
     }
 
-    /// The request after all interceptors have changed it.
+    /// Returns the request after all interceptors have changed it.
     ///
-    /// - Throws: The end of an attempt of which no byte was sent.
+    /// - Throws: The error of an attempt of which no byte was sent.
     func adapted(_ request: TransferRequest, attempt: Int) async throws(TransferError) -> TransferRequest {
         var request = request
         for interceptor in interceptors where interceptor.handles(.adapt) {
@@ -69,7 +70,7 @@ struct InterceptorChain: Sendable {
         return request
     }
 
-    /// What everybody makes of an answer: its body as it is to be read, and what is wrong with it.
+    /// Returns the transformed body of a response, and the first objection of an interceptor, if any.
     func reviewed(_ response: UploadResponse) async -> (body: [UInt8], objection: ResponseObjection?) {
         var response = response
         for interceptor in interceptors.reversed() where interceptor.handles(.transform) {
@@ -141,7 +142,7 @@ extension InterceptorChain {
 }
 
 extension ResponseObjection {
-    /// `nil` for a yes. What the server wrote is cut where it is too long for a message.
+    /// Returns `nil` for an accepted response. Text of the server is truncated to the length of a message.
     fileprivate init?(_ verdict: ResponseVerdict) {
         switch verdict {
         case .accepted: return nil

@@ -1,4 +1,4 @@
-/// One of the calls that an interceptor can get.
+/// A stage at which an interceptor can be called.
 enum InterceptorStage: Sendable {
     case compose
     case adapt
@@ -7,8 +7,8 @@ enum InterceptorStage: Sendable {
 }
 
 extension UploadInterceptor {
-    /// Whether the interceptor has to be called at a stage. Of Waybill's own it is known where they do nothing; each call that
-    /// is left out saves a task.
+    /// Returns whether the interceptor has to be called at a stage. Built-in interceptors declare their stages;
+    /// skipping a call saves a task.
     func handles(_ stage: InterceptorStage) -> Bool {
         switch self {
         case is JSONEnvelope: stage == .judge

@@ -1,8 +1,8 @@
 import WaybillCore
 
-/// Runs foreign code and comes back in time, whether that code does or not.
+/// Runs custom code with a time limit, and returns in time even if that code does not.
 package enum TimeLimit {
-    /// What is thrown when time is up.
+    /// The error that is thrown when the limit is exceeded.
     package struct RanOut: Error {}
 
     private struct State<Value: Sendable> {
@@ -14,7 +14,7 @@ package enum TimeLimit {
     private final class Race<Value: Sendable>: Sendable {
         private let state = Locked(State<Value>())
 
-        /// The first end counts; whoever is still running is cancelled, and not waited for.
+        /// Ends the race with the first result. The remaining tasks are cancelled but not awaited.
         func end(_ result: Result<Value, any Error>) {
             let (waiter, tasks) = state.withLock {
                 state -> (CheckedContinuation<Value, any Error>?, [Task<Void, Never>]) in
@@ -46,9 +46,10 @@ package enum TimeLimit {
         }
     }
 
-    /// The value of `work`.
+    /// Returns the value of `work`.
     ///
-    /// - Throws: Its error; ``RanOut`` after `limit`; `CancellationError` at once when the task is cancelled.
+    /// - Throws: The error of `work`; ``RanOut`` after `limit`; `CancellationError` immediately if the task is
+    ///   cancelled.
     package static func run<Value: Sendable>(
         _ limit: Duration, clock: any Clock<Duration>, _ work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -60,7 +61,7 @@ package enum TimeLimit {
                 })
             race.enter(
                 Task {
-                    // A timer that is cancelled says nothing: the race is over then.
+                    // If the timer is cancelled, the race has already ended.
                     guard (try? await clock.sleep(for: limit)) != nil else { return }
                     race.end(.failure(RanOut()))
                 })

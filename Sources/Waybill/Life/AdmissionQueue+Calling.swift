@@ -1,6 +1,6 @@
 import WaybillCore
 
-// Whom the queue calls next: the rules of the two lines.
+// The rules that determine which uploads are called next from the two lines.
 
 extension AdmissionQueue {
     mutating func nextCalls() -> Calls {
@@ -16,8 +16,8 @@ extension AdmissionQueue {
         return calls
     }
 
-    /// Whether an upload that has just been counted as standing in a line is called at once, because nobody else stands
-    /// there and there is room. It is mostly so, and then no line has to be made and looked through.
+    /// Returns whether an upload that was just counted in a line is called immediately, because the line is otherwise
+    /// empty and there is capacity. This is the common case, in which no line has to be created and searched.
     func isCalledAtOnce(_ entry: Entry) -> Bool {
         guard halts == 0, !entry.isHeld else { return false }
         return switch entry.stage {
@@ -27,7 +27,7 @@ extension AdmissionQueue {
         }
     }
 
-    /// Without a look at what the other hosts and groups have: a group's turn is found in its line.
+    /// Other hosts and groups are not examined. The turn of a group is determined in its line.
     private func mayPrepareAtOnce(_ lane: Lane) -> Bool {
         lane.group == nil && hosts[lane.host].map { $0.ahead < $0.room(under: slotsPerHost) } ?? true
     }
@@ -59,11 +59,11 @@ extension AdmissionQueue {
         }
     }
 
-    /// How many may be ahead that their group has no room for. Together with those that their host has none for they must
-    /// leave a place in the window, so that a free slot finds somebody.
+    /// The maximum number of uploads ahead that are blocked by their group. Together with those blocked by their host,
+    /// they must leave a place in the window, so that a free slot can be used.
     private var spareForGroups: Int { slotsPerHost >= slots ? 2 : min(2, slots - slotsPerHost - 1) }
 
-    /// The first of the heads of the lanes' lines, among the lanes that may be served.
+    /// Removes the first of the heads of all lanes that may be served.
     private mutating func takeFirst(
         _ lines: WritableKeyPath<Lines, PriorityLines>, of stage: Stage, where mayServe: (Lane) -> Bool
     ) -> UploadID? {

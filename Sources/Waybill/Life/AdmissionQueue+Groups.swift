@@ -1,10 +1,10 @@
-// Limits of groups, and many changes at once.
+// Limits of groups, and batches of changes.
 
 extension AdmissionQueue {
-    /// How many transfers of a group may run at once, less than one counts as one; `nil` for as many as there are slots.
-    /// What runs is not stopped.
+    /// Sets the maximum number of concurrent transfers of a group, at least one; `nil` for no limit besides the slots.
+    /// Running transfers are not stopped.
     ///
-    /// - Complexity: O(n log n) in all uploads when a limit is new or goes away.
+    /// - Complexity: O(n log n), where n is the number of uploads, if a limit is added or removed.
     package mutating func limit(group: String, to slots: Int?) -> Calls {
         let slots = slots.map { min(max(1, $0), Self.mostSlots) }
         let isMoving = (groupSlots[group] == nil) != (slots == nil)
@@ -24,11 +24,11 @@ extension AdmissionQueue {
         return call()
     }
 
-    /// Nobody is called until ``goOn()``, so that much can change at once at the cost of the changes, and nobody is called
-    /// in between who leaves a moment later. May be nested.
+    /// Suspends calls until ``goOn()``. The cost of many changes is then proportional to their number, and no upload is
+    /// called that leaves immediately afterwards. Calls can be nested.
     package mutating func halt() { halts += 1 }
 
-    /// Calls again.
+    /// Ends a suspension of calls.
     package mutating func goOn() -> Calls {
         halts = max(0, halts - 1)
         return call()

@@ -1,25 +1,26 @@
 package import WaybillCore
 
-/// Who may prepare and who may send: at most `slots` transfers at once, `slotsPerHost` of them to one host and as many of
-/// a group as that one has, first come, first served among uploads of one priority.
+/// A queue that determines which uploads may prepare and which may send. At most `slots` transfers run concurrently, at
+/// most `slotsPerHost` of them to one host, and at most the slots of a group in one group. Uploads of equal priority
+/// are served in order of arrival.
 ///
-/// A step of priority is worth `reach` places: uploads are served by their number in line less `reach` for each step. So
-/// nobody is overtaken by more than `reach` later uploads for each step that those are above it.
+/// A step of priority is worth `reach` positions: uploads are served by their ticket number less `reach` for each step.
+/// An upload is therefore overtaken by at most `reach` later uploads for each step of difference.
 ///
-/// Uploads pass through two lines. In the first they *wait* and have nothing open; from it they are called to prepare.
-/// In the second they are *ready* and hold files and images; from it they are given slots. At most `slots + 2` uploads
-/// are between the two calls, so that the next body is there when a slot falls free, and a batch of a hundred thousand
-/// opens no more than a batch of ten.
+/// Uploads pass through two lines. In the first they are *waiting* and have nothing open; from it they are called to
+/// prepare. In the second they are *ready* and hold files and images; from it they are given slots. At most `slots + 2`
+/// uploads are between the two calls. The next body is thus prepared when a slot becomes free, and a batch of 100,000
+/// uploads opens no more files than a batch of ten.
 ///
-/// A busy host blocks nobody else: a slot goes to the first whose host and group have room. Nor can it fill the window: at
-/// most `slotsPerHost + 2` of the uploads ahead may be such as their host has no room for, and at most two such as their
-/// group has none for.
+/// A busy host does not block other hosts: a slot goes to the first upload whose host and group have capacity. Nor can
+/// a busy host fill the window: at most `slotsPerHost + 2` of the uploads ahead may be blocked by their host, and at
+/// most two by their group.
 ///
-/// Who is *held* keeps its place and is passed over until it is released. It does not count as ahead, whatever it has
-/// prepared, so that paused uploads keep nobody else from preparing. An upload that comes back for another attempt is ready
-/// already; it joins the end of the second line and does not count as ahead either.
+/// *Held* uploads keep their position and are skipped until they are released. They do not count as ahead, even if they
+/// are prepared, so that paused uploads do not keep others from preparing. An upload that returns for another attempt
+/// is already prepared. It joins the end of the second line and does not count as ahead either.
 package struct AdmissionQueue: Sendable {
-    /// Who is called. The queue has already counted them.
+    /// The uploads that are called. They are already included in the counts.
     package struct Calls: Sendable, Equatable {
         package var prepare: [UploadID] = []
         package var start: [UploadID] = []
@@ -40,34 +41,35 @@ package struct AdmissionQueue: Sendable {
         var stage: Stage
         let ticket: Int64
         var priority: UploadPriority
-        /// Whether no attempt of it was made yet.
+        /// Whether no attempt was made yet.
         let isFirst: Bool
         var isHeld: Bool
 
         var isAhead: Bool { isFirst && !isHeld && (stage == .preparing || stage == .ready) }
     }
 
-    /// Uploads that the same limits are for. Groups without a limit have no lane of their own, so their number is free.
+    /// A set of uploads with the same limits. Groups without a limit have no separate lane, so any number of them is
+    /// free of cost.
     struct Lane: Sendable, Hashable {
         var host: String
         var group: String?
     }
 
-    /// The two lines of a lane. Who left the middle of one, or is held, is skipped when it gets to the front.
+    /// The two lines of a lane. Members that left or are held are skipped when they reach the front.
     struct Lines: Sendable {
         var waiting = PriorityLines()
         var ready = PriorityLines()
         var members = 0
     }
 
-    /// What a host or a group has of the session.
+    /// The capacity that a host or a group uses.
     struct Usage: Sendable {
         var ahead = 0
         var running = 0
         var members = 0
 
         func room(under limit: Int) -> Int { max(0, limit - running) }
-        /// How many of those ahead would find no room.
+        /// Returns how many of the uploads ahead exceed the capacity.
         func blocked(under limit: Int) -> Int { max(0, ahead - room(under: limit)) }
     }
 
@@ -77,26 +79,26 @@ package struct AdmissionQueue: Sendable {
     var entries: [UploadID: Entry] = [:]
     var lanes: [Lane: Lines] = [:]
     var hosts: [String: Usage] = [:]
-    /// Of the groups with a limit of their own.
+    /// The usage of groups with a limit.
     var groups: [String: Usage] = [:]
     var groupSlots: [String: Int] = [:]
     private var nextTicket: Int64 = 0
     var halts = 0
 
-    /// Transfers that hold a slot.
+    /// The number of transfers that hold a slot.
     package internal(set) var running = 0
-    /// Uploads that prepare or are ready for their first attempt.
+    /// The number of uploads that are preparing or ready for their first attempt.
     package internal(set) var ahead = 0
-    /// Uploads that stand in one of the lines and are not held. Where there is none, nobody has to be looked for.
+    /// The number of uploads in each line that are not held. If it is zero, the line need not be searched.
     var waitingInLine = 0
     var readyInLine = 0
-    /// All uploads that are in a line or hold something.
+    /// The number of uploads that are in a line or hold a resource.
     package var count: Int { entries.count }
 
-    /// More than any process has descriptors. Sums of it don't overflow.
+    /// More than the number of file descriptors of any process. Sums of this value don't overflow.
     package static let mostSlots = 1 << 24
 
-    /// A queue with so many slots; less than one counts as one.
+    /// Creates a queue with a number of slots, at least one.
     package init(slots: Int, slotsPerHost: Int, reach: Int = 100) {
         self.slots = min(max(1, slots), Self.mostSlots)
         self.slotsPerHost = min(max(1, slotsPerHost), Self.mostSlots)
@@ -107,58 +109,60 @@ package struct AdmissionQueue: Sendable {
 // MARK: - Uploads
 
 extension AdmissionQueue {
-    /// A new upload joins the first line.
+    /// Adds a new upload to the first line.
     ///
-    /// - Complexity: O(lanes), as all verbs: hosts, and groups with a limit.
+    /// - Complexity: O(lanes), as for all operations. Lanes are hosts, and groups with a limit.
     package mutating func join(
         _ id: UploadID, host: String, group: String? = nil, priority: UploadPriority = .normal, isHeld: Bool = false
     ) -> Calls {
         add(id, host, group, .waiting, priority, isHeld)
     }
 
-    /// A called upload is prepared and joins the second line.
+    /// Moves a prepared upload to the second line.
     package mutating func ready(_ id: UploadID) -> Calls {
         guard let old = entries[id], old.stage == .preparing else { return Calls() }
-        // With its old number: who took long to prepare does not lose its place, and is not overtaken as often again.
+        // It keeps its ticket, so that an upload that took long to prepare does not lose its position and is not
+        // overtaken more often.
         var entry = old
         entry.stage = .ready
         count(from: old, to: entry)
         return place(id, entry)
     }
 
-    /// An upload that had left comes back for another attempt.
+    /// Adds an upload that returns for another attempt to the second line.
     package mutating func requeue(
         _ id: UploadID, host: String, group: String? = nil, priority: UploadPriority = .normal, isHeld: Bool = false
     ) -> Calls {
         add(id, host, group, .ready, priority, isHeld)
     }
 
-    /// An upload becomes more or less urgent. It keeps its number in line.
+    /// Changes the priority of an upload. It keeps its ticket.
     ///
-    /// - Complexity: linear in the uploads of that priority in its lane, if any of them came later; else O(lanes).
+    /// - Complexity: Linear in the number of uploads of that priority in its lane, if any of them arrived later;
+    ///   otherwise O(lanes).
     package mutating func prioritize(_ id: UploadID, _ priority: UploadPriority) -> Calls {
         guard let entry = entries[id], entry.priority != priority else { return Calls() }
         update(id) { $0.priority = priority }
         return call()
     }
 
-    /// An upload is passed over from now on. It keeps its number in line, and a slot that it has been given.
+    /// Holds an upload, so that it is skipped from now on. It keeps its ticket, and a slot that it was given.
     package mutating func hold(_ id: UploadID) -> Calls {
         guard entries[id]?.isHeld == false else { return Calls() }
         update(id) { $0.isHeld = true }
         return call()
     }
 
-    /// It is no longer passed over.
+    /// Releases a held upload.
     ///
-    /// - Complexity: as for ``prioritize(_:_:)``.
+    /// - Complexity: As for ``prioritize(_:_:)``.
     package mutating func release(_ id: UploadID) -> Calls {
         guard entries[id]?.isHeld == true else { return Calls() }
         update(id) { $0.isHeld = false }
         return call()
     }
 
-    /// A held upload does not take up the call that was on its way: it goes back to where it stood.
+    /// Returns a held upload to its previous line, because it does not accept the call that it received.
     package mutating func stepBack(_ id: UploadID) -> Calls {
         guard let entry = entries[id], entry.stage == .preparing || entry.stage == .running else { return Calls() }
         update(id) { entry in
@@ -168,7 +172,7 @@ extension AdmissionQueue {
         return call()
     }
 
-    /// An upload leaves, from wherever it is, and gives back what it holds. Leaving twice is harmless.
+    /// Removes an upload from the queue, and releases what it holds. May be called repeatedly.
     package mutating func leave(_ id: UploadID) -> Calls {
         guard let entry = entries.removeValue(forKey: id) else { return Calls() }
         unregister(entry)
@@ -187,7 +191,7 @@ extension AdmissionQueue {
         return place(id, entry)
     }
 
-    /// Gives an upload that has come to a line its place in it, and calls.
+    /// Inserts an upload into its line, and calls uploads.
     private mutating func place(_ id: UploadID, _ entry: Entry) -> Calls {
         guard isCalledAtOnce(entry) else {
             entries[id] = entry
@@ -199,7 +203,7 @@ extension AdmissionQueue {
         count(from: entry, to: called)
         entries[id] = called
         guard called.stage == .running else { return Calls(prepare: [id]) }
-        // It is no longer ahead, which may let somebody prepare.
+        // The upload is no longer ahead, so another one may prepare.
         var calls = call()
         calls.start.insert(id, at: 0)
         return calls
@@ -222,7 +226,7 @@ extension AdmissionQueue {
         line(id, entry)
     }
 
-    /// Stands an entry in the line that it belongs to, unless it stands there.
+    /// Inserts an entry into its line, unless it is already in it.
     mutating func line(_ id: UploadID, _ entry: Entry) {
         guard !entry.isHeld else { return }
         switch entry.stage {
@@ -246,7 +250,7 @@ extension AdmissionQueue {
         if hosts[entry.host]?.members == 0 { hosts[entry.host] = nil }
     }
 
-    /// Takes an entry out of the counts, or into them, or changes it; host and lane stay the same.
+    /// Updates the counts for an entry that is added, removed or changed. Host and lane do not change.
     private mutating func count(from old: Entry?, to new: Entry?) {
         func change(_ isCounted: (Entry) -> Bool) -> Int {
             (new.map(isCounted) == true ? 1 : 0) - (old.map(isCounted) == true ? 1 : 0)

@@ -1,8 +1,8 @@
 import HTTPTypes
 package import WaybillCore
 
-/// The evidence of one attempt: what the transport sums up at the end, joined with what it reported on the way. So a sum
-/// that lacks something cannot make the outcome more certain than it is.
+/// The evidence of one attempt: the summary of the transport at its end, combined with the events before. An incomplete
+/// summary therefore cannot make the outcome more certain than it is.
 package struct AttemptRecord: Sendable {
     package let number: Int
     package private(set) var evidence = TransferEvidence()
@@ -16,7 +16,7 @@ package struct AttemptRecord: Sendable {
         self.number = number
     }
 
-    /// Takes in an event. Counts never go back.
+    /// Records an event. Counts never decrease.
     package mutating func see(_ event: TransferEvent, total: Int64?) {
         switch event {
         case .connected(let connection):
@@ -66,7 +66,8 @@ package struct AttemptRecord: Sendable {
         evidence.sent = max(evidence.sent, sent, evidence.acknowledged)
     }
 
-    /// The outcome of an attempt that ended in an error: the less certain of the transport's claim and of what was seen.
+    /// Returns the outcome of an attempt that ended with an error: the less certain one of the transport's outcome and
+    /// the recorded evidence.
     package func outcome(of error: TransferError) -> UploadOutcome {
         UploadOutcome(of: evidence, status: head?.status ?? error.status).lessCertain(than: error.outcome)
     }

@@ -1,26 +1,26 @@
 import HTTPTypes
 import WaybillCore
 
-/// What the end of an attempt means: an answer that is accepted, or a failure with its code and outcome.
+/// The verdict on an attempt: an accepted response, or a failure with its code and outcome.
 struct AttemptVerdict: Sendable {
     struct Failure: Sendable {
         var code: UploadError.Code
-        /// The code that the retry policy looks at: what failed the transfer, not why.
+        /// The code for the retry policy: the failure of the transfer, regardless of its cause.
         var transferCode: UploadError.Code
         var message: String
         var outcome: UploadOutcome
         var cause: (any Error)?
-        /// What the body of an accepted status said.
+        /// The failure that the body of an accepted status reports.
         var envelope: EnvelopeRefusal?
     }
 
-    /// `nil` for an accepted answer.
+    /// The failure; `nil` for an accepted response.
     var failure: Failure?
-    /// The complete answer, accepted or not.
+    /// The complete response, accepted or not.
     let response: TransferResponse?
     /// One sentence for the list of attempts.
     var reason: String
-    /// Whether the server refused the credential: by the status 401, or by the envelope.
+    /// Whether the server rejected the credential, with the status 401 or with the envelope.
     private(set) var isCredentialRefused = false
 
     init(_ record: AttemptRecord, _ end: TransferEnd, accepts: StatusPolicy, cancelMessage: String?) {
@@ -34,8 +34,9 @@ struct AttemptVerdict: Sendable {
             reason = words + (end.objection.map { ", but \($0.words)" } ?? "")
             isCredentialRefused = status.code == 401 || end.objection?.kind == .credentialExpired
             if accepts.accepts(status) {
-                // An answer that overtakes a cancel is still the truth about the server. That a 2xx came after the whole
-                // body is the transport's to see; a 4xx or 5xx that is accepted says itself that it is no yes.
+                // A response that arrives before a cancellation takes effect still describes the state of the server.
+                // The transport ensures that a 2xx came after the whole body; an accepted 4xx or 5xx is not a success
+                // by definition.
                 failure =
                     status.kind == .redirection && !isBodyComplete
                     ? Self.notTaken(status, outcome)
@@ -55,12 +56,12 @@ struct AttemptVerdict: Sendable {
                 transferCode: UploadError.Code(error.code.description),
                 message: cancelMessage ?? Redaction.escaped(UploadError.message(of: error)),
                 outcome: outcome, cause: error)
-            // An interceptor's own error says more than that an attempt failed.
+            // The interceptor's own error is more specific than the error of the attempt.
             if failure?.code == .interceptorFailed { failure?.cause = error.cause }
         }
     }
 
-    /// A yes to a part of the body is no success, whatever the status that the caller takes for a yes.
+    /// A success response to an incomplete body is not a success, even if the caller accepts the status.
     private static func notTaken(_ status: HTTPResponse.Status, _ outcome: UploadOutcome) -> Failure {
         Failure(
             code: .bodyNotTaken, transferCode: .bodyNotTaken,
@@ -68,7 +69,7 @@ struct AttemptVerdict: Sendable {
             outcome: outcome)
     }
 
-    /// What to do about a refusal, where the status alone tells.
+    /// Returns the remedy for a rejection, if the status indicates it.
     private static func hint(for status: HTTPResponse.Status, _ outcome: UploadOutcome) -> String {
         switch status.code {
         case 300... where outcome == .unknown: ": it may have acted on the upload, so check before you send it again"
@@ -82,7 +83,7 @@ struct AttemptVerdict: Sendable {
     }
 }
 
-/// The attempts so far, and what they add up to.
+/// The attempts so far and their combined outcome.
 struct AttemptHistory: Sendable {
     private(set) var attempts: [UploadAttempt] = []
     private(set) var lastResponse: UploadResponse?
@@ -90,16 +91,16 @@ struct AttemptHistory: Sendable {
     var redirects: [UploadRedirect] = []
     private var outcome = UploadOutcome.notSent
 
-    /// Whether the server may have acted on one of them.
+    /// Whether the server may have acted on any attempt.
     var mayBeStored: Bool { outcome == .unknown }
 
-    /// The last attempt had been going to be followed by another one, and was cancelled before that was settled.
+    /// Marks the last attempt as final, because the upload was cancelled before it was decided what follows.
     mutating func withdrawSequel() {
         guard !attempts.isEmpty else { return }
         attempts[attempts.count - 1].sequel = .end
     }
 
-    /// The last attempt had been going to be followed by another one, and is not.
+    /// Replaces the planned retry of the last attempt with the reason for its absence.
     mutating func revoke(_ reason: NoRetryReason) {
         guard !attempts.isEmpty else { return }
         attempts[attempts.count - 1].sequel = .noRetry(reason)

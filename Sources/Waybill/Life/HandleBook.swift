@@ -1,21 +1,23 @@
-/// What the handles of one transfer want of it: they joined by a key, and each may leave by itself. Pure.
+/// The state of the handles that joined one transfer. Each has its own priority and pause state, and can leave
+/// separately.
 ///
-/// The transfer is as urgent as its most urgent handle, stands still when all of them want that, and stops with the last.
+/// The transfer has the highest priority of its handles, pauses when all of them are paused, and stops with the last
+/// one.
 package struct HandleBook: Sendable {
     private struct Wish: Sendable {
         var priority: UploadPriority
         var isPaused: Bool
-        /// The number of the word that said so.
+        /// The sequence number of the request that set `isPaused`.
         var word: Int
     }
 
-    /// How a handle leaves.
+    /// The result of a handle leaving.
     package enum Leaving: Sendable, Hashable {
-        /// Others stay.
+        /// Other handles remain.
         case apart
-        /// It was the last one: the transfer has nobody left.
+        /// It was the last handle of the transfer.
         case last
-        /// It was gone already.
+        /// It had already left.
         case gone
     }
 
@@ -24,33 +26,33 @@ package struct HandleBook: Sendable {
 
     package init() {}
 
-    /// The handles that are there, in the order in which they came.
+    /// The handles that are present, in the order in which they joined.
     package var members: [Int] { wishes.keys.sorted() }
-    /// The priority of the most urgent; `nil` when nobody is there.
+    /// The highest priority; `nil` if there is no handle.
     package var priority: UploadPriority? { wishes.values.lazy.map(\.priority).max() }
-    /// Whether all want to stand still.
+    /// Whether all handles are paused.
     package var isPaused: Bool { !wishes.isEmpty && wishes.values.allSatisfy(\.isPaused) }
 
-    /// Whether a handle wants to stand still.
+    /// Returns whether a handle is paused.
     package func isPaused(_ handle: Int) -> Bool { wishes[handle]?.isPaused ?? false }
 
-    /// A handle comes.
+    /// Adds a handle.
     package mutating func join(priority: UploadPriority, isPaused: Bool, word: Int) -> Int {
         defer { next += 1 }
         wishes[next] = Wish(priority: priority, isPaused: isPaused, word: word)
         return next
     }
 
-    /// How urgent a handle is.
+    /// Returns the priority of a handle.
     package func priority(of handle: Int) -> UploadPriority? { wishes[handle]?.priority }
 
-    /// A handle becomes more or less urgent.
+    /// Changes the priority of a handle.
     package mutating func prioritize(_ handle: Int, _ priority: UploadPriority) {
         wishes[handle]?.priority = priority
     }
 
-    /// A handle wants to stand still, or to go on; `nil` for all of them. Words are numbered in the order in which they were
-    /// said, and one that comes after a later one is not heard.
+    /// Pauses or resumes a handle, or all handles if it is `nil`. Requests have sequence numbers; a request that
+    /// arrives after a later one is ignored.
     package mutating func setPaused(_ handle: Int?, _ isPaused: Bool, word: Int) {
         for key in handle.map({ [$0] }) ?? Array(wishes.keys) {
             guard let last = wishes[key]?.word, last < word else { continue }
@@ -59,7 +61,7 @@ package struct HandleBook: Sendable {
         }
     }
 
-    /// A handle goes. The last one stays in the book, for its transfer ends with it.
+    /// Removes a handle. The last one is kept, because its transfer ends with it.
     package mutating func leave(_ handle: Int) -> Leaving {
         guard wishes[handle] != nil else { return .gone }
         guard wishes.count > 1 else { return .last }

@@ -1,16 +1,17 @@
-/// What an upload's life is lived by.
+/// The rules for the state machine of an upload.
 package struct LifeRules: Sendable {
     package var retry: RetryPolicy
     package var accepts: StatusPolicy
     /// Whether a second request has no further effect.
     package var isIdempotent = false
-    /// How long the server knows the request's idempotency key, if it has one and that is honoured.
+    /// How long the server recognizes the idempotency key of the request; `nil` if there is no key, or if it is not
+    /// honoured.
     package var keyWindow: Duration?
-    /// Where it begins and how it goes on from there; `nil` to follow no redirect.
+    /// The first hop and the redirect policy; `nil` to follow no redirects.
     package var route: UploadRoute?
-    /// Whether there is somebody who can get a fresh credential.
+    /// Whether there is a refresher that can provide a new credential.
     package var canRefresh = false
-    /// Whether the transport makes credentials in answer to the server's challenge.
+    /// Whether the transport computes credentials from the server's challenge.
     package var answersChallenges = false
     /// How long a paused transfer keeps its slot and its connection.
     package var pauseKeepsSlot = Duration.seconds(20)

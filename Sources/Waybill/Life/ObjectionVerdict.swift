@@ -2,7 +2,8 @@ import HTTPTypes
 import WaybillCore
 
 extension AttemptVerdict.Failure {
-    /// The failure of an upload whose status was a yes, and whose body is a no or can't be read.
+    /// Creates the failure of an upload whose status indicates success, but whose body reports a failure or can't be
+    /// read.
     init(_ objection: ResponseObjection, _ status: HTTPResponse.Status, cancelMessage: String?) {
         let said = EnvelopeRefusal(
             code: objection.code, message: objection.message, asksForRetry: objection.kind == .retry)
@@ -29,7 +30,7 @@ extension AttemptVerdict.Failure {
 }
 
 extension ResponseObjection {
-    /// The code of the error that follows from it.
+    /// The code of the resulting error.
     var uploadCode: UploadError.Code {
         switch kind {
         case .rejected, .credentialExpired, .retry: .envelopeRejected

@@ -1,19 +1,19 @@
 import WaybillCore
 
-/// A line for each priority, all served by one rule: the lowest number goes first, and each step of priority takes so much
-/// off it.
+/// A line for each priority. The member with the lowest rank is first: its ticket number less `reach` for each step of
+/// priority.
 struct PriorityLines: Sendable {
-    /// Who is first, and why.
+    /// The first member of a line, and its rank.
     struct Head: Comparable {
         var priority: UploadPriority
-        /// The number in line, less what the priority is worth.
+        /// The ticket number less the value of the priority.
         var rank: Int64
         var ticket: Int64
 
         static func < (left: Self, right: Self) -> Bool { (left.rank, left.ticket) < (right.rank, right.ticket) }
     }
 
-    /// Empty until somebody has stood in one: most uploads never do.
+    /// Empty until a member is inserted, because most uploads never wait in a line.
     private var lines: [Line] = []
 
     mutating func insert(_ id: UploadID, _ ticket: Int64, _ priority: UploadPriority) {
@@ -21,7 +21,7 @@ struct PriorityLines: Sendable {
         lines[Self.index(priority)].insert(id, ticket)
     }
 
-    /// The first member that is still there; those before it are dropped.
+    /// Returns the first member that is still present. Members before it are dropped.
     mutating func head(reach: Int64, where isThere: (UploadID, Int64, UploadPriority) -> Bool) -> Head? {
         guard !lines.isEmpty else { return nil }
         var best: Head?
@@ -33,7 +33,7 @@ struct PriorityLines: Sendable {
         return best
     }
 
-    /// Takes out whom ``head(reach:where:)`` found.
+    /// Removes the member that ``head(reach:where:)`` returned.
     mutating func remove(_ head: Head) -> UploadID { lines[Self.index(head.priority)].removeHead() }
 
     private static func index(_ priority: UploadPriority) -> Int {
@@ -41,13 +41,13 @@ struct PriorityLines: Sendable {
     }
 }
 
-/// A line in the order of numbers. Who comes with the highest number is appended in constant time, and the head leaves in
+/// A line in the order of ticket numbers. Appending a member with the highest number and removing the head take
 /// constant time.
 private struct Line: Sendable {
     private var members: [(id: UploadID, ticket: Int64)] = []
     private var first = 0
 
-    /// Who stands there already, as one who left the line for another and came back, is not put there twice.
+    /// A member that is still present, because it left the line for another one and returned, is not inserted twice.
     mutating func insert(_ id: UploadID, _ ticket: Int64) {
         guard first < members.count, let last = members.last, last.ticket >= ticket else {
             return members.append((id, ticket))
@@ -60,7 +60,7 @@ private struct Line: Sendable {
         if members[low].ticket != ticket { members.insert((id, ticket), at: low) }
     }
 
-    /// The number of the first member that is still there; the others before it are dropped.
+    /// Returns the number of the first member that is still present. Members before it are dropped.
     mutating func head(where isThere: (UploadID, Int64) -> Bool) -> Int64? {
         while first < members.count {
             if isThere(members[first].id, members[first].ticket) { return members[first].ticket }

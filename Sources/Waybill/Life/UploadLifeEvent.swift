@@ -1,106 +1,105 @@
 package import WaybillCore
 
 extension UploadStateMachine {
-    /// What can happen to an upload. Any event may come at any time; what no longer fits is ignored.
+    /// The events of an upload. Any event may arrive at any time; events that do not apply to the state are ignored.
     ///
-    /// What is large is kept apart (`indirect`), so that the many small events are cheap to hand on.
+    /// Large payloads are stored indirectly (`indirect`), so that the many small events are cheap to pass.
     package enum Event: Sendable {
-        /// The upload begins.
+        /// The upload starts.
         case started
-        /// The request can't be used, or the session is closed.
+        /// The request is invalid, or the session is closed.
         indirect case refused(UploadError)
-        /// The queue lets it prepare its body.
+        /// The queue allows the upload to prepare its body.
         case mayPrepare
-        /// The body is ready.
+        /// The body is prepared.
         case prepared(total: Int64?, isReplayable: Bool)
-        /// The body can't be made.
+        /// The body can't be prepared.
         indirect case preparationFailed(UploadError)
-        /// The queue gave it a slot, so long after the start of its first attempt.
+        /// The queue gave the upload a slot, at this time after the start of its first attempt.
         case admitted(elapsed: Duration = .zero)
-        /// The transport told something about an attempt, so long after the start of the first one. The random number in
-        /// 0...1 is for the wait after its end.
+        /// The transport reported an event of an attempt, at this time after the start of the first one. The random
+        /// number in 0...1 is for the delay after its end.
         case transfer(TransferEvent, attempt: Int, jitter: Double, elapsed: Duration = .zero)
-        /// Whether the budget has a retry for the attempt that ended.
+        /// Whether the budget grants a retry after this attempt.
         case retryAnswered(attempt: Int, isGranted: Bool)
-        /// A fresh credential is there, for what this attempt was refused.
+        /// A new credential is available to replace the one that was rejected in this attempt.
         case credentialReady(attempt: Int)
-        /// None can be had.
+        /// No new credential is available.
         indirect case credentialFailed(attempt: Int, UploadError)
-        /// The wait before this attempt is over.
+        /// The delay before this attempt has elapsed.
         case retryDue(attempt: Int)
-        /// The caller wants it to stand still, so long after the start of the first attempt.
+        /// The caller paused the upload, at this time after the start of the first attempt.
         case pause(elapsed: Duration = .zero)
-        /// And to go on.
+        /// The caller resumed the upload.
         case resume(elapsed: Duration = .zero)
-        /// The time for which this pause keeps a slot is over.
+        /// The time for which this pause keeps a slot has elapsed.
         case slotReturnDue(pause: Int)
-        /// The transfer may send so many bytes per second from now on; `nil` for no limit.
+        /// The rate limit of the transfer changed; `nil` for no limit.
         case rateChanged(ByteCount?)
-        /// The caller wants no more.
+        /// The caller cancelled the upload.
         case cancel
-        /// The session is closing and cancels what it has.
+        /// The session is closing and cancels its uploads.
         case sessionClosing
     }
 
-    /// What is to be done, in the order given.
+    /// The actions to perform, in the given order.
     package enum Action: Sendable {
-        /// Join the line of those that wait; held there if the upload is paused.
+        /// Join the first line, held if the upload is paused.
         case join(isHeld: Bool)
-        /// Start making the body.
+        /// Start preparing the body.
         case prepare
-        /// Stop making the body; its result is no longer wanted.
+        /// Stop preparing the body. Its result is ignored.
         case stopPreparing
-        /// Join the line of those that are ready.
+        /// Join the second line.
         case awaitSlot
-        /// Join that line again, for another attempt; held there if the upload is paused.
+        /// Join the second line again for another attempt, held if the upload is paused.
         case requeue(isHeld: Bool)
-        /// Be passed over in whatever line it is in, and keep the place.
+        /// Hold the position in the current line, so that the upload is skipped.
         case hold
-        /// No longer be passed over.
+        /// Release the position.
         case release
-        /// Give back what the queue has just called the upload to, and be passed over where it stood before.
+        /// Decline the call that was just received, and return to the previous line as held.
         case stepBack
-        /// Leave whatever line it is in.
+        /// Leave the current line.
         case withdraw
-        /// Hand the attempt to the transport.
+        /// Pass the attempt to the transport.
         case startTransfer(attempt: Int)
-        /// Tell the transport to stop; its end is still awaited.
+        /// Cancel the transfer. Its end is still awaited.
         case cancelTransfer
-        /// Tell the transport to stand still, with the connection open.
+        /// Pause the transfer with its connection open.
         case pauseTransfer
-        /// Tell the transport to go on.
+        /// Resume the transfer.
         case resumeTransfer
-        /// Come back with `slotReturnDue` after this time.
+        /// Send `slotReturnDue` after this time.
         case scheduleSlotReturn(after: Duration, pause: Int)
-        /// Don't come back with it.
+        /// Cancel that timer.
         case unscheduleSlotReturn
-        /// The number of the attempt that sends anew what a pause had stopped: for whoever keeps records.
+        /// An attempt that was stopped by a pause is started again with this number; used for events and logs.
         case restarted(attempt: Int)
-        /// Limit the transfer to so many bytes per second; `nil` for no limit.
+        /// Limit the rate of the transfer; `nil` for no limit.
         case limitTransfer(ByteCount?)
-        /// Give the slot back.
+        /// Release the slot.
         case releaseSlot
-        /// Ask the budget for a retry after this attempt, and come back with `retryAnswered`.
+        /// Request a retry after this attempt from the budget, and respond with `retryAnswered`.
         case askForRetry(attempt: Int)
-        /// Get a fresh credential in place of the one of this attempt, and come back with `credentialReady` or
-        /// `credentialFailed`.
+        /// Refresh the credential of this attempt, and respond with `credentialReady` or `credentialFailed`.
         case refreshCredential(attempt: Int)
-        /// The credential is no longer wanted.
+        /// Stop refreshing the credential.
         case stopRefreshing
-        /// From now on, the upload goes there.
+        /// Send the upload to this hop from now on.
         indirect case redirect(UploadRoute.Hop)
-        /// Come back with `retryDue` after this time.
+        /// Send `retryDue` after this time.
         case scheduleRetry(after: Duration, attempt: Int)
-        /// Don't come back.
+        /// Cancel that timer.
         case unscheduleRetry
-        /// Tell the listeners.
+        /// Publish the snapshot to the listeners.
         case publish(UploadSnapshot)
-        /// The one terminal event, and the last action of all.
+        /// Finish the upload. This is the last action.
         indirect case finish(Result<UploadResponse, UploadError>)
     }
 }
 
-/// What the machine knows of the position; the driver makes an ``UploadProgress`` of it when somebody listens.
+/// The progress as known to the state machine. The driver creates an ``UploadProgress`` from it if there are listeners.
 package struct UploadSnapshot: Sendable, Hashable {
     package var phase: UploadPhase = .waiting
     package var attempt = 1
@@ -109,7 +108,7 @@ package struct UploadSnapshot: Sendable, Hashable {
     package var total: Int64?
     package var accuracy: ProgressAccuracy = .exact
     package var isPaused = false
-    /// The retry that is waited for.
+    /// The pending retry.
     package var retry: UploadRetry?
 
     package init() {}

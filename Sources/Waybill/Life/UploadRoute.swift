@@ -1,27 +1,27 @@
 import HTTPTypes
 import WaybillCore
 
-/// The way of an upload from one location to the next: where it stands, and where an answer may send it. Pure.
+/// The route of an upload through redirects: its current hop, and the decision on each response.
 package struct UploadRoute: Sendable {
-    /// A place to send a request to.
+    /// A request target.
     package struct Hop: Sendable, Hashable {
         package var method: HTTPRequest.Method
         package var url: String
-        /// Host and port, as the queue knows them.
+        /// The host and port, as used by the queue.
         package var host: String
-        /// Whether the upload's body goes there.
+        /// Whether the body of the upload is sent.
         package var sendsBody: Bool
-        /// Whether its credentials do.
+        /// Whether the credentials are sent.
         package var keepsSecrets = true
 
-        /// Whether a second request has no further effect there.
+        /// Whether a second request has no further effect.
         package var isIdempotent: Bool { method.isIdempotent }
     }
 
     enum Decision: Sendable {
-        /// The answer is no redirect to be followed.
+        /// The response is not a redirect, or is not to be followed.
         case stay
-        /// The policy follows no redirect; the message has the address.
+        /// The policy follows no redirects. The message contains the address.
         case ignore(String)
         case follow(Hop)
         case refuse(UploadError.Code, String)
@@ -30,7 +30,7 @@ package struct UploadRoute: Sendable {
     package private(set) var hop: Hop
     package private(set) var redirects: [UploadRedirect] = []
     private let policy: RedirectPolicy
-    /// Where it has been, in order. Compared as places only when there is a redirect, which most uploads never see.
+    /// The hops so far, in order. URLs are compared only on a redirect, which most uploads never receive.
     private var visited: [Hop]
 
     package init(_ hop: Hop, policy: RedirectPolicy) {
@@ -39,7 +39,7 @@ package struct UploadRoute: Sendable {
         visited = [hop]
     }
 
-    /// What is to be done about an answer.
+    /// Returns the decision on a response.
     func decision(after head: HTTPResponse, isReplayable: Bool) -> Decision {
         let status = head.status.code
         guard Self.statuses.contains(status) else { return .stay }
@@ -80,7 +80,7 @@ package struct UploadRoute: Sendable {
         return .follow(next)
     }
 
-    /// Goes there.
+    /// Moves to the next hop.
     mutating func follow(_ next: Hop, status: HTTPResponse.Status) {
         hop = next
         visited.append(next)
@@ -89,10 +89,11 @@ package struct UploadRoute: Sendable {
                 status: status, method: next.method, url: next.url, droppedCredentials: !next.keepsSecrets))
     }
 
-    /// The statuses that name another location for the request or for its result.
+    /// The statuses that redirect the request, or refer to its result.
     private static let statuses: Set<Int> = [301, 302, 303, 307, 308]
 
-    /// RFC 9110 sections 15.4.2 to 15.4.9; `nil` where the policy has to choose and does not.
+    /// Returns the method after a redirect (RFC 9110 sections 15.4.2 to 15.4.9); `nil` if the policy does not choose
+    /// one.
     private func method(after status: Int) -> (method: HTTPRequest.Method, sendsBody: Bool)? {
         let again = (hop.method, hop.sendsBody)
         let fetch = (hop.method == .head ? HTTPRequest.Method.head : .get, false)
@@ -110,7 +111,8 @@ package struct UploadRoute: Sendable {
         }
     }
 
-    /// Where a location leads, fit to be printed: absolute, without user, password and query, and of a bounded length.
+    /// Returns the address of a location for messages: absolute, without user, password and query, and of limited
+    /// length.
     private func address(_ location: String) -> String {
         let target = URLReference(location: location).resolved(against: URLReference(hop.url))
         let text = Redaction.url(target.description)
@@ -122,9 +124,9 @@ package struct UploadRoute: Sendable {
     ) throws(UploadError) -> Hop {
         let base = URLReference(hop.url)
         var target = URLReference(location: location).resolved(against: base)
-        // Before anything is taken out of it: what stands before an @ may be the host to somebody else.
+        // Parse before anything is removed: another parser may regard the text before an @ as the host.
         let there = try RequestTarget(target.description)
-        // The server's own idea of our credentials is not taken up, and a fragment is not sent.
+        // Credentials in the server's URL are not used, and a fragment is not sent.
         target.userInformation = nil
         target.fragment = nil
         let here = try RequestTarget(hop.url)

@@ -1,7 +1,7 @@
 import HTTPTypes
 import WaybillCore
 
-// One attempt: what is seen of it, what its end means, and what follows.
+// Attempts: their events, their verdict, and what follows.
 
 extension UploadStateMachine {
     mutating func proceed(
@@ -86,7 +86,7 @@ extension UploadStateMachine {
         return [enter(.retrying), .scheduleRetry(after: pending.plan.delay, attempt: snapshot.attempt + 1)]
     }
 
-    /// A body that goes out again without being a retry still needs the key under which a retry was allowed.
+    /// Returns the limit of the idempotency key, which still applies if the body is sent again without being a retry.
     func remainingLimits(of failure: AttemptVerdict.Failure) -> PendingRetry? {
         guard let lastRetry, route?.hop.sendsBody != false else { return nil }
         var plan = lastRetry
@@ -104,7 +104,7 @@ extension UploadStateMachine {
         return enter(.queued)
     }
 
-    /// The retry comes to nothing: the failure before it stands.
+    /// Abandons a retry. The upload fails with the previous failure.
     mutating func giveUp(_ failure: AttemptVerdict.Failure, _ reason: NoRetryReason) -> [Action] {
         history.revoke(reason)
         return fail(failure)

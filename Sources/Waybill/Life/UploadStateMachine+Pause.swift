@@ -1,21 +1,23 @@
 import WaybillCore
 
-// Standing still: in line without a slot, on the wire with one for a while, and the way back.
+// Pausing: in the queue without a slot, during a transfer that keeps its slot for a while, and resuming.
 
-/// What a pause has done to an attempt that runs.
+/// The effect of a pause on a running attempt.
 enum Standstill: Sendable {
     case none
-    /// The transfer stands, and keeps its slot and its connection. With the number of the pause if that is for a time only.
+    /// The transfer is paused and keeps its slot and its connection. Has the number of the pause if the time is
+    /// limited.
     case kept(pause: Int?)
-    /// That time was over: the transfer was told to stop, and the upload starts anew.
+    /// The time limit was reached: the transfer was cancelled, and the upload starts again.
     case closing
-    /// It goes on, from so many acknowledged bytes. If it breaks without one more, the connection had died under the pause.
+    /// The transfer was resumed at this number of acknowledged bytes. If it fails before another byte is acknowledged,
+    /// the connection was lost during the pause.
     case resumed(acknowledged: Int64)
 }
 
 extension UploadStateMachine {
     mutating func pause(at elapsed: Duration) -> [Action] {
-        // Whoever is being cancelled has nothing to wait for.
+        // An upload that is being cancelled can't be paused.
         guard !snapshot.isPaused, cancelMessage == nil else { return [] }
         snapshot.isPaused = true
         pausedSince = elapsed
@@ -27,7 +29,8 @@ extension UploadStateMachine {
         case .running(let record):
             if case .closing = standstill { return [.publish(snapshot)] }
             guard !isBeyondPause(record) else { return [.publish(snapshot)] }
-            // What could not be sent again would be lost with its connection, so it keeps that for as long as it takes.
+            // A body that can't be sent again would be lost with its connection, so the connection is kept without a
+            // time limit.
             standstill = .kept(pause: maySendAgain ? pauses : nil)
             let timer = [Action.scheduleSlotReturn(after: rules.pauseKeepsSlot, pause: pauses)]
             return [.pauseTransfer] + (maySendAgain ? timer : []) + [.publish(snapshot)]
@@ -49,21 +52,21 @@ extension UploadStateMachine {
         }
     }
 
-    /// The pause has lasted longer than a slot is kept.
+    /// Ends a pause that has lasted longer than a slot is kept.
     mutating func returnSlot(_ pause: Int) -> [Action] {
         guard case .kept(pause) = standstill else { return [] }
         standstill = .closing
         return [.cancelTransfer]
     }
 
-    /// The attempt does not stand any more, whatever has ended that.
+    /// Resets the pause state of the attempt, for whatever reason it ended.
     mutating func endStandstill() -> (before: Standstill, givingBack: [Action]) {
         defer { standstill = .none }
         if case .kept(.some) = standstill { return (standstill, [.unscheduleSlotReturn]) }
         return (standstill, [])
     }
 
-    /// A transfer that stands goes on when its last byte turns out to have left before: only the answer would be kept away.
+    /// Resumes a paused transfer whose last byte was already sent: pausing would only delay the response.
     mutating func goOnIfBeyond(_ record: AttemptRecord) -> [Action] {
         guard case .kept = standstill, isBeyondPause(record) else { return [] }
         return goOn()
@@ -75,17 +78,17 @@ extension UploadStateMachine {
         return givingBack + [.resumeTransfer]
     }
 
-    /// Whether a pause can't take anything back any more: the whole request is out of our hands.
+    /// Returns whether a pause has no effect any more, because the whole request was sent.
     private func isBeyondPause(_ record: AttemptRecord) -> Bool {
         snapshot.total == 0 || record.evidence.isBodyComplete || record.head != nil
     }
 
-    /// Whether an attempt that is closed within its body may be made again.
+    /// Whether an attempt that is closed during its body may be sent again.
     private var maySendAgain: Bool {
         (isReplayable || route?.hop.sendsBody == false) && rules.retry.retriesIncomplete
     }
 
-    /// Time in which the upload stood still is not that of its deadline.
+    /// Adds the time of the pause, by which the deadline is extended.
     mutating func countPause(until elapsed: Duration) {
         guard let since = pausedSince, elapsed > since else { return }
         pausedSince = elapsed
@@ -108,8 +111,8 @@ extension UploadStateMachine {
 // MARK: - Starting anew
 
 extension UploadStateMachine {
-    /// What follows when the attempt was ended by a pause: the same once more, which is no retry. `nil` when it was not, or
-    /// when sending it again might store it twice.
+    /// Returns the actions that restart an attempt that was ended by a pause, without counting a retry. Returns `nil`
+    /// if the pause did not end it, or if sending it again might store it twice.
     mutating func restart(
         _ record: AttemptRecord, _ ending: TransferEnd, _ verdict: inout AttemptVerdict, after standstill: Standstill
     ) -> [Action]? {
@@ -141,7 +144,8 @@ extension UploadStateMachine {
         return [.restarted(attempt: snapshot.attempt), begin, .requeue(isHeld: snapshot.isPaused)]
     }
 
-    /// Whether the server gave up on a body that stood: by closing, or by 408 (RFC 9110 section 15.5.9).
+    /// Returns whether the server gave up on the paused body, by closing the connection or with 408 (RFC 9110 section
+    /// 15.5.9).
     private func isServersImpatience(_ record: AttemptRecord, _ verdict: AttemptVerdict) -> Bool {
         if let status = verdict.response?.head.status { return status.code == 408 }
         guard record.isConnected, let code = verdict.failure?.transferCode else { return false }

@@ -1,10 +1,10 @@
 import HTTPTypes
 import WaybillCore
 
-// Answers that are no end: another credential, another place.
+// Responses that continue the upload: with another credential, or at another location.
 
 extension UploadStateMachine {
-    /// Whether another credential may help: once, and where the credential goes at all.
+    /// Returns whether another credential may help. It is tried once, and only where credentials are sent.
     func mayRefresh(after verdict: AttemptVerdict) -> Bool {
         guard !hasRefreshed, verdict.isCredentialRefused, let answer = verdict.response?.head else { return false }
         guard rules.canRefresh || rules.answersChallenges && Self.hasStaleChallenge(answer) else { return false }
@@ -12,7 +12,7 @@ extension UploadStateMachine {
         return hop.keepsSecrets && (isReplayable || !hop.sendsBody)
     }
 
-    /// Whether the credentials were right and only what they were hashed with had grown old (RFC 7616 section 3.3).
+    /// Returns whether the credentials were valid and only the nonce had expired (RFC 7616 section 3.3).
     private static func hasStaleChallenge(_ head: HTTPResponse) -> Bool {
         head.headerFields[values: .wwwAuthenticate].contains { challenges in
             challenges.lowercased().filter { $0 != " " && $0 != "\"" }.split(separator: ",").contains {
@@ -40,7 +40,7 @@ extension UploadStateMachine {
             return fail(failure)
         case .follow(let next):
             failure.code = .redirected
-            // Whoever says "look over there" instead of "send it there" has taken it.
+            // A server that redirects to another resource without the body may have accepted the body.
             if route.hop.sendsBody, !next.sendsBody { failure.outcome = .unknown }
             verdict.failure = failure
             route.follow(next, status: head.status)

@@ -1,7 +1,7 @@
 import HTTPTypes
 import WaybillCore
 
-/// The life of one upload: events in, actions out. It knows no clock, no transport and no task.
+/// The state machine of one upload, which turns events into actions. It uses no clock, transport or tasks.
 ///
 /// ```
 /// waiting → preparing → queued → connecting → sending → awaitingResponse → succeeded | failed | cancelled
@@ -9,9 +9,9 @@ import WaybillCore
 ///                          └────────────── retrying ←───────────┘
 /// ```
 ///
-/// Whatever order the events come in: there is exactly one `finish`, and nothing after it; what was acquired (a place in
-/// a line, a preparation, a slot, a transfer, a timer) is given back exactly once; within an attempt neither phases nor
-/// counts go back; and no outcome is more certain than what was seen.
+/// For any order of events, these invariants hold. There is exactly one `finish`, and no action after it. Every
+/// acquired resource (a position in a queue, a preparation, a slot, a transfer, a timer) is released exactly once.
+/// Within an attempt, neither phases nor counts decrease. No outcome is more certain than the evidence.
 package struct UploadStateMachine: Sendable {
     enum State: Sendable {
         case idle
@@ -25,7 +25,7 @@ package struct UploadStateMachine: Sendable {
         case ended
     }
 
-    /// A retry that is on its way, and the failure that stands if it comes to nothing.
+    /// A pending retry, and the failure that is reported if the retry is abandoned.
     struct PendingRetry: Sendable {
         var plan: RetryPolicy.Plan
         var failure: AttemptVerdict.Failure
@@ -40,24 +40,24 @@ package struct UploadStateMachine: Sendable {
     var route: UploadRoute?
     var lastRetry: RetryPolicy.Plan?
     var hasRefreshed = false
-    /// What a pause has done to the attempt that runs.
+    /// The effect of a pause on the running attempt.
     var standstill = Standstill.none
-    /// How many pauses there were, so that the timer of one is not taken for that of another.
+    /// The number of pauses so far, which associates a timer with its pause.
     var pauses = 0
-    /// How long the upload was paused until now, and since when what is not counted in it.
+    /// The time during which the upload was paused, and the start of the part that is not included yet.
     var paused = Duration.zero
     var pausedSince: Duration?
 
-    /// Where the upload stands.
+    /// The current snapshot.
     package internal(set) var snapshot = UploadSnapshot()
 
-    /// The machine of an upload under these rules.
+    /// Creates the state machine of an upload with the given rules.
     package init(_ rules: LifeRules) {
         self.rules = rules
         route = rules.route
     }
 
-    /// Takes in an event and says what is to be done.
+    /// Handles an event and returns the actions to perform.
     ///
     /// - Complexity: O(1).
     package mutating func handle(_ event: Event) -> [Action] {
@@ -126,10 +126,11 @@ extension UploadStateMachine {
         switch state {
         case .ended: return []
         case .running:
-            // The slot is taken until the transport has let go, and only its end tells how much was sent.
+            // The slot is in use until the transport has ended the transfer, and only that event has the number of
+            // bytes sent.
             guard cancelMessage == nil else { return [] }
             cancelMessage = message
-            // Closed for a pause, it has been told already.
+            // The transfer was already cancelled because of a pause.
             if case .closing = standstill { return [] }
             return endStandstill().givingBack + [.cancelTransfer]
         case .idle: givingBack = []

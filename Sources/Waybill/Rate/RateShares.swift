@@ -1,20 +1,21 @@
 package import WaybillCore
 
-/// Divides a limit in bytes per second among the transfers that are sending: max-min fair, within the session, within each
-/// group and within what each transfer may have of its own. Pure.
+/// Divides a limit in bytes per second among the transfers that are sending. The division is max-min fair within the
+/// limits of the session, of each group and of each transfer.
 ///
-/// All shares grow equally. A transfer that reaches its own limit stops growing, the transfers of a group or a session that is
-/// full stop together, and the others continue. So no transfer gets less in favour of one that has more, and what one
-/// may not use is divided among the others.
+/// All shares grow equally. A transfer that reaches its own limit stops growing. If a group or the session is at its
+/// limit, all its transfers stop growing together, and the others continue. No transfer gets less in favour of one that
+/// has more, and what one may not use is divided among the others.
 ///
-/// Shares are by number and not by need: what a slow peer leaves of its share is not lent to others.
+/// Shares depend on the number of transfers and not on demand: what a slow peer leaves of its share is not
+/// redistributed.
 package struct RateShares: Sendable {
     private struct Member: Sendable {
         var group: String?
         var limit: Int64?
     }
 
-    /// The limit of the session, if it has one.
+    /// The limit of the session, if any.
     private var limit: Int64?
     private var groupLimits: [String: ByteCount] = [:]
     private var members: [UploadID: Member] = [:]
@@ -26,19 +27,19 @@ package struct RateShares: Sendable {
 
     package init() {}
 
-    /// Whether anything is limited at all.
+    /// Whether there is a limit of the session or of a group.
     private var isLimited: Bool { limit != nil || !groupLimits.isEmpty }
 
-    /// The most bytes per second of all transfers together. Less than one counts as one, as everywhere here.
+    /// Sets the limit of all transfers together. Less than one byte per second counts as one, here and below.
     package mutating func limit(to rate: ByteCount?) { limit = Self.checked(rate) }
 
-    /// The most bytes per second of a group.
+    /// Sets the limit of a group.
     package mutating func limit(group: String, to rate: ByteCount?) { groupLimits[group] = rate }
 
-    /// The limit of a group, as it was set last.
+    /// Returns the limit of a group that was set last.
     package func limit(ofGroup group: String) -> ByteCount? { groupLimits[group] }
 
-    /// The most bytes per second of a transfer, if it is sending.
+    /// Sets the limit of a transfer, if it is sending.
     package mutating func limit(_ id: UploadID, to rate: ByteCount?) {
         guard let member = members[id] else { return }
         set(id, Member(group: member.group, limit: Self.checked(rate)))
@@ -52,7 +53,7 @@ package struct RateShares: Sendable {
         if isResumed { resumed.insert(id) }
     }
 
-    /// A transfer sends no more: it has ended, is paused, or waits for its response.
+    /// Removes a transfer that stopped sending: it has ended, is paused, or waits for its response.
     ///
     /// - Returns: Whether it was sending.
     package mutating func leave(_ id: UploadID) -> Bool {
@@ -68,15 +69,15 @@ package struct RateShares: Sendable {
         return old
     }
 
-    /// The share of a transfer that is sending; `nil` for no limit.
+    /// Returns the share of a sending transfer; `nil` for no limit.
     package func share(of id: UploadID) -> ByteCount? {
         guard isLimited else { return members[id]?.limit.map { ByteCount(bytes: $0) } }
         return shares[id].map { ByteCount(bytes: $0) }
     }
 
-    /// The share of every transfer whose share has changed since this was asked last; `nil` for no limit.
+    /// Returns the transfers whose share has changed since the last call, with the new share; `nil` for no limit.
     ///
-    /// - Complexity: O(n log n) in the transfers that are sending, and constant when nothing is limited.
+    /// - Complexity: O(n log n), where n is the number of sending transfers; constant if nothing is limited.
     package mutating func changes() -> [(id: UploadID, rate: ByteCount?)] {
         guard isLimited || !notified.isEmpty || limitedMembers > 0 || !resumed.isEmpty else { return [] }
         let shares = self.shares
@@ -117,7 +118,7 @@ extension RateShares {
         }
     }
 
-    /// The largest share at which all pools together need no more than the limit, found by bisection.
+    /// Returns the largest share at which all pools together need at most the limit, found by bisection.
     private static func level(of limit: Int64, in pools: [Pool]) -> Int64 {
         var (low, high) = (Int64(0), limit)
         while low < high {
@@ -129,14 +130,14 @@ extension RateShares {
             }
             if left != nil { low = middle } else { high = middle - 1 }
         }
-        // Less than a byte for each: a rate of zero would mean none at all.
+        // Less than a byte per transfer: a rate of zero would mean no limit.
         return max(1, low)
     }
 
     /// A group with its limit, or a single transfer.
     private struct Pool {
         private let members: [(id: UploadID, limit: Int64?)]
-        /// The share of a member at which the pool is full; `nil` when it has no limit of its own.
+        /// The share of a member at which the pool reaches its limit; `nil` if the pool has no limit.
         private let top: Int64?
 
         init(_ members: [(id: UploadID, limit: Int64?)], limit: Int64?) {
@@ -144,7 +145,7 @@ extension RateShares {
             top = limit.map { Self.top(of: members.map(\.limit), limit: $0) }
         }
 
-        /// The bytes per second of the pool when each member may have so many.
+        /// Returns the rate of the pool if each member may use up to `level` bytes per second.
         func held(at level: Int64) -> Int64 {
             let level = min(level, top ?? level)
             return members.reduce(0) { held, member in
@@ -159,7 +160,7 @@ extension RateShares {
             }
         }
 
-        /// The members with low limits are filled first; what is left is divided among the others.
+        /// Members with low limits are filled first; the rest is divided among the others.
         private static func top(of limits: [Int64?], limit: Int64) -> Int64 {
             let sorted = limits.map { $0 ?? .max }.sorted()
             var left = limit

@@ -1,13 +1,13 @@
-/// A date as it stands in a header field (RFC 9110 section 5.6.7), in all three of the forms that must be read.
+/// A date of a header field in any of the three formats that must be accepted (RFC 9110 section 5.6.7).
 ///
-/// Pure arithmetic on the calendar; no time zone, no locale, no clock.
+/// The conversion uses only calendar arithmetic: no time zone, locale or clock.
 package struct HTTPDate: Sendable, Hashable {
-    /// Seconds since 1970-01-01 00:00:00 UTC.
+    /// The seconds since 1970-01-01 00:00:00 UTC.
     package let seconds: Int64
 
-    /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
+    /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` or `Sun Nov  6 08:49:37 1994`.
     ///
-    /// The day of the week is not compared with the date. Years of two digits are those from 1970 to 2069.
+    /// The day of the week is not compared with the date. Years with two digits are those from 1970 to 2069.
     package init?(_ text: String) {
         guard text.utf8.count <= 40 else { return nil }
         let words = text.split { " ,-".contains($0) }.map(String.init)
@@ -58,7 +58,8 @@ package struct HTTPDate: Sendable, Hashable {
         }
     }
 
-    /// Days since the epoch in the Gregorian calendar, which is counted from March so that the leap day comes last.
+    /// Returns the days since the epoch in the Gregorian calendar. Years are counted from March, so that the leap day
+    /// comes last.
     private static func daysSinceEpoch(_ year: Int64, _ month: Int, _ day: Int64) -> Int64 {
         let marchYear = month > 2 ? year : year - 1
         let marchMonth = Int64((month + 9) % 12)

@@ -1,26 +1,26 @@
 import HTTPTypes
 import WaybillCore
 
-/// A request that was checked and joined with the session's settings: all that attempts have in common but the body.
+/// A validated request combined with the session's settings: everything that all attempts share except the body.
 ///
-/// A class, for every event of an upload looks into it, and a copy of a value of that size costs more than what is looked for.
+/// A class, because every event of an upload accesses it, and copying a value of this size costs more than the access.
 final class RequestPlan: Sendable {
     let method: HTTPRequest.Method
     let url: String
     let target: RequestTarget
     let headers: HTTPFields
     let options: UploadOptions
-    /// The value of `Authorization`, unless a refresher has it.
+    /// The value of `Authorization`, unless a refresher provides it.
     let credential: Secret?
-    /// Who has a say in it.
+    /// The interceptors of the upload.
     let chain: InterceptorChain
-    /// The session's parts of every form.
+    /// The session's common fields for every form.
     let commonFields: CommonFields?
-    /// Where its cookies are.
+    /// The cookie jar of the session.
     let cookies: CookieJar?
     private let hasContent: Bool
 
-    /// Checks everything that can be checked before the first file is opened.
+    /// Validates everything that can be validated before the first file is opened.
     init(_ request: UploadRequest, _ configuration: UploadSession.Configuration) throws(UploadError) {
         url = try URLText.absolute(request.url, base: configuration.baseURL?.uploadURL)
         target = try RequestTarget(url)
@@ -47,7 +47,7 @@ final class RequestPlan: Sendable {
             throw Self.refused(
                 "the header field \(field.name) belongs to the transport, which alone knows the framing: leave it out")
         }
-        // Made for every upload and sent where a method is not idempotent by itself (RFC 9110 section 9.2.2).
+        // Generated for every upload, and sent if the method is not idempotent (RFC 9110 section 9.2.2).
         if !headers.contains(.idempotencyKey), [.post, .patch].contains(request.method) {
             headers[.idempotencyKey] = IdempotencyKey(random: configuration.randomBits()).fieldValue
         }
@@ -66,7 +66,7 @@ final class RequestPlan: Sendable {
         credential = try options.authentication?.fieldValue().map { .secret($0) }
     }
 
-    /// What the upload's life is lived by.
+    /// The rules for the upload's state machine.
     var rules: LifeRules {
         var rules = LifeRules(retry: options.retry, accepts: options.accepts)
         rules.isIdempotent = method.isIdempotent
@@ -79,12 +79,12 @@ final class RequestPlan: Sendable {
         return rules
     }
 
-    /// Where the upload goes first.
+    /// The first hop of the upload.
     var firstHop: UploadRoute.Hop {
         UploadRoute.Hop(method: method, url: url, host: target.hostAndPort, sendsBody: hasContent)
     }
 
-    /// What of the header fields goes to a place: nothing of the body without the body, no credential where none belongs.
+    /// Returns the header fields for a hop: no content fields without the body, and no credentials for another origin.
     func headers(_ fields: HTTPFields, on hop: UploadRoute.Hop) -> HTTPFields {
         var fields = fields
         if !hop.sendsBody, hasContent {
@@ -97,18 +97,19 @@ final class RequestPlan: Sendable {
         return fields
     }
 
-    /// RFC 9110 section 15.4, step 5 of what a client changes, and the key, which is for what changes something.
+    /// The fields to remove according to RFC 9110 section 15.4, step 5, and the idempotency key, which applies only to
+    /// requests that change something.
     private static let contentFields: [HTTPField.Name] = [
         .contentType, .contentEncoding, .contentLanguage, .contentLocation, .contentDisposition, .idempotencyKey,
     ]
-    /// What goes to another origin. A field that is not known may hold a credential.
+    /// The fields that are sent to another origin. An unknown field may contain a credential.
     private static let fieldsForOthers = Redaction.harmless.union([
         .idempotencyKey, .contentLocation, .contentRange, .range, .ifMatch, .ifNoneMatch, .ifModifiedSince,
         .ifUnmodifiedSince, HTTPField.Name("Content-MD5")!, HTTPField.Name("Content-Digest")!,
         HTTPField.Name("Repr-Digest")!, HTTPField.Name("traceparent")!, HTTPField.Name("tracestate")!,
     ])
 
-    /// The header fields of an attempt: the body's content type is added unless the caller set one.
+    /// Returns the header fields of an attempt. The content type of the body is added unless the caller set one.
     func headers(for body: (any UploadBody)?) throws(UploadError) -> HTTPFields {
         guard let type = body?.contentType else { return headers }
         guard HTTPField.isValidValue(type) else {
@@ -127,7 +128,7 @@ final class RequestPlan: Sendable {
         return headers
     }
 
-    /// What is wrong with a content type of somebody's own beside that of the body.
+    /// Returns the error message if the caller's content type conflicts with that of the body.
     static func complaint(about headers: HTTPFields, of type: String) -> String? {
         guard let boundary = boundaryParameter(of: type), headers[.contentType]?.contains(boundary) != true else {
             return nil

@@ -1,16 +1,16 @@
-/// An `http` or `https` URL, taken apart as far as a queue needs it: who is spoken to.
+/// The parts of an `http` or `https` URL that a queue needs: host, port and scheme.
 ///
-/// Only what would be misread is refused here; the fine print of paths and queries is left to the transport.
+/// Only URLs that would be misinterpreted are rejected here. Details of paths and queries are left to the transport.
 struct RequestTarget: Sendable, Hashable {
-    /// Host and port, lower case: `backend.example:443`.
+    /// The host and port in lower case: `backend.example:443`.
     let hostAndPort: String
-    /// Whether it is spoken to over TLS. With host and port, this makes the origin (RFC 6454 section 4).
+    /// Whether the scheme is `https`. Together with host and port, this is the origin (RFC 6454 section 4).
     let isSecure: Bool
 
     /// - Throws: ``UploadError`` with the code ``UploadError/Code/invalidURL``.
     init(_ url: String) throws(UploadError) {
         guard !url.isEmpty else { throw Self.refused("the URL is empty") }
-        // Byte by byte, here and below: a mark behind a delimiter would make it another Character.
+        // Bytewise, here and below: a combining mark after a delimiter would form another Character.
         let bytes = Array(url.utf8)
         guard !bytes.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else {
             throw Self.refused("the URL holds a blank or a control character: percent-encode it")
@@ -26,7 +26,7 @@ struct RequestTarget: Sendable, Hashable {
         let authority = bytes[(colon + 3)...].prefix {
             $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#")
         }
-        // Programs disagree about a backslash here, and what they disagree about is the host.
+        // URL parsers interpret a backslash differently and would disagree about the host.
         guard !authority.contains(UInt8(ascii: "\\")) else { throw Self.refused("the URL's host holds a backslash") }
         let at = authority.lastIndex(of: UInt8(ascii: "@"))
         let (host, port) = try Self.split(at.map { authority[($0 + 1)...] } ?? authority)

@@ -1,7 +1,7 @@
-/// A URI reference taken into its five parts, and put together again (RFC 3986 sections 3, 4.1 and 5).
+/// A URI reference, split into its five components, which can be recombined (RFC 3986 sections 3, 4.1 and 5).
 ///
-/// Pure text: it decodes nothing, checks no scheme and knows no host. That is what a `Location` needs, which may be
-/// relative to the URL that was asked (RFC 9110 section 10.2.2).
+/// It only processes text: it decodes nothing and validates neither scheme nor host. This is what a `Location` field
+/// needs, which may be relative to the URL of the request (RFC 9110 section 10.2.2).
 struct URLReference: Sendable, Hashable, CustomStringConvertible {
     var scheme: String?
     var authority: String?
@@ -9,9 +9,9 @@ struct URLReference: Sendable, Hashable, CustomStringConvertible {
     var query: String?
     var fragment: String?
 
-    /// Takes a text apart as the regular expression of RFC 3986 appendix B does. Every text is a reference.
+    /// Splits a text like the regular expression of RFC 3986 appendix B. Every text is a valid reference.
     ///
-    /// Byte by byte, for a mark behind a delimiter would make it another Character.
+    /// Bytewise, because a combining mark after a delimiter would form another Character.
     init(_ text: some StringProtocol) {
         var rest = Substring(text)
         fragment = Self.cut(&rest, from: UInt8(ascii: "#"))
@@ -31,7 +31,7 @@ struct URLReference: Sendable, Hashable, CustomStringConvertible {
         path = String(rest)
     }
 
-    /// The parts joined (section 5.3).
+    /// The components joined (section 5.3).
     var description: String {
         var text = ""
         if let scheme { text += scheme + ":" }
@@ -42,7 +42,7 @@ struct URLReference: Sendable, Hashable, CustomStringConvertible {
         return text
     }
 
-    /// What the reference means to somebody who stands at `base`, an absolute URL (section 5.2.2, strict).
+    /// Returns the reference resolved against an absolute URL (section 5.2.2, strict).
     func resolved(against base: URLReference) -> URLReference {
         var target = self
         target.path = Self.withoutDots(path)
@@ -59,14 +59,14 @@ struct URLReference: Sendable, Hashable, CustomStringConvertible {
         return target
     }
 
-    /// Section 5.2.3.
+    /// Merges paths (section 5.2.3).
     private func merged(with relative: String) -> String {
         if authority != nil, path.isEmpty { return "/" + relative }
         guard let slash = path.utf8.lastIndex(of: Self.slash) else { return relative }
         return path[..<path.utf8.index(after: slash)] + relative
     }
 
-    /// Section 5.2.4: `.` and `..` taken out of a path.
+    /// Removes dot segments from a path (section 5.2.4).
     private static func withoutDots(_ path: String) -> String {
         var input = Substring(path)
         var output: [Substring] = []
@@ -108,7 +108,7 @@ struct URLReference: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension URLReference {
-    /// The bytes of a header field as a reference: what a careless server leaves bare (blanks, other than ASCII) is
+    /// Creates a reference from a header field. Bytes that a server should have encoded (spaces, non-ASCII) are
     /// percent-encoded, as browsers do.
     init(location: String) {
         var text = ""
@@ -122,7 +122,7 @@ extension URLReference {
         self.init(text)
     }
 
-    /// The credentials before the host.
+    /// The user information before the host.
     var userInformation: String? {
         get {
             guard let authority, let at = authority.utf8.lastIndex(of: UInt8(ascii: "@")) else { return nil }

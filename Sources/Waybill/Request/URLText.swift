@@ -1,21 +1,21 @@
-/// URLs as people and programs write them, made fit for the wire: percent-encoded once, and joined with a base.
+/// Normalizes URLs from user input and programs: percent-encodes them once and resolves them against a base URL.
 ///
-/// What has to be encoded is: blanks, everything that is not ASCII (as its UTF-8 bytes), the characters that RFC 3986
-/// allows nowhere, and a `%` that begins no `%XX`. What is encoded already stays as it is, so encoding twice is encoding
-/// once. A host that is not ASCII is left to libcurl, which knows the rules of IDNA.
+/// These are encoded: spaces, non-ASCII characters (as their UTF-8 bytes), the characters that RFC 3986 allows nowhere,
+/// and a `%` that does not begin a `%XX`. Existing percent-encoding is preserved, so the encoding is idempotent. A
+/// non-ASCII host is left to libcurl, which implements IDNA.
 enum URLText {
-    /// A part of a URL; they differ in which delimiters may stand in them.
+    /// A component of a URL. Each allows a different set of delimiters.
     enum Part {
         case userInformation
         case path
         case query
     }
 
-    /// An absolute URL, ready to be sent; its fragment is gone, for none is ever sent.
+    /// Returns an absolute URL that is ready to be sent. The fragment is removed, because fragments are never sent.
     ///
     /// - Parameters:
-    ///   - location: What the upload names: an absolute URL, or one relative to the base (RFC 3986 section 5.2).
-    ///   - base: The configuration's base, if there is one.
+    ///   - location: The location of the upload: an absolute URL, or one relative to the base (RFC 3986 section 5.2).
+    ///   - base: The base URL of the configuration, if any.
     /// - Returns: The URL.
     /// - Throws: ``UploadError/Code/invalidURL``.
     static func absolute(_ location: String, base: String?) throws(UploadError) -> String {
@@ -30,12 +30,12 @@ enum URLText {
         return try normalised(URLReference(location).resolved(against: foundation).description)
     }
 
-    /// An absolute URL percent-encoded once.
+    /// Returns an absolute URL percent-encoded once.
     static func normalised(_ text: String) throws(UploadError) -> String {
         try check(text)
         var url = URLReference(text)
         guard url.scheme != nil, let authority = url.authority else {
-            // What it lacks is told better by whoever looks for the host.
+            // `RequestTarget` reports which component is missing.
             _ = try RequestTarget(text)
             return text
         }
@@ -43,7 +43,7 @@ enum URLText {
         guard !authority.utf8.dropFirst(user.map { $0.utf8.count + 1 } ?? 0).contains(0x20) else {
             throw refused("the URL's host holds a blank: look for a slash that is missing")
         }
-        // Encoded, it would hide that programs disagree about the host.
+        // Encoding a backslash would hide that URL parsers disagree about the host.
         guard !authority.utf8.contains(UInt8(ascii: "\\")) else { throw refused("the URL's host holds a backslash") }
         if let user { url.userInformation = encoded(user, as: .userInformation) }
         url.path = encoded(url.path, as: .path)
@@ -54,12 +54,12 @@ enum URLText {
         return result
     }
 
-    /// Whether a text is as it has to be, which most are: then nothing is taken apart.
+    /// Returns whether a text needs no changes, as most do, so that parsing is skipped.
     private static func isReady(_ text: String) -> Bool {
         text.utf8.allSatisfy { $0 != percent && mayStand($0, in: .query) }
     }
 
-    /// What no URL has, and what is a slip of whoever pasted it.
+    /// Rejects characters that no URL contains, and spaces at the ends that are copy-and-paste errors.
     private static func check(_ text: String) throws(UploadError) {
         guard !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
             throw refused("the URL holds a control character: percent-encode it, or look for a line break")
@@ -69,7 +69,7 @@ enum URLText {
         }
     }
 
-    /// The text with everything encoded that can't stand in this part.
+    /// Returns the text with all characters encoded that are not allowed in the component.
     static func encoded(_ text: String, as part: Part) -> String {
         let bytes = Array(text.utf8)
         var result: [UInt8] = []
@@ -87,7 +87,7 @@ enum URLText {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// A name or a value as it stands in a query: all but the unreserved characters of RFC 3986 section 2.3 is encoded.
+    /// Returns a name or a value for a query: all except the unreserved characters of RFC 3986 section 2.3 are encoded.
     static func component(_ text: String) -> String {
         var result: [UInt8] = []
         for byte in text.utf8 {
@@ -110,7 +110,7 @@ enum URLText {
         }
         switch part {
         case .userInformation: return !"/?@[]".utf8.contains(byte)
-        // Brackets are not of the grammar, but servers want them as they stand: `ids[]=1`.
+        // Brackets are not allowed by the grammar, but servers expect them unencoded: `ids[]=1`.
         case .path: return byte != UInt8(ascii: "?")
         case .query: return true
         }

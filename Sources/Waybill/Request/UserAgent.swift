@@ -1,10 +1,11 @@
 import WaybillCurl
 
 extension UploadSession.Configuration {
-    /// A value for ``userAgent`` that names a program and what it sends with: `Clerk/2.1 Waybill libcurl/7.88.1`.
+    /// Returns a value for ``userAgent`` that names a program and the libraries it uses: `Clerk/2.1 Waybill
+    /// libcurl/7.88.1`.
     ///
-    /// Characters that can't stand in a product's name (RFC 9110 section 5.6.2) become `-`; other than ASCII is left out
-    /// of it.
+    /// Characters that are not allowed in a product name (RFC 9110 section 5.6.2) are replaced with `-`; non-ASCII
+    /// characters are removed.
     public static func userAgent(for program: String, version: String? = nil) -> String {
         var agent = token(program)
         if let version, !token(version).isEmpty { agent += "/\(token(version))" }

@@ -1,9 +1,9 @@
 public import WaybillCore
 
-/// Makes the signature that many backends want beside the parameters of a request: all of them in a fixed order, joined,
-/// a secret added, and hashed.
+/// Computes the signature of request parameters that many backends require: a hash of the sorted and joined parameters
+/// and a secret.
 ///
-/// Which hash is up to you, for Waybill brings none: hand in one of swift-crypto, or of whatever you have.
+/// Waybill contains no hash functions. Pass one, for example of swift-crypto.
 ///
 /// ```swift
 /// // sign = MD5("appId=7&channel=kiosk&key=SECRET") in capitals
@@ -18,75 +18,78 @@ public import WaybillCore
 /// configuration.interceptors.append(.signingForms(with: signer, field: "sign"))
 /// ```
 ///
-/// It is pure: the same parameters give the same text, ``canonicalText(of:)``, which is what to compare with the server's
-/// when a signature is refused. Nothing of it is ever printed.
+/// The result depends only on the parameters. If the server rejects a signature, compare ``canonicalText(of:)`` with
+/// the text that the server hashes. Waybill never prints this text.
 public struct ParameterSigner: Sendable {
-    /// In which order the parameters are joined.
+    /// The order in which parameters are joined.
     public enum Order: Sendable, Hashable {
-        /// By the bytes of the names as UTF-8, so capitals before small letters; those of one name by their values.
+        /// By the UTF-8 bytes of the names, so upper case sorts before lower case. Parameters with the same name are
+        /// sorted by their values.
         case byName
-        /// As they stand in the request.
+        /// The order of the request.
         case asGiven
     }
 
-    /// What names and values become before they are joined.
+    /// The encoding of names and values before they are joined.
     public enum Encoding: Sendable, Hashable {
         /// The bytes that are sent.
         case none
-        /// All but letters, digits and `-._~` as `%XX` (RFC 3986).
+        /// Percent-encodes all characters except letters, digits and `-._~` as `%XX` (RFC 3986).
         case percent
-        /// As a web form has it (WHATWG URL, `application/x-www-form-urlencoded`): a blank is `+`, and `*` and `~` differ from
-        /// ``percent``. Java's `URLEncoder` and PHP's `urlencode`, but for `~` in PHP and `*` there, do the same.
+        /// URL-encoded form data (WHATWG URL, `application/x-www-form-urlencoded`): a space becomes `+`, and `*` and
+        /// `~` are handled differently from ``percent``. Java's `URLEncoder` and PHP's `urlencode` do the same, except
+        /// for `~` in PHP and `*` there.
         case webForm
     }
 
-    /// How the hash is written.
+    /// The encoding of the hash.
     public enum Output: Sendable, Hashable {
-        /// `0a1b`.
+        /// Lower-case hexadecimal: `0a1b`.
         case hexadecimal
-        /// `0A1B`.
+        /// Upper-case hexadecimal: `0A1B`.
         case hexadecimalCapitals
-        /// RFC 4648 section 4, padded.
+        /// Base64 (RFC 4648 section 4), with padding.
         case base64
-        /// RFC 4648 section 5, not padded.
+        /// Base64url (RFC 4648 section 5), without padding.
         case base64URL
     }
 
     /// The order of parameters.
     public var order = Order.byName
-    /// What names and values become.
+    /// The encoding of names and values.
     public var encoding = Encoding.none
-    /// What stands between a name and its value.
+    /// The text between a name and its value.
     public var equals = "="
-    /// What stands between one parameter and the next.
+    /// The text between two parameters.
     public var separator = "&"
-    /// Whether parameters with an empty value are left out.
+    /// Whether parameters with an empty value are excluded.
     public var skipsEmpty = true
-    /// Names that are not signed; the field of the signature itself never is.
+    /// Names that are not signed. The field of the signature itself is never signed.
     public var excluded: Set<String> = []
-    /// What stands before the joined parameters.
+    /// The text before the joined parameters.
     public var prefix: Secret?
-    /// What stands behind them.
+    /// The text after the joined parameters.
     public var suffix: Secret?
-    /// How the hash is written.
+    /// The encoding of the hash.
     public var output = Output.hexadecimal
     private let digest: @Sendable ([UInt8]) -> [UInt8]
 
-    /// A signer with this hash: an HMAC that has its key, or a plain hash with the secret as ``prefix`` or ``suffix``.
+    /// Creates a signer with a hash function: an HMAC with its key, or a plain hash with the secret as ``prefix`` or
+    /// ``suffix``.
     public init<Digest: Sequence<UInt8> & SendableMetatype>(
         digest: @escaping @Sendable (_ canonical: [UInt8]) -> Digest
     ) {
         self.digest = { Array(digest($0)) }
     }
 
-    /// The bytes that are hashed. They hold the secret of ``prefix`` and ``suffix``: compare, don't log.
+    /// Returns the bytes that are hashed. They contain the secrets of ``prefix`` and ``suffix``, so do not log them.
     ///
-    /// - Complexity: O(n log n) for n parameters.
+    /// - Complexity: O(n log n), where n is the number of parameters.
     public func canonicalText(of parameters: [(name: String, value: String)]) -> [UInt8] {
         canonicalBytes(of: parameters.map { (Array($0.name.utf8), Array($0.value.utf8)) })
     }
 
-    /// The signature.
+    /// Returns the signature of parameters.
     public func signature(of parameters: [(name: String, value: String)]) -> String {
         written(digest(canonicalText(of: parameters)))
     }
@@ -137,7 +140,7 @@ public struct ParameterSigner: Sendable {
 }
 
 extension ParameterSigner: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// How it joins; no secret.
+    /// The order and the encodings, without secrets.
     public var description: String { "signer \(order), \(encoding), \(output)" }
     /// The same as ``description``.
     public var debugDescription: String { description }

@@ -3,12 +3,12 @@ import WaybillCore
 public import WaybillMultipart
 
 extension MultipartForm {
-    /// Adds a field with the signature of all plain fields: texts and secrets without a file name. Files, data, JSON and
-    /// streams are not signed. A field of that name that is there already is replaced.
+    /// Adds a field with the signature of all plain fields: texts and secrets without a file name. Files, data, JSON
+    /// and streams are not signed. An existing field with the same name is replaced.
     ///
-    /// Texts are signed as they are sent, with line breaks as CRLF. Sign last: what is changed afterwards is not covered. The
-    /// common fields of a session are added later, so let ``UploadInterceptor/signingForms(with:field:)`` sign where there
-    /// are some.
+    /// Texts are signed as they are sent, with line breaks as CRLF. Call this method last, because later changes are
+    /// not covered by the signature. The common fields of a session are added later. If there are any, use
+    /// ``UploadInterceptor/signingForms(with:field:)`` instead.
     public mutating func sign(with signer: ParameterSigner, field: String) {
         let name = Array(field.utf8)
         parts.removeAll { Array($0.name.utf8) == name }
@@ -18,9 +18,10 @@ extension MultipartForm {
 }
 
 extension OutgoingRequest {
-    /// Adds a parameter with the signature of all others to the query. One of that name that is there already is replaced.
+    /// Adds a query parameter with the signature of all other parameters. An existing parameter with the same name is
+    /// replaced.
     ///
-    /// Names and values are decoded before they are signed; `+` counts as a blank.
+    /// Names and values are decoded before they are signed; `+` is decoded as a space.
     public mutating func signQuery(with signer: ParameterSigner, parameter: String) {
         let name = Array(parameter.utf8)
         let pairs = (query ?? "").utf8.split(separator: UInt8(ascii: "&")).map { Array($0) }
@@ -52,18 +53,20 @@ extension OutgoingRequest {
 }
 
 extension UploadInterceptor where Self == ClosureInterceptor {
-    /// Signs every form when all its fields are there; see `MultipartForm.sign(with:field:)`.
+    /// Returns an interceptor that signs every form after all its fields were added. See
+    /// `MultipartForm.sign(with:field:)`.
     public static func signingForms(with signer: ParameterSigner, field: String) -> ClosureInterceptor {
         .composing("sign \(field)") { $0.sign(with: signer, field: field) }
     }
 
-    /// Signs the query of every attempt; see ``OutgoingRequest/signQuery(with:parameter:)``.
+    /// Returns an interceptor that signs the query of every attempt. See
+    /// ``OutgoingRequest/signQuery(with:parameter:)``.
     public static func signingQueries(with signer: ParameterSigner, parameter: String) -> ClosureInterceptor {
         .adapting("sign \(parameter)") { $0.signQuery(with: signer, parameter: parameter) }
     }
 }
 
-/// RFC 4648.
+/// Base64 encodings (RFC 4648).
 enum Base64Text {
     static func standard(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
