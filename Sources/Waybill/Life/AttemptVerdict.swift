@@ -35,8 +35,8 @@ struct AttemptVerdict: Sendable {
             isCredentialRefused = status.code == 401 || end.objection?.kind == .credentialExpired
             if accepts.accepts(status) {
                 // A response that arrives before a cancellation takes effect still describes the state of the server.
-                // The transport ensures that a 2xx came after the whole body; an accepted 4xx or 5xx is not a success
-                // by definition.
+                // The transport ensures that a 2xx came after the whole body. An accepted 4xx or 5xx needs no check,
+                // because it does not claim success.
                 failure =
                     status.kind == .redirection && !isBodyComplete
                     ? Self.notTaken(status, outcome)
@@ -61,7 +61,7 @@ struct AttemptVerdict: Sendable {
         }
     }
 
-    /// A success response to an incomplete body is not a success, even if the caller accepts the status.
+    /// A response to an incomplete body is not a success, even if the caller accepts its status.
     private static func notTaken(_ status: HTTPResponse.Status, _ outcome: UploadOutcome) -> Failure {
         Failure(
             code: .bodyNotTaken, transferCode: .bodyNotTaken,

@@ -130,7 +130,7 @@ extension RateShares {
             }
             if left != nil { low = middle } else { high = middle - 1 }
         }
-        // Less than a byte per transfer: a rate of zero would mean no limit.
+        // A share is at least one byte per second, because zero is not a valid limit.
         return max(1, low)
     }
 

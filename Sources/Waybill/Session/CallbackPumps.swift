@@ -1,12 +1,12 @@
 import WaybillCore
 
-/// Carries snapshots and the end to callbacks, off the transport's thread: a callback that takes its time delays its own
-/// next snapshot and nothing else.
+/// Delivers snapshots and results to callbacks, off the transport's thread. A slow callback delays only its own next
+/// snapshot.
 final class CallbackPumps: Sendable {
     private let pumps = Locked<[Int: [Task<Void, Never>]]>([:])
 
     func onProgress(of run: UploadRun, for handle: Int, _ body: @escaping @Sendable (UploadProgress) -> Void) {
-        // Joined here and not in the task, so that no snapshot from now on is missed.
+        // Listen here and not in the task, so that no snapshot from now on is missed.
         let snapshots = run.listen(for: handle)
         let pump = Task {
             for await progress in snapshots { body(progress) }

@@ -1,10 +1,10 @@
 import WaybillCore
 
-// What is asked of one upload, of a group, or of all of them.
+// Control of one upload, of a group, or of all uploads.
 
-/// What was said of a group.
+/// The settings of a group.
 struct GroupSettings: Sendable, Equatable {
-    /// Whether its uploads start paused; `nil` to do as the session does.
+    /// Whether uploads of the group start paused; `nil` to use the setting of the session.
     var isPaused: Bool?
     var slots: Int?
 }
@@ -18,7 +18,7 @@ extension SessionCore {
         run.setPaused(handle, isPaused, word: word)
     }
 
-    /// Pauses or resumes a group, or everything for `nil`, and what is started there from now on.
+    /// Pauses or resumes a group, or all uploads if it is `nil`, including uploads that are started later.
     func setPaused(group: String?, _ isPaused: Bool) {
         let (runs, word) = state.withLock { state -> ([UploadRun], Int) in
             guard !(state.isClosed && isPaused) else { return ([], 0) }
@@ -34,12 +34,13 @@ extension SessionCore {
         all { for run in runs { run.setPaused(nil, isPaused, word: word) } }
     }
 
-    /// Whether what is started in a group, or outside of all for `nil`, starts paused.
+    /// Returns whether uploads in a group, or outside of groups if it is `nil`, start paused.
     func isPaused(group: String?) -> Bool {
         state.withLock { state in group.flatMap { state.groups[$0]?.isPaused } ?? state.isPaused }
     }
 
-    /// The number of a new word. In a session that is closed nobody is paused any more: it waits for their ends.
+    /// Returns the sequence number of a new request, or `nil` if it is ignored: a closed session can't pause, because
+    /// it waits for its uploads.
     private func nextWord(_ isPaused: Bool) -> Int? {
         state.withLock { state in
             guard !(state.isClosed && isPaused) else { return nil }
@@ -50,9 +51,9 @@ extension SessionCore {
 
     // MARK: Cancelling
 
-    /// Cancels the uploads of a group, or all for `nil`.
+    /// Cancels the uploads of a group, or all uploads if it is `nil`.
     ///
-    /// - Complexity: O(n log n) in the uploads of the session.
+    /// - Complexity: O(n log n), where n is the number of uploads in the session.
     func cancel(group: String?) {
         let runs = members(of: group)
         all { for run in runs { run.cancelAll() } }
@@ -60,7 +61,8 @@ extension SessionCore {
 
     // MARK: Finding
 
-    /// The living uploads of a group, or all for `nil`, in the order of their starts.
+    /// Returns the uploads of a group that have not ended, or all uploads if it is `nil`, in the order they were
+    /// started.
     func members(of group: String?) -> [UploadRun] { state.withLock { $0.members(of: group) } }
 
     func run(_ id: UploadID) -> UploadRun? { state.withLock { $0.live[id] } }
@@ -76,7 +78,7 @@ extension SessionCore {
 }
 
 extension SessionCore.State {
-    /// Says something of a group; one of which nothing is said any more is forgotten.
+    /// Changes the settings of a group. Default settings are not stored.
     mutating func set(_ group: String, _ change: (inout GroupSettings) -> Void) {
         var settings = groups[group] ?? GroupSettings()
         change(&settings)

@@ -1,6 +1,6 @@
 import WaybillCore
 
-// The queue, and the calling of those whom it lets go on.
+// The queue, and the delivery of its calls.
 
 extension SessionCore {
     func join(_ run: UploadRun, isHeld: Bool) {
@@ -12,15 +12,15 @@ extension SessionCore {
         let (host, group) = (run.host, run.plan?.options.group)
         ask { $0.requeue(run.id, host: host, group: group, priority: run.priority, isHeld: isHeld) }
     }
-    /// The upload's own word is taken under the lock, so that of two changes the last one stands.
+    /// The priority is read under the lock, so that the last of two concurrent changes applies.
     func prioritize(_ run: UploadRun) { ask { $0.prioritize(run.id, run.priority) } }
     func hold(_ id: UploadID) { ask { $0.hold(id) } }
     func release(_ id: UploadID) { ask { $0.release(id) } }
     func stepBack(_ id: UploadID) { ask { $0.stepBack(id) } }
     func leave(_ id: UploadID) { ask { $0.leave(id) } }
 
-    /// Does something to many uploads at once. Nobody is called meanwhile, so that none of them begins what the next moment
-    /// takes back, and the cost is that of the changes.
+    /// Changes many uploads together. The queue makes no calls meanwhile, so that no upload starts that is about to be
+    /// changed, and the cost is proportional to the number of changes.
     func all(_ change: () -> Void) {
         ask { queue in
             queue.halt()
@@ -30,14 +30,14 @@ extension SessionCore {
         ask { $0.goOn() }
     }
 
-    /// Changes the queue and tells those it called.
+    /// Changes the queue and delivers its calls.
     ///
-    /// Whoever is called first also does the calling of the others that come up meanwhile. Without that, a transport
-    /// that ends its attempts at once would make a thousand uploads start inside each other.
+    /// The first thread that delivers calls also delivers those that are added meanwhile. Otherwise, a transport that
+    /// ends its attempts immediately would start thousands of uploads recursively.
     func ask(_ change: @Sendable (inout AdmissionQueue) -> AdmissionQueue.Calls) {
         let mustCall = state.withLock { state -> Bool in
             let calls = change(&state.queue)
-            // Mostly nobody is called, for a change that lets nobody go on.
+            // Most changes cause no calls.
             guard !calls.isEmpty else { return false }
             if state.calls.isEmpty {
                 state.calls = calls
@@ -63,7 +63,7 @@ extension SessionCore {
                 state.isCalling = false
                 return nil
             }
-            // Who has ended meanwhile has left the queue too, and took its slot along.
+            // An upload that has ended meanwhile has also left the queue and released its slot.
             return (calls.prepare.compactMap { state.live[$0] }, calls.start.compactMap { state.live[$0] })
         }
     }

@@ -1,8 +1,8 @@
 import WaybillCore
 
-// The limits in bytes per second.
+// Rate limits in bytes per second.
 
-/// The shares of the transfers that send, and whether a thread is passing changed shares to them.
+/// The shares of the transfers that are sending, and whether a thread is delivering changed shares.
 struct RateLimiter: Sendable {
     var shares = RateShares()
     var isNotifying = false
@@ -13,9 +13,9 @@ struct RateLimiter: Sendable {
 }
 
 extension SessionCore {
-    /// Gives a transfer that begins to send its share, and reduces those of the others.
+    /// Assigns a share to a transfer that begins to send, and reduces those of the others.
     ///
-    /// - Returns: Its share.
+    /// - Returns: The share.
     func beginSending(_ run: UploadRun) -> ByteCount? {
         let (group, limit) = (run.plan?.options.group, run.ownLimit)
         return changeRates { shares in
@@ -36,18 +36,18 @@ extension SessionCore {
     /// Limits one upload.
     func limit(_ id: UploadID, to rate: ByteCount?) { changeRates { $0.limit(id, to: rate) } }
 
-    /// Limits a group, or all together for `nil`.
+    /// Limits a group, or all uploads together if it is `nil`.
     func limit(group: String?, to rate: ByteCount?) {
         changeRates { shares in
             if let group { shares.limit(group: group, to: rate) } else { shares.limit(to: rate) }
         }
     }
 
-    /// The limit of a group, as it was set last.
+    /// Returns the limit of a group that was set last.
     func rateLimit(ofGroup group: String) -> ByteCount? { rates.withLock { $0.shares.limit(ofGroup: group) } }
 
-    /// Changes the shares and passes changed ones to their transfers. As with the queue, one thread does so for all, so that
-    /// no transfer gets an older share after a newer one.
+    /// Changes the shares and delivers changed ones to their transfers. As with the queue, one thread delivers all
+    /// changes, so that no transfer receives an older share after a newer one.
     private func changeRates<Value: Sendable>(_ change: @Sendable (inout RateShares) -> Value) -> Value {
         let (value, mustNotify) = rates.withLock { limiter in
             let value = change(&limiter.shares)

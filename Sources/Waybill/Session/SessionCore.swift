@@ -3,11 +3,12 @@ import Logging
 import WaybillCore
 import WaybillCurl
 
-/// What the uploads of a session share: the queue, the transport, the limits, and who is still alive.
+/// The state that the uploads of a session share: the queue, the transport, the limits, and the uploads that have not
+/// ended.
 ///
-/// It lives as long as the session or one of its uploads, so that letting go of the session ends nothing.
+/// It lives as long as the session or one of its uploads, so that releasing the session ends no upload.
 ///
-/// Its lock may be held when that of a run is taken, never the other way round.
+/// Lock order: the lock of a run may be taken while this lock is held, but not the reverse.
 final class SessionCore: Sendable {
     struct State {
         var queue: AdmissionQueue
@@ -16,9 +17,9 @@ final class SessionCore: Sendable {
         /// The transfers that another upload with the same key can join.
         var keys: [String: UploadRun] = [:]
         var groups: [String: GroupSettings] = [:]
-        /// Whether uploads start paused, as far as their group says nothing.
+        /// Whether uploads start paused, unless their group has a setting.
         var isPaused = false
-        /// Counts what was said about pausing, so that the last word is known as the last.
+        /// The sequence number of pause requests; stale requests are ignored.
         var word = 0
         var started = 0
         var isClosed = false
@@ -44,7 +45,7 @@ final class SessionCore: Sendable {
 
     deinit { events.close() }
 
-    /// The transport; libcurl's is made when the first upload needs it.
+    /// The transport. That of libcurl is created for the first upload.
     var transport: any UploadTransport {
         state.withLock { state in
             if let transport = state.transport { return transport }
@@ -56,7 +57,7 @@ final class SessionCore: Sendable {
         }
     }
 
-    /// Starts an upload, unless the caller's task was cancelled before it came here: then nothing is opened.
+    /// Starts an upload. If the caller's task was already cancelled, nothing is opened.
     func start(_ request: UploadRequest, isCancelled: Bool = false) -> UploadTask {
         let plan = Result { () throws(UploadError) in try RequestPlan(request, configuration) }
         let (id, number) = newID()
@@ -92,7 +93,7 @@ final class SessionCore: Sendable {
         case closed
     }
 
-    /// Puts the upload among the living, or its handle to the one that has its key.
+    /// Registers the upload, or adds its handle to the upload with the same key.
     private func register(_ run: UploadRun) -> Registration {
         let options = run.plan?.options
         let priority = options?.priority ?? .normal
@@ -112,7 +113,7 @@ final class SessionCore: Sendable {
         }
     }
 
-    /// An id that no living upload has. The system's random numbers don't repeat themselves; this makes it certain.
+    /// Returns an ID that no running upload has. Random IDs do not collide in practice; this guarantees it.
     private func newID() -> (UploadID, number: Int) {
         state.withLock { state in
             state.started += 1
@@ -122,7 +123,7 @@ final class SessionCore: Sendable {
         }
     }
 
-    /// The upload is over.
+    /// Removes an upload that has ended.
     func forget(_ run: UploadRun) {
         let key = run.plan?.options.deduplicationKey
         state.withLock { state in
@@ -134,7 +135,7 @@ final class SessionCore: Sendable {
     func close(_ mode: UploadSession.CloseMode) async {
         let (open, word) = state.withLock { state in
             if !isShared { state.isClosed = true }
-            // Who waits for the end can't wait for somebody who stands still.
+            // A drain must not wait for paused uploads.
             if mode == .drain { state.resumeAll() }
             state.word += 1
             return (state.living, state.word)
@@ -154,10 +155,10 @@ final class SessionCore: Sendable {
 }
 
 extension SessionCore.State {
-    /// In the order in which they were started.
+    /// The uploads that have not ended, in the order they were started.
     var living: [UploadRun] { live.values.sorted { $0.number < $1.number } }
 
-    /// From now on, uploads start as ever.
+    /// Resets all pause settings, so that uploads start unpaused.
     mutating func resumeAll() {
         isPaused = false
         for group in groups.keys { set(group) { $0.isPaused = nil } }

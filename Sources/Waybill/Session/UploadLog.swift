@@ -1,16 +1,16 @@
 import Logging
 import WaybillCore
 
-/// What an upload tells of itself: lines of the log, and events for whoever listens.
+/// Reports the progress of an upload as log messages and events.
 ///
-/// Lines are static messages with facts as metadata, the id in each; none when the session has no logger. Events are
-/// made only when somebody hears them.
+/// Log messages are static, with details and the ID as metadata; there are none if the session has no logger. Events
+/// are created only if there is a listener.
 struct UploadLog: Sendable {
     private let logger: Logger?
     private let id: UploadID
     private let events: EventHub
     private let stopwatch: Stopwatch
-    /// Why the last attempt failed, for the event of the retry.
+    /// The reason for the failure of the last attempt, for the event of the retry.
     private let reason = Reason()
 
     private final class Reason: Sendable {
@@ -30,7 +30,7 @@ struct UploadLog: Sendable {
         events.tell(id) { UploadEvent(id: id, attempt: attempt, elapsed: stopwatch.elapsed, kind: kind()) }
     }
 
-    /// Phase, attempt or pause have changed, or nothing that is logged.
+    /// Reports changes of phase, attempt or pause state. Other changes are not logged.
     func moved(from last: UploadSnapshot, to snapshot: UploadSnapshot) {
         if snapshot.isPaused != last.isPaused, !snapshot.phase.isTerminal {
             let attempt: Logger.Metadata = ["attempt": "\(snapshot.attempt)"]
@@ -71,7 +71,7 @@ struct UploadLog: Sendable {
         }
     }
 
-    /// The attempt sends anew what a pause had stopped.
+    /// Reports that an attempt which was stopped by a pause is started again.
     func restarted(_ attempt: Int) {
         tell(attempt) { .restarted }
         logger?.debug("upload starts anew after a pause", metadata: ["attempt": "\(attempt)"])
@@ -117,7 +117,7 @@ struct UploadLog: Sendable {
         events.end(id)
     }
 
-    /// The event of an end.
+    /// Returns the event of a result.
     func end(_ result: Result<UploadResponse, UploadError>) -> UploadEvent {
         let end: UploadEvent.UploadEnd
         let attempt: Int

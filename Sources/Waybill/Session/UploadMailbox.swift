@@ -1,7 +1,7 @@
-/// The events of an upload in their order, and the state machine that turns each into actions.
+/// The ordered events of an upload, and the state machine that turns each into actions.
 ///
-/// A thread that puts an event in while no other takes events out has to take all of them out. So the machine handles one
-/// event at a time, and its actions are performed in order, without a lock.
+/// A thread that adds an event while no other thread empties the mailbox must empty it. The machine therefore handles
+/// one event at a time, and its actions are performed in order and without a lock.
 struct UploadMailbox: Sendable {
     private var machine: UploadStateMachine
     private var events: [UploadStateMachine.Event] = []
@@ -20,7 +20,7 @@ struct UploadMailbox: Sendable {
         return !isBeingEmptied
     }
 
-    /// The actions of the next event; `nil` when there is no event left.
+    /// Returns the actions of the next event; `nil` if there are no more events.
     mutating func next() -> [UploadStateMachine.Action]? {
         guard !events.isEmpty else {
             isBeingEmptied = false

@@ -1,11 +1,12 @@
 import WaybillCore
 
-// The credential of an upload, and how a fresh one is had.
+// The credential of an upload, and how it is refreshed.
 
 extension UploadRun {
     var refresher: (any CredentialRefresher)? { plan?.options.authentication?.refresher }
 
-    /// The credential to send now. One that was renewed meanwhile is taken over one that was fetched for this upload.
+    /// Returns the credential to send now. The refresher's current value takes precedence over the one that was fetched
+    /// for this upload.
     func credential(of plan: RequestPlan) -> Secret? {
         guard let refresher else { return plan.credential }
         let current = refresher.current

@@ -1,7 +1,7 @@
 import WaybillCore
 import WaybillMultipart
 
-// Making the body, off the caller's thread and the engine's where that takes a disk or a processor.
+// Preparation of the body. Work that needs a disk or much CPU time is not done on the caller's thread or the engine's.
 
 extension UploadRun {
     func prepare() {
@@ -21,7 +21,7 @@ extension UploadRun {
         }
     }
 
-    /// Whether a form is sent as it was given.
+    /// Whether a form is sent unchanged.
     private var isPlain: Bool {
         plan.map { $0.commonFields == nil && $0.chain.isEmpty } ?? false
     }

@@ -1,7 +1,7 @@
 import HTTPTypes
 import WaybillCore
 
-// An attempt handed to the transport, and what comes back from it.
+// Starting an attempt on the transport, and handling its events.
 
 extension UploadRun {
     func startTransfer(_ attempt: Int, _ core: SessionCore?) {
@@ -18,7 +18,7 @@ extension UploadRun {
         }
         var options = plan.options.transfer
         let sent = hop.sendsBody ? body : nil
-        // Only what has a body takes a share. A limit that makes no sense is the transport's to refuse.
+        // Only requests with a body take a share. An invalid limit is rejected by the transport.
         if let sent, sent.length != 0, options.rateLimit.map({ $0.bytes > 0 }) ?? true {
             options.rateLimit = core.beginSending(self)
         }
@@ -41,7 +41,7 @@ extension UploadRun {
         intercepted.start { [weak self] adapted in self?.hold { $0.sent = adapted } }
     }
 
-    /// A timer that posts an event, unless it is cancelled before.
+    /// Returns a timer that posts an event unless it is cancelled before.
     func timer(after delay: Duration, _ event: UploadStateMachine.Event) -> Task<Void, Never> {
         Task { [weak self, clock] in
             guard (try? await clock.sleep(for: delay)) != nil else { return }
@@ -49,7 +49,7 @@ extension UploadRun {
         }
     }
 
-    /// An event of the transport, on its thread.
+    /// Handles an event of the transport, on the transport's thread.
     func transfer(_ event: TransferEvent, attempt: Int) {
         guard case .ended(var end) = event else {
             log.transfer(event, attempt: attempt)
@@ -60,11 +60,11 @@ extension UploadRun {
         }
         switch end.result {
         case .failure(var error):
-            // libcurl's messages quote what they are about; a proxy's or a URL's credentials could be in them.
+            // libcurl's messages can quote the URL and the proxy, which may contain credentials.
             error.message = scrubbed(error.message)
             end.result = .failure(error)
         case .success(var response):
-            // A server may write what it was sent into its reason phrase; "OK" is too short for a secret.
+            // A server may include received data in its reason phrase. "OK" is too short to contain a secret.
             let status = response.head.status
             if let objection = end.objection { end.objection?.message = scrubbed(objection.message) }
             guard status.reasonPhrase.utf8.count > 2 else { break }
@@ -76,7 +76,7 @@ extension UploadRun {
         post(.transfer(.ended(end), attempt: attempt, jitter: isLast(end) ? 0 : jitter(), elapsed: elapsed))
     }
 
-    /// Whether nothing can follow, so that no random number is needed for the wait: each is a system call.
+    /// Returns whether no retry can follow. Then no random number is needed for the delay, which saves a system call.
     private func isLast(_ end: TransferEnd) -> Bool {
         guard case .success(let response) = end.result, end.objection == nil else { return false }
         return response.head.status.kind == .successful && plan?.options.accepts.accepts(response.head.status) == true
@@ -102,7 +102,7 @@ extension UploadRun {
     }
 }
 
-/// Tells the run which attempt an event is of, so that a late one is known as late.
+/// Adds the number of the attempt to each event, so that late events are detected.
 private final class AttemptSink: TransferSink {
     private let run: UploadRun
     private let attempt: Int

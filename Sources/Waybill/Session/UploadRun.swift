@@ -4,9 +4,9 @@ import WaybillCore
 
 /// Serializes the events of one upload into its state machine, and performs the actions of the machine.
 ///
-/// Events are posted from any thread. The thread that finds the mailbox idle empties it: it passes each event to the machine
-/// and performs the actions, in order and with no lock held. An event that is posted meanwhile, also by an action, waits its
-/// turn and is never lost.
+/// Events are posted from any thread. The thread that finds the mailbox idle empties it: it passes each event to the
+/// machine and performs the actions, in order and with no lock held. Events that are posted meanwhile, including those
+/// posted by actions, are queued and never lost.
 final class UploadRun: Sendable {
     private struct State {
         var mailbox: UploadMailbox
@@ -14,60 +14,60 @@ final class UploadRun: Sendable {
         var core: SessionCore?
         var result: Result<UploadResponse, UploadError>?
         var waiters: [Waiter] = []
-        /// What each handle asks for.
+        /// The priority and the pause state that each handle requests.
         var book = HandleBook()
-        /// Whether the thread that starts the upload is still at it.
+        /// Whether the thread that starts the upload is still starting it.
         var isStarting = true
-        /// Whether the last pause event of the machine was a pause, not a resume.
+        /// Whether the last event of the machine about pausing was a pause and not a resume.
         var isPaused = false
         var priority: UploadPriority
-        /// The limit of this upload alone.
+        /// The limit of this upload, without those of its group and session.
         var ownLimit: ByteCount?
-        /// Whether all handles were cancelled, so that no other can join.
+        /// Whether all handles were cancelled, so that no other handle can join.
         var isAbandoned = false
-        /// The errors of handles that were cancelled while others stayed.
+        /// The errors of handles that were cancelled while others remained.
         var departed: [Int: UploadError] = [:]
     }
 
-    /// A task that waits for the end of a handle, or of the upload for `nil`.
+    /// A task that waits for the result of a handle, or of the upload if it is `nil`.
     private struct Waiter {
         let handle: Int?
         let continuation: CheckedContinuation<Result<UploadResponse, UploadError>, Never>
     }
 
-    /// What is released at the end.
+    /// Resources that are released at the end.
     struct Held {
         var body: (any UploadBody)?
         var headers: HTTPFields = [:]
         var preparation: Task<Void, Never>?
         var control: (any TransferControl)?
         var timer: Task<Void, Never>?
-        /// Gives back the slot of a paused transfer.
+        /// Releases the slot of a paused transfer.
         var slotTimer: Task<Void, Never>?
-        /// Whether the transfer stands still. Its position is asked for then, whoever listens: by it is decided whether the
-        /// slot can be given back.
+        /// Whether the transfer is paused. Its progress is then requested even without listeners, because it determines
+        /// whether the slot can be released.
         var isStanding = false
-        /// Where redirects have led.
+        /// The hop to which redirects have led.
         var hop: UploadRoute.Hop?
         /// The credential that was fetched or sent last.
         var credential: Secret?
-        /// The last attempt as the transport got it.
+        /// The last attempt as passed to the transport.
         var sent: TransferRequest?
-        /// Runs since the first attempt began.
+        /// Measures the time since the first attempt began.
         var stopwatch: Stopwatch?
     }
 
     let id: UploadID
-    /// Its place among the uploads of the session, in the order of their starts.
+    /// The number of the upload in the session, in the order of starts.
     let number: Int
     let request: UploadRequest
     let callbacks = CallbackPumps()
-    /// What was made of the request; `nil` for one that was refused.
+    /// The plan of the request; `nil` for a request that was rejected.
     let plan: RequestPlan?
     let clock: any Clock<Duration>
     let jitter: @Sendable () -> Double
     let log: UploadLog
-    /// Where events are told.
+    /// The hub to which events are sent.
     let events: EventHub
     let broadcast: ProgressBroadcast
     private let state: Locked<State>
@@ -86,7 +86,7 @@ final class UploadRun: Sendable {
         events = core.events
         log = UploadLog(configuration.logger, id: id, events: events, stopwatch: broadcast.stopwatch)
         var rules = plan?.rules ?? LifeRules()
-        // A year is for ever, and no clock overflows by it.
+        // Clamp to one year: Duration arithmetic would overflow.
         rules.pauseKeepsSlot = min(max(.zero, configuration.pauseKeepsSlot), .seconds(365 * 86_400))
         let priority = plan?.options.priority ?? .normal
         let limit = plan?.options.transfer.rateLimit
@@ -99,7 +99,7 @@ final class UploadRun: Sendable {
     func currentProgress(for handle: Int) -> UploadProgress { broadcast.current(for: handle) }
     func listen(for handle: Int) -> Listening<UploadProgress> { broadcast.listen(for: handle) }
 
-    /// The end of a handle, or of the whole for `nil`, when it has come.
+    /// Waits for the result of a handle, or of the upload if it is `nil`.
     func result(for handle: Int?) async -> Result<UploadResponse, UploadError> {
         await withCheckedContinuation { continuation in
             let result = state.withLock { state -> Result<UploadResponse, UploadError>? in
@@ -135,7 +135,7 @@ extension UploadRun {
         switch action {
         case .publish(let snapshot):
             log.moved(from: broadcast.snapshot, to: snapshot)
-            // Whoever waits for an answer sends nothing, and leaves its share to others.
+            // An upload that waits for its response sends nothing, so its share is divided among the others.
             if snapshot.phase == .awaitingResponse { core?.endSending(id) }
             broadcast.publish(snapshot)
         case .prepare: prepare()
@@ -187,16 +187,17 @@ extension UploadRun {
         }
     }
 
-    /// Whether the thread that starts the upload is still at it. A short body is made by that thread, which spares two changes
-    /// of threads; one that is called later, when a slot becomes free, would keep the engine from its other transfers.
+    /// Whether the thread that starts the upload is still starting it. That thread prepares a short body itself, which
+    /// saves two thread switches. An upload that is called later, when a slot becomes free, would delay the engine's
+    /// other transfers.
     var isStarting: Bool { state.withLock { $0.isStarting } }
 
-    /// The upload is under way, and the thread that started it continues.
+    /// Records that the upload was started, so that the starting thread does no more work for it.
     func hasStarted() { state.withLock { $0.isStarting = false } }
 
-    /// Keeps the body that was made.
+    /// Stores the prepared body.
     ///
-    /// - Returns: `false` when the upload has ended meanwhile.
+    /// - Returns: `false` if the upload has ended meanwhile.
     func keep(_ body: (any UploadBody)?, _ headers: HTTPFields) -> Bool {
         state.withLock { state in
             guard state.result == nil else { return false }
@@ -210,7 +211,7 @@ extension UploadRun {
     /// The time since the first attempt began; zero before that.
     var elapsed: Duration { hold { $0.stopwatch }?.elapsed ?? .zero }
 
-    /// The end, for a listener that is added after it.
+    /// The last event, for a listener that is added after the end.
     var lastEvent: UploadEvent? { state.withLock { $0.result }.map { log.end($0) } }
 
     func hold<Value: Sendable>(_ body: (inout Held) -> Value) -> Value {
@@ -218,7 +219,7 @@ extension UploadRun {
     }
 
     private func finish(_ result: Result<UploadResponse, UploadError>, _ core: SessionCore?) {
-        // Before the last event: a listener that is added after it asks for the result.
+        // Set the result before the last event is sent: a listener that is added later reads the result.
         state.withLock { $0.result = result }
         log.finished(result)
         if case .success = result { core?.earnRetry(host: host) }
@@ -232,7 +233,7 @@ extension UploadRun {
             return (state.waiters, state.held)
         }
         for waiter in waiters { waiter.continuation.resume(returning: result) }
-        // Bodies close files and run code that is not ours when they go: not under the lock.
+        // Releasing bodies closes files and runs custom code, so it must not happen under the lock.
         _ = consume held
     }
 }
@@ -240,7 +241,7 @@ extension UploadRun {
 // MARK: - Handles
 
 extension UploadRun {
-    /// Adds a handle; `nil` when the upload is over or is being cancelled.
+    /// Adds a handle; returns `nil` if the upload has ended or is being cancelled.
     func join(priority: UploadPriority, isPaused: Bool, word: Int) -> Int? {
         state.withLock { state in
             guard !state.isAbandoned, state.result == nil else { return nil }
@@ -251,10 +252,10 @@ extension UploadRun {
     /// The handles in the order in which they joined.
     var handles: [Int] { state.withLock { $0.result == nil && !$0.isAbandoned ? $0.book.members : [] } }
 
-    /// How urgent the upload is, now and in the attempts to come.
+    /// The priority of the upload, which also applies to later attempts.
     var priority: UploadPriority { state.withLock { $0.priority } }
 
-    /// The priority of a handle, or that of the upload once the handle has left.
+    /// Returns the priority of a handle, or that of the upload once the handle has left.
     func priority(of handle: Int) -> UploadPriority {
         state.withLock { $0.book.priority(of: handle) ?? $0.priority }
     }
@@ -264,21 +265,21 @@ extension UploadRun {
         settle()
     }
 
-    /// Pauses or resumes a handle, or all of them for `nil`.
+    /// Pauses or resumes a handle, or all handles if it is `nil`.
     func setPaused(_ handle: Int?, _ isPaused: Bool, word: Int) {
         state.withLock { $0.book.setPaused(handle, isPaused, word: word) }
         settle()
     }
 
-    /// Whether a handle is paused; `false` once it has ended.
+    /// Returns whether a handle is paused; `false` once it has ended.
     func isPaused(_ handle: Int) -> Bool {
         state.withLock { $0.result == nil && $0.departed[handle] == nil && $0.book.isPaused(handle) }
     }
 
-    /// The session's core, while the upload lives.
+    /// The core of the session; `nil` once the upload has ended.
     var core: SessionCore? { state.withLock { $0.core } }
 
-    /// The limit of this upload alone.
+    /// The limit of this upload, without those of its group and session.
     var ownLimit: ByteCount? { state.withLock { $0.ownLimit } }
 
     func limit(to rate: ByteCount?) {
@@ -289,7 +290,7 @@ extension UploadRun {
         core?.limit(id, to: rate)
     }
 
-    /// Applies the priority and the pause that the handles ask for now.
+    /// Applies the priority and the pause state that the handles request.
     func settle() {
         let elapsed = elapsed
         let (mustEmpty, core) = state.withLock { state -> (Bool, SessionCore?) in
@@ -312,13 +313,13 @@ extension UploadRun {
         post(.cancel)
     }
 
-    /// Cancels all handles because the session closes.
+    /// Cancels all handles because the session is closing.
     func cancelForClosing() {
         state.withLock { $0.isAbandoned = true }
         post(.sessionClosing)
     }
 
-    /// Cancels a handle: with the last one the transfer, else only what is awaited through it.
+    /// Cancels a handle. Cancelling the last one also cancels the transfer.
     func cancel(_ handle: Int) {
         let now = broadcast.snapshot
         let (leaving, waiters) = state.withLock { state -> (HandleBook.Leaving, [Waiter]) in
@@ -343,7 +344,7 @@ extension UploadRun {
         }
     }
 
-    /// The error of a handle that is cancelled while the transfer continues for other handles.
+    /// Returns the error of a handle that is cancelled while the transfer continues for other handles.
     private static func departure(_ now: UploadSnapshot) -> UploadError {
         UploadError(
             .cancelled, "cancelled by the caller; the transfer goes on for others that joined it",
