@@ -9,7 +9,7 @@ extension UploadTask {
     /// | --- | --- |
     /// | waiting | The upload keeps its position in the queue and is skipped. Nothing is opened. |
     /// | preparing | The body is prepared. Then the upload waits as in the next row. |
-    /// | queued, retrying | The upload keeps its position in the queue and is skipped. A retry delay goes on. |
+    /// | queued, retrying | The upload keeps its position in the queue and is skipped. A retry delay continues. |
     /// | connecting, sending | Nothing more is sent. The connection stays open. |
     /// | awaitingResponse | None: a sent body can't be recalled. If the attempt fails, the next one waits. |
     /// | on the wire, without a body | As in awaitingResponse. |
