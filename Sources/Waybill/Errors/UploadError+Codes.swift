@@ -112,7 +112,7 @@ extension UploadError.Code {
     public static let partTooLarge = Self("partTooLarge")
     /// The form is larger than its limits allow.
     public static let formTooLarge = Self("formTooLarge")
-    /// The content type of a part is not allowed by the limits of the form.
+    /// The content of a part has a type that the limits of the form don't allow.
     public static let typeNotAllowed = Self("typeNotAllowed")
     /// A body that can be read once was requested a second time.
     public static let bodyNotReplayable = Self("bodyNotReplayable")

@@ -37,7 +37,8 @@ final class InterceptedAttempt: TransferControl, TransferSink {
     ///   - request: The request.
     ///   - attempt: The number of the attempt.
     ///   - chain: The interceptors.
-    ///   - adapts: Whether interceptors may change the request, which excludes requests without credentials.
+    ///   - adapts: Whether interceptors may change the request. `false` for a redirect to another origin, where
+    ///     credentials are dropped.
     ///   - accepts: The statuses of the responses that interceptors review.
     ///   - transport: The transport.
     ///   - sink: The receiver of the events.

@@ -188,8 +188,8 @@ extension UploadRun {
     }
 
     /// Whether the thread that starts the upload is still starting it. That thread prepares a short body itself, which
-    /// saves two thread switches. An upload that is called later, when a slot becomes free, would delay the engine's
-    /// other transfers.
+    /// saves two thread switches. Later calls, when a slot becomes free, must not do so, because they would delay the
+    /// engine's other transfers.
     var isStarting: Bool { state.withLock { $0.isStarting } }
 
     /// Records that the upload was started, so that the starting thread does no more work for it.
