@@ -1,19 +1,19 @@
 public import Waybill
 
-/// The upload of an item of a batch to Aliyun OSS.
+/// The upload of one batch item to Aliyun OSS.
 public struct OSSBatchWork: Sendable {
-    /// The content of the object. A file goes in parts if it is large, anything else in one request.
+    /// The content of the object. A large file is uploaded in parts, everything else in a single request.
     public var content: ObjectContent
-    /// The key.
+    /// The object key.
     public var key: String
-    /// The bucket; `nil` for the client's.
+    /// The bucket, or `nil` for the bucket of the client's configuration.
     public var bucket: String?
-    /// Type, metadata, access and callback of the object.
+    /// The content type, metadata, access control and callback of the object.
     public var options: OSSObjectOptions
-    /// Size and number of the parts of a file.
+    /// The size and concurrency of a file's parts.
     public var multipart: OSSMultipartOptions
 
-    /// Describes an upload.
+    /// Creates the description of an upload.
     public init(
         _ content: ObjectContent, to key: String, in bucket: String? = nil,
         options: OSSObjectOptions = OSSObjectOptions(), multipart: OSSMultipartOptions = OSSMultipartOptions()
@@ -27,7 +27,7 @@ public struct OSSBatchWork: Sendable {
 }
 
 extension AliyunOSSClient {
-    /// Starts to store many items and returns the handle of all at once.
+    /// Starts uploading a collection of items and immediately returns one handle for the whole batch.
     ///
     /// ```swift
     /// let batch = client.startBatch(of: names) { name in
@@ -38,12 +38,12 @@ extension AliyunOSSClient {
     ///
     /// - Parameters:
     ///   - items: The items, such as the files of a directory.
-    ///   - atOnce: How many requests are on their way at most, 1 or more.
-    ///   - options: What happens with the others when one fails, and how many results wait for a reader.
-    ///   - work: Returns the upload of an item, when it is its turn. An error that it throws is the failure of that item.
-    ///   - onProgress: Called with snapshots of each item by its position; never after its end.
-    ///   - onEnd: Called once for each item, with its result.
-    /// - Returns: The handle of all.
+    ///   - atOnce: The maximum number of concurrent requests, at least 1.
+    ///   - options: The failure policy of the batch, and the number of results that are buffered for a reader.
+    ///   - work: Returns the upload of an item, called when the item starts. An error that it throws fails that item.
+    ///   - onProgress: Called with the position of an item and a progress snapshot; never after the item has ended.
+    ///   - onEnd: Called exactly once for each item, with its result.
+    /// - Returns: The handle of the batch.
     public func startBatch<Items: Collection & Sendable>(
         of items: Items, atOnce: Int = 3, options: UploadBatchOptions = UploadBatchOptions(),
         work: @escaping @Sendable (Items.Element) async throws -> OSSBatchWork,

@@ -1,7 +1,7 @@
 import WaybillCore
 
 extension AliyunOSSClient {
-    /// Stores a file, in parts if it is large, and waits for the object.
+    /// Uploads a file, in parts if it is large, and waits for the stored object.
     ///
     /// See ``startUpload(file:to:in:options:multipart:)``.
     ///
@@ -14,23 +14,23 @@ extension AliyunOSSClient {
         try await startUpload(file: path, to: key, in: bucket, options: options, multipart: multipart).value
     }
 
-    /// Starts to store a file, in parts if it is large, and returns the handle at once.
+    /// Starts uploading a file, in parts if it is large, and immediately returns the handle.
     ///
-    /// A large file's progress is written down (``RecordFolder``), so that the same call, after a failure, a cancel or a kill,
-    /// in this process or another, goes on: parts that the store lists are not sent again. A part that was on its way is sent
-    /// anew. A record of a file that has changed, or that the store no longer knows, is thrown away, and
-    /// ``OSSStoredObject/beginning`` says so.
+    /// The progress of a multipart upload is recorded on disk (``RecordFolder``). After a failure, a cancellation or
+    /// the end of the process, the same call resumes the upload, in this process or another: parts that the store lists
+    /// are not sent again, and a part that was in flight is sent from its start. A record is discarded if the file has
+    /// changed or if the store no longer knows the upload; ``OSSStoredObject/beginning`` reports this.
     ///
-    /// The file is looked at before each part and before the end. If it changed, the upload ends with
-    /// ``StoreError/Code/sourceChanged``, and the object does not come to be.
+    /// The file is checked for changes before each part and before completion. If it has changed, the upload fails with
+    /// ``StoreError/Code/sourceChanged``, and no object is created.
     ///
     /// - Parameters:
-    ///   - path: The file.
-    ///   - key: The key.
-    ///   - bucket: The bucket; `nil` for the client's.
-    ///   - options: Type, metadata, who may read, callback.
-    ///   - multipart: Size and number of the parts.
-    /// - Returns: The handle.
+    ///   - path: The path of the file.
+    ///   - key: The object key.
+    ///   - bucket: The bucket, or `nil` for the bucket of the client's configuration.
+    ///   - options: The content type, metadata, access control and callback of the object.
+    ///   - multipart: The size and concurrency of the parts.
+    /// - Returns: The handle of the upload.
     @discardableResult
     public func startUpload(
         file path: String, to key: String, in bucket: String? = nil, options: OSSObjectOptions = OSSObjectOptions(),
@@ -43,10 +43,10 @@ extension AliyunOSSClient {
         }
     }
 
-    /// Throws away an upload that could be resumed: its record, and what the store has of it. One that nobody began is no
-    /// error.
+    /// Discards a resumable upload: its local record, and the parts that the store has. Does nothing if there is no
+    /// such upload.
     ///
-    /// - Throws: ``StoreError``; ``StoreError/Code/recordInUse`` while it is under way.
+    /// - Throws: ``StoreError``, with ``StoreError/Code/recordInUse`` while the upload is running.
     public func abandonUpload(
         file path: String, to key: String, in bucket: String? = nil
     ) async throws(StoreError) {

@@ -5,21 +5,23 @@ import WaybillCore
 public import WaybillMultipart
 
 extension AliyunOSSClient {
-    /// Stores a part of a form as an object, as a browser would: PostObject. The part can be an image that is made to fit.
+    /// Uploads a part of a form as an object with PostObject, as a browser does. The part can be an image with a byte
+    /// limit.
     ///
     /// ```swift
     /// try await client.post(.image("file", path: "front.jpg", .maxBytes(.kibibytes(100))), to: "cards/7-front.jpg")
     /// ```
     ///
-    /// Without a form that somebody has signed, the client signs a policy that allows this one key for an hour.
+    /// Without a signed `form`, the client signs a policy that allows only this key and is valid for one hour.
     ///
     /// - Parameters:
-    ///   - file: The part with the bytes. It goes last, and its field is called `file`.
-    ///   - key: The key.
-    ///   - form: A form that was signed elsewhere. It names its own place; `bucket` then only says what the result is called.
-    ///   - bucket: The bucket; `nil` for the client's.
-    ///   - options: Type, metadata, who may read, callback. No tags, which OSS does not take with a form.
-    /// - Returns: The object.
+    ///   - file: The part with the content. It is sent last, in the form field `file`.
+    ///   - key: The object key.
+    ///   - form: A form that was signed elsewhere. It has its own URL; `bucket` then only sets the bucket of the
+    ///     result.
+    ///   - bucket: The bucket, or `nil` for the bucket of the client's configuration.
+    ///   - options: The content type, metadata, access control and callback. Tags are rejected: PostObject has none.
+    /// - Returns: The stored object.
     /// - Throws: ``StoreError``.
     @discardableResult
     public func post(
@@ -29,7 +31,7 @@ extension AliyunOSSClient {
         try await startPost(file, to: key, form: form, in: bucket, options: options).value
     }
 
-    /// Starts to store a part of a form as an object and returns the handle at once.
+    /// Starts uploading a part of a form as an object and immediately returns the handle.
     @discardableResult
     public func startPost(
         _ file: MultipartPart, to key: String, form: OSSPostForm? = nil, in bucket: String? = nil,
@@ -99,7 +101,7 @@ extension AliyunOSSClient {
             date: date)
     }
 
-    /// What is said about the object, as fields of the form: in the same words as the header fields.
+    /// Returns the object options as form fields, with the same names and values as the header fields.
     private func formFields(
         _ options: OSSObjectOptions, for key: String
     ) throws(StoreError) -> [OSSPostForm.Field] {
@@ -107,7 +109,7 @@ extension AliyunOSSClient {
             throw StoreError(.invalidArgument, "OSS takes no tags with a form: put the object, or leave them out")
         }
         var fields = try options.fields(for: key).adding(options.limitFields()).map { field in
-            // Names of fields that are OSS's own are spelled in small letters; the others as HTTP spells them.
+            // OSS's own form fields have lower-case names; the others have the spelling of the HTTP field.
             OSSPostForm.Field(field.name.rawName, field.value)
         }
         if let callback = options.callback {

@@ -5,16 +5,17 @@ import WaybillCore
 import WaybillMultipart
 
 extension AliyunOSSClient {
-    /// Stores an object in one request and waits for the answer. At most 5 GB; larger ones go in parts.
+    /// Uploads an object in a single request and waits for the response. OSS accepts at most 5 GB; larger objects need
+    /// parts.
     ///
     /// Cancelling the surrounding task cancels the upload.
     ///
     /// - Parameters:
     ///   - content: A file, bytes or a stream.
-    ///   - key: The key.
-    ///   - bucket: The bucket; `nil` for the client's.
-    ///   - options: Type, metadata, who may read, callback.
-    /// - Returns: The object.
+    ///   - key: The object key.
+    ///   - bucket: The bucket, or `nil` for the bucket of the client's configuration.
+    ///   - options: The content type, metadata, access control and callback of the object.
+    /// - Returns: The stored object.
     /// - Throws: ``StoreError``.
     @discardableResult
     public func put(
@@ -24,8 +25,8 @@ extension AliyunOSSClient {
         try await startPut(content, to: key, in: bucket, options: options).value
     }
 
-    /// Starts to store an object in one request and returns the handle at once. What is wrong with the arguments shows as the
-    /// error of ``ObjectUpload/value``.
+    /// Starts uploading an object in a single request and immediately returns the handle. ``ObjectUpload/value`` throws
+    /// the error for an invalid argument.
     @discardableResult
     public func startPut(
         _ content: ObjectContent, to key: String, in bucket: String? = nil,
@@ -36,19 +37,20 @@ extension AliyunOSSClient {
         }
     }
 
-    /// Appends to an object that grows by appending, or begins one.
+    /// Appends to an appendable object, or creates one.
     ///
     /// - Parameters:
-    ///   - content: What is appended.
-    ///   - key: The key.
-    ///   - position: The object's length until now; 0 to begin one. `OSSStoredObject.nextPosition` of the last append has it.
-    ///   - checksum: The CRC-64 of the object until now, so that the whole can be compared; `OSSStoredObject.checksum` of the
-    ///     last append has it. Without it, and not at the beginning, nothing is compared, and an append that gets no
-    ///     answer stays unknown.
-    ///   - bucket: The bucket; `nil` for the client's.
-    ///   - options: Type, metadata and the like, which only the beginning takes.
-    /// - Returns: The object as it is now.
-    /// - Throws: ``StoreError``; its store code is `PositionNotEqualToLength` when somebody else has appended.
+    ///   - content: The content to append.
+    ///   - key: The object key.
+    ///   - position: The present length of the object; 0 to create it. It is the `OSSStoredObject.nextPosition` of the
+    ///     previous append.
+    ///   - checksum: The CRC-64 of the present object, used to verify the whole object after the append. It is the
+    ///     `OSSStoredObject.checksum` of the previous append. If it is `nil` and `position` is not 0, nothing is
+    ///     verified, and the outcome of an append without a response stays unknown.
+    ///   - bucket: The bucket, or `nil` for the bucket of the client's configuration.
+    ///   - options: The content type, metadata and so on. They are used only when the object is created.
+    /// - Returns: The object after the append.
+    /// - Throws: ``StoreError``; its store code is `PositionNotEqualToLength` if another client has appended.
     @discardableResult
     public func append(
         _ content: ObjectContent, to key: String, at position: Int64, continuing checksum: UInt64? = nil,
@@ -70,7 +72,7 @@ extension AliyunOSSClient {
         return stored(answer, key, bucket, hasCallback: options.callback != nil)
     }
 
-    /// Stores an object in one request, and gives the answer as it came.
+    /// Uploads an object in a single request and returns the unprocessed response.
     func store(
         _ body: any UploadBody, to key: String, in bucket: String, _ options: OSSObjectOptions, _ run: ObjectRun
     ) async throws(StoreError) -> OSSCaller.Answer {
@@ -93,8 +95,8 @@ extension AliyunOSSClient {
         }
     }
 
-    /// Makes a request that must not replace an object. Where one of its own attempts was done though its answer was an error,
-    /// the next one meets what that has stored: it is looked for then.
+    /// Makes a request that must not overwrite an object. If an earlier attempt was stored although its response was an
+    /// error, the next attempt fails with `FileAlreadyExists`; the stored object is then looked up.
     func findingOwn(
         _ find: @Sendable () async -> OSSCaller.Finding,
         _ make: () async throws(StoreError) -> OSSCaller.Answer
@@ -137,7 +139,7 @@ extension AliyunOSSClient {
             try compare(whole(), with: answer.response)
             return stored(answer, key, bucket, hasCallback: false)
         } catch  where error.storeCode == "PositionNotEqualToLength" {
-            // An attempt before the last one may have been done, though its answer was an error.
+            // An earlier attempt may have been applied although its response was an error.
             guard case .done(let response) = await look(for: key, in: bucket, size: end(), whole(), run) else {
                 throw error
             }
@@ -145,7 +147,7 @@ extension AliyunOSSClient {
         }
     }
 
-    /// Compares what the store has with what was sent.
+    /// Throws if the checksum in the response differs from that of the bytes sent.
     func compare(_ ours: UInt64?, with response: UploadResponse) throws(StoreError) {
         guard configuration.comparesChecksums, let ours,
             let theirs = response.headers[.ossChecksum].flatMap({ UInt64($0) }), theirs != ours
@@ -153,8 +155,8 @@ extension AliyunOSSClient {
         throw StoreError(checksums: ours, theirs, response)
     }
 
-    /// Looks whether an object is there that has this size and this checksum. `before` is the size that says for sure that an
-    /// append was not done.
+    /// Checks whether the store has an object of this size and checksum. `before` is the size of the object before an
+    /// append; an object of this size proves that the append was not applied.
     func look(
         for key: String, in bucket: String, size: Int64?, _ checksum: UInt64?, _ run: ObjectRun, before: Int64? = nil
     ) async -> OSSCaller.Finding {
@@ -187,12 +189,12 @@ extension AliyunOSSClient {
 }
 
 extension StoreError {
-    /// Whether the request that ended with this was made more than once.
+    /// Whether the failed request was attempted more than once.
     fileprivate var wasTriedBefore: Bool { (cause as? UploadError).map { $0.attempts.count > 1 } ?? false }
 }
 
 extension HTTPFields {
-    /// These fields and others.
+    /// Returns these fields merged with others; the others take precedence.
     func adding(_ others: HTTPFields) -> HTTPFields {
         var fields = self
         for field in others { fields[field.name] = field.value }

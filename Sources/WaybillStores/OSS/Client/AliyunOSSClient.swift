@@ -3,7 +3,7 @@ import HTTPTypes
 public import Waybill
 import WaybillCore
 
-/// Puts objects into Aliyun OSS, signs every request, and finds out what became of each.
+/// A client that uploads objects to Aliyun OSS, signs every request, and determines the outcome of each.
 ///
 /// ```swift
 /// let client = try AliyunOSSClient(
@@ -15,30 +15,32 @@ import WaybillCore
 /// for await progress in upload.progress { bar.show(progress.fraction) }
 /// ```
 ///
-/// What it holds to:
+/// Guarantees:
 ///
-/// - Every attempt has a date and a signature of its own. A wrong clock is corrected by the store's, once, and the corrected
-///   date also says whether credentials have run out.
-/// - What the store has is compared with what was sent: the CRC-64 of every put, of every part and of the whole.
-/// - A request that got no answer is not made again before a look at the store: an object whose answer was lost is found, and a
-///   part that the store lists is not sent again.
-/// - An object that is stored though its callback failed is never sent again: ``StoreError/Code/storedButCallbackFailed``.
+/// - Every attempt has its own date and signature. A wrong local clock is corrected once, by the store's; the corrected
+///   date also decides whether credentials have expired.
+/// - The CRC-64 that the store reports is compared with that of the bytes sent: for every put, every part and the whole
+///   object.
+/// - A request without a response is not repeated before the store is queried: an object whose response was lost is
+///   found, and a part that the store lists is not sent again.
+/// - An object that is stored although its callback failed is never sent again:
+///   ``StoreError/Code/storedButCallbackFailed``.
 ///
-/// It may be used from any thread. Uploads go on when the client is let go.
+/// The client can be used from any thread. Uploads continue after the client is released.
 public final class AliyunOSSClient: Sendable {
-    /// How it works.
+    /// The configuration of the client.
     public let configuration: Configuration
-    /// The session that sends its requests.
+    /// The session that sends the client's requests.
     public let session: UploadSession
     private let caller: OSSCaller
     private let credentials: (any CredentialProvider)?
 
-    /// A client that signs with credentials.
+    /// Creates a client that signs with credentials.
     ///
     /// - Parameters:
-    ///   - configuration: Where and how.
-    ///   - credentials: Whose signature.
-    ///   - session: Who sends; `nil` for a session of the client's own.
+    ///   - configuration: The endpoint, the bucket and the behavior of the client.
+    ///   - credentials: The provider of the credentials that sign requests.
+    ///   - session: The session that sends requests, or `nil` to create a session for this client.
     /// - Throws: ``StoreError/Code/encryptionRequired`` for an endpoint without TLS, or TLS without verification;
     ///   ``StoreError/Code/invalidRegion``, ``StoreError/Code/invalidBucket``, ``StoreError/Code/invalidArgument``.
     public convenience init(
@@ -49,17 +51,17 @@ public final class AliyunOSSClient: Sendable {
             session: session)
     }
 
-    /// A client whose signatures come from somebody else: ``OSSRemoteSigner``, or a signer of your own. It can't sign forms,
-    /// so ``post(_:to:form:in:options:)`` needs one that was signed elsewhere.
+    /// Creates a client with a custom signer, such as ``OSSRemoteSigner``. The client cannot sign forms, so
+    /// ``post(_:to:form:in:options:)`` needs a form that was signed elsewhere.
     ///
-    /// - Throws: As with credentials.
+    /// - Throws: The errors of ``init(configuration:credentials:session:)``.
     public convenience init(
         configuration: Configuration, signer: any ObjectStoreSigner, session: UploadSession? = nil
     ) throws(StoreError) {
         try self.init(configuration: configuration, signer: signer, credentials: nil, session: session)
     }
 
-    /// A client that shares what others have learnt about the store's clock.
+    /// Creates a client that shares the correction of the clock with other clients.
     convenience init(
         configuration: Configuration, credentials: any CredentialProvider, session: UploadSession, clock: StoreClock
     ) throws(StoreError) {
@@ -81,7 +83,8 @@ public final class AliyunOSSClient: Sendable {
             clock: clock ?? StoreClock(now: configuration.now), options: configuration.options)
     }
 
-    /// How far the store's clock is ahead of this machine's, in seconds, as far as answers have told.
+    /// The offset of the store's clock from the local clock in seconds, as learned from responses; positive if it is
+    /// ahead.
     public var clockCorrection: Double { caller.clock.correction }
 
     private static func ownSession(_ configuration: Configuration) -> UploadSession {
@@ -101,7 +104,7 @@ public final class AliyunOSSClient: Sendable {
         try await caller.make(call, run, at: url, checks: checks, lookUp: lookUp)
     }
 
-    /// Returns the credentials that sign a form.
+    /// Returns the credentials for signing a form.
     func formCredentials(
         at date: Date, rejecting: StoreCredentials?
     ) async throws(StoreError) -> StoreCredentials {
@@ -112,7 +115,7 @@ public final class AliyunOSSClient: Sendable {
         return try await credentials.credentials(at: date, rejecting: rejecting)
     }
 
-    /// The bucket of a call.
+    /// Returns the bucket of a call: the named one, or that of the configuration.
     func bucket(_ named: String?) throws(StoreError) -> String {
         guard let bucket = named ?? configuration.bucket else {
             throw StoreError(.invalidBucket, "no bucket was named: give one to the call or to the configuration")
@@ -122,7 +125,7 @@ public final class AliyunOSSClient: Sendable {
 }
 
 extension AliyunOSSClient {
-    /// Asks about an object.
+    /// Returns the metadata of an object.
     ///
     /// - Throws: ``StoreError``; its status is 404 when the object does not exist.
     public func head(_ key: String, in bucket: String? = nil) async throws(StoreError) -> OSSObjectInfo {
@@ -132,7 +135,7 @@ extension AliyunOSSClient {
         }.value
     }
 
-    /// Deletes an object. One that is not there is no error to OSS.
+    /// Deletes an object. OSS reports success for an object that does not exist.
     ///
     /// - Throws: ``StoreError``.
     public func delete(_ key: String, in bucket: String? = nil) async throws(StoreError) {

@@ -1,16 +1,16 @@
-/// An element of a store's answer: its name, the text directly in it, and the elements in it. Attributes are not kept.
+/// An element of a store's XML response: its name, its own text, and its child elements. Attributes are discarded.
 struct XMLElement: Sendable, Hashable {
     var name: String
     var text = ""
     var children: [XMLElement] = []
 
-    /// The text of the first element of this name directly in it, without blanks around it.
+    /// The text of the first child element of this name, without surrounding whitespace.
     subscript(_ name: String) -> String? { children.first { $0.name == name }.map(\.trimmed) }
 
-    /// All elements of a name directly in it.
+    /// Returns all child elements of a name.
     func all(_ name: String) -> [XMLElement] { children.filter { $0.name == name } }
 
-    /// The text without blanks around it.
+    /// The text without surrounding whitespace.
     var trimmed: String {
         let bytes = text.utf8
         let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
@@ -21,18 +21,18 @@ struct XMLElement: Sendable, Hashable {
     }
 }
 
-/// Reads the XML that object stores answer with, and nothing more of XML than that.
+/// A parser for the subset of XML in the responses of object stores.
 ///
-/// Elements, text, CDATA, comments and the five entities that XML itself has (XML 1.0 section 4.6) are read. A document type,
-/// and with it every entity of the document's own, is refused, so nothing can grow and nothing else is opened. Size, depth,
-/// number of elements and the length of a tag are bounded; the bytes must be UTF-8.
+/// Supports elements, text, CDATA, comments and the five predefined entities (XML 1.0 section 4.6). A document type
+/// declaration, and with it every entity that the document declares, is rejected, which rules out entity expansion and
+/// external resources. Size, depth, number of elements and length of a tag are limited; the bytes must be UTF-8.
 struct BoundedXML {
-    /// Why something is not read.
+    /// The reason why a document is rejected.
     struct Complaint: Error, Hashable, CustomStringConvertible {
         let description: String
     }
 
-    /// What is too much.
+    /// The limits of a document.
     struct Limits: Sendable {
         var bytes = 4 << 20
         var depth = 16
@@ -45,7 +45,7 @@ struct BoundedXML {
     private var place = 0
     private var count = 0
 
-    /// The outermost element.
+    /// Parses a document and returns its root element.
     static func read(_ bytes: [UInt8], limits: Limits = Limits()) throws(Complaint) -> XMLElement {
         guard bytes.count <= limits.bytes else {
             throw Complaint(description: "it is larger than \(limits.bytes) bytes")
@@ -82,7 +82,7 @@ struct BoundedXML {
         throw Complaint(description: open.isEmpty ? "it has no element" : "it ends in the middle of an element")
     }
 
-    /// Takes a tag; the outermost element when this was its end.
+    /// Parses a tag. Returns the root element if the tag closes it.
     private mutating func tag(_ open: inout [XMLElement]) throws(Complaint) -> XMLElement? {
         let inside = try tagText()
         let isEnd = inside.first == UInt8(ascii: "/")
@@ -107,7 +107,7 @@ struct BoundedXML {
         return nil
     }
 
-    /// What stands between `<` and `>`; a `>` in quotation marks ends nothing.
+    /// Returns the bytes between `<` and `>`; a `>` in quotation marks does not end the tag.
     private mutating func tagText() throws(Complaint) -> ArraySlice<UInt8> {
         var quote: UInt8?
         let start = place + 1
@@ -164,7 +164,7 @@ struct BoundedXML {
 
     private static func name(_ tag: ArraySlice<UInt8>) -> String {
         let name = tag.prefix { ![0x20, 0x09, 0x0A, 0x0D, UInt8(ascii: "/")].contains($0) }
-        // A prefix names a namespace, and the stores have one.
+        // Discard the namespace prefix: the stores use a single namespace.
         return String(decoding: name.split(separator: UInt8(ascii: ":")).last ?? [], as: UTF8.self)
     }
 
@@ -195,7 +195,7 @@ struct BoundedXML {
         guard name.hasPrefix("#") else { return nil }
         let isHexadecimal = name.hasPrefix("#x")
         let number = UInt32(name.dropFirst(isHexadecimal ? 2 : 1), radix: isHexadecimal ? 16 : 10)
-        // XML 1.0 section 2.2: no control character but tab and line ends.
+        // XML 1.0 section 2.2: tab and line ends are the only control characters allowed.
         guard let number, number >= 0x20 || [0x09, 0x0A, 0x0D].contains(number) else { return nil }
         return Unicode.Scalar(number)
     }

@@ -4,21 +4,21 @@ import Waybill
 import WaybillCore
 import WaybillMultipart
 
-/// One request to OSS, whole, before it has a date or a signature.
+/// A complete request to OSS, before it is dated and signed.
 struct OSSCall: Sendable {
     var method: HTTPRequest.Method
     var bucket: String
-    /// Empty for a request to the bucket.
+    /// The object key; empty for a request to the bucket.
     var key: String
     var query: [StoreQueryItem] = []
     var headers: HTTPFields = [:]
     var body: (any UploadBody)?
-    /// The bytes of the object that it carries, for the progress.
+    /// The number of object bytes in the body, for progress.
     var size: Int64?
-    /// Whether doing it twice is doing it once, so that nobody has to look before it is repeated.
+    /// Whether the request is idempotent, so that it can be repeated without querying the store first.
     var isIdempotent = false
-    /// Makes the body for a date by the store's clock, with other credentials than before if those were refused: a form,
-    /// which brings its own signature.
+    /// Creates the body of a form, which carries its own signature, for a date by the store's clock. If `isRefused`,
+    /// the previous credentials were rejected and others are used.
     var form: (@Sendable (_ date: Date, _ isRefused: Bool) async throws(StoreError) -> any UploadBody)?
 
     init(_ method: HTTPRequest.Method, bucket: String, key: String) {
@@ -28,7 +28,7 @@ struct OSSCall: Sendable {
     }
 }
 
-/// Dates and signs each attempt of one call, by the store's clock and with the credentials of the moment.
+/// Dates and signs each attempt of one call, by the store's clock and with the current credentials.
 final class OSSAttemptSigner: UploadInterceptor {
     private struct State: Sendable {
         var rejecting: StoreCredentials?
@@ -50,10 +50,10 @@ final class OSSAttemptSigner: UploadInterceptor {
 
     var name: String { "OSS signature" }
 
-    /// What was signed last.
+    /// The request as it was last signed.
     var last: OSSSignedRequest? { state.withLock { $0.last } }
 
-    /// From now on, other credentials are wanted than those that signed last.
+    /// Requests different credentials for the following attempts than those that signed the last one.
     func rejectCredentials() { state.withLock { $0.rejecting = $0.last?.credentials } }
 
     func adapt(_ request: inout OutgoingRequest) async throws {

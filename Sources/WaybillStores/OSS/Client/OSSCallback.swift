@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 
-/// What OSS tells a server of yours when an object is stored.
+/// A callback: the request that OSS sends to a server of yours after it has stored an object.
 ///
 /// ```swift
 /// var callback = OSSCallback(["https://app.example/stored"], body: "key=${object}&order=${x:order}")
@@ -9,10 +9,11 @@ import HTTPTypes
 /// options.callback = callback
 /// ```
 ///
-/// OSS waits 5 seconds for that server and does not ask twice. What it answers is ``OSSStoredObject/callbackAnswer``; if it
-/// fails, the object is stored all the same, and the upload ends with ``StoreError/Code/storedButCallbackFailed``.
+/// OSS waits 5 seconds for that server and does not retry. The response of the server is
+/// ``OSSStoredObject/callbackAnswer``. If the callback fails, the object is stored nevertheless, and the upload ends
+/// with ``StoreError/Code/storedButCallbackFailed``.
 public struct OSSCallback: Sendable, Hashable {
-    /// How the body is written.
+    /// The encoding of the body.
     public enum BodyType: String, Sendable, Hashable, CaseIterable {
         /// Values are percent-encoded.
         case form = "application/x-www-form-urlencoded"
@@ -20,28 +21,28 @@ public struct OSSCallback: Sendable, Hashable {
         case json = "application/json"
     }
 
-    /// Where to tell it, one to five URLs: the first that answers.
+    /// The URLs of the callback, one to five. OSS uses the first that responds.
     public var urls: [String]
-    /// What to tell. `${bucket}`, `${object}`, `${etag}`, `${size}`, `${mimeType}`, `${imageInfo.width}`,
-    /// `${imageInfo.height}`, `${imageInfo.format}` and `${x:name}` are filled in.
+    /// The body. OSS substitutes `${bucket}`, `${object}`, `${etag}`, `${size}`, `${mimeType}`, `${imageInfo.width}`,
+    /// `${imageInfo.height}`, `${imageInfo.format}` and `${x:name}`.
     public var body: String
-    /// How the body is written.
+    /// The encoding of the body.
     public var bodyType: BodyType
-    /// The `Host` of the callback, if it is not the URL's.
+    /// The `Host` field of the callback, if it differs from the host of the URL.
     public var host: String?
-    /// Whether the callback's TLS names its host.
+    /// Whether the TLS handshake of the callback sends the server name (SNI).
     public var sendsServerName = false
-    /// Values for `${x:name}`; names are small letters, digits, hyphens, underscores and dots, without the `x:`.
+    /// The values of `${x:name}`. Names are lower-case letters, digits, hyphens, underscores and dots, without `x:`.
     public var variables: [String: String] = [:]
 
-    /// Describes a callback.
+    /// Creates a callback.
     public init(_ urls: [String], body: String, bodyType: BodyType = .form) {
         self.urls = urls
         self.body = body
         self.bodyType = bodyType
     }
 
-    /// The two header fields, Base64 of JSON; the second only with variables.
+    /// Returns the header fields, Base64 of JSON; the second one only if there are variables.
     ///
     /// - Throws: ``StoreError/Code/invalidArgument``.
     func fields() throws(StoreError) -> HTTPFields {
@@ -51,7 +52,7 @@ public struct OSSCallback: Sendable, Hashable {
         return fields
     }
 
-    /// The field `callback`, for a header or a form.
+    /// Returns the value of `callback`, for a header field or a form field.
     func order() throws(StoreError) -> String {
         let isURL = urls.allSatisfy { url in
             (url.hasPrefix("http://") || url.hasPrefix("https://")) && !url.utf8.contains { $0 <= 0x20 || $0 == 0x3B }
@@ -65,7 +66,7 @@ public struct OSSCallback: Sendable, Hashable {
                 callbackBodyType: bodyType.rawValue, callbackSNI: sendsServerName ? true : nil))
     }
 
-    /// The variables with their `x:`.
+    /// Returns the variables with the prefix `x:`.
     func namedVariables() throws(StoreError) -> [String: String] {
         for name in variables.keys {
             let isPlain = name.utf8.allSatisfy { byte in
@@ -108,10 +109,10 @@ public struct OSSCallback: Sendable, Hashable {
 }
 
 extension OSSCallback: CustomStringConvertible, CustomReflectable {
-    /// How many URLs and which variables; their values may be anything.
+    /// The number of URLs and the names of the variables. The values are omitted: they can be sensitive.
     public var description: String {
         "callback to \(urls.count) URLs with \(variables.keys.sorted().map { StoreError.shown($0) }.joined(separator: ", "))"
     }
-    /// The description only.
+    /// A mirror of the description only.
     public var customMirror: Mirror { Mirror(self, children: ["callback": description]) }
 }

@@ -4,8 +4,8 @@ import Waybill
 import WaybillCore
 import WaybillMultipart
 
-/// Makes calls to OSS: through the session, which retries transient failures, and around it the recoveries that need knowledge
-/// of the store.
+/// Makes calls to OSS. The session retries transient failures; this type adds the recoveries that need knowledge of the
+/// store.
 struct OSSCaller: Sendable {
     let endpoint: OSSEndpoint
     let session: UploadSession
@@ -14,24 +14,24 @@ struct OSSCaller: Sendable {
     let clock: StoreClock
     let options: UploadOptions
 
-    /// A request that was done.
+    /// The response of a request that was applied.
     struct Answer: Sendable {
         var response: UploadResponse
-        /// Whether its own answer was lost, and this one is that of a look at the store.
+        /// Whether the original response was lost, and `response` is that of a query for the stored object.
         var wasFound = false
     }
 
-    /// The result of a look at the store after a request without a response.
+    /// The result of querying the store after a request without a response.
     enum Finding: Sendable {
-        /// It was done; this is what the answer would have said.
+        /// The request was applied; the response has the same facts as the lost one.
         case done(UploadResponse)
-        /// It was not done.
+        /// The request was not applied.
         case notDone
-        /// The look could not find out.
+        /// The query could not determine the outcome.
         case cannotTell(StoreError)
     }
 
-    /// An attempt that failed: the error for the caller, and the facts that decide what follows.
+    /// A failed attempt: the error for the caller, and the facts that decide the next step.
     private struct FailedAttempt: Error {
         var error: StoreError
         var facts: OSSRetryDecision.Failure
@@ -39,16 +39,17 @@ struct OSSCaller: Sendable {
 
     typealias Checks = @Sendable (UploadResponse) throws(StoreError) -> Void
 
-    /// Makes a call, and repeats it as ``OSSRetryDecision`` says.
+    /// Makes a call, and repeats it as ``OSSRetryDecision`` decides.
     ///
     /// - Parameters:
     ///   - call: The call.
-    ///   - run: The upload that it belongs to.
+    ///   - run: The upload that the call belongs to.
     ///   - url: The URL, if it is not that of the bucket and key at the endpoint.
-    ///   - checks: Checks the response beside OSS's own fields: the checksum, mostly.
-    ///   - lookUp: Looks whether a request without a response was done. Without it, an idempotent call is repeated.
+    ///   - checks: Performs further checks of the response, usually of the checksum.
+    ///   - lookUp: Queries whether a request without a response was applied. Without it, only an idempotent call is
+    ///     repeated.
     /// - Returns: The response.
-    /// - Throws: ``StoreError``; its outcome is `unknown` only where the look could not find out.
+    /// - Throws: ``StoreError``; its outcome is `unknown` only if the query could not determine it.
     func make(
         _ call: OSSCall, _ run: ObjectRun, at url: String? = nil, checks: Checks = { _ throws(StoreError) in },
         lookUp: (@Sendable () async -> Finding)? = nil
@@ -87,7 +88,8 @@ struct OSSCaller: Sendable {
         }
     }
 
-    /// Sends a request once, and checks its response. `refusal` is the error with which credentials were refused before.
+    /// Sends a request once and checks its response. `refusal` is the error with which credentials were rejected
+    /// before.
     private func attempt(
         _ request: UploadRequest, of call: OSSCall, _ run: ObjectRun, _ attemptSigner: OSSAttemptSigner,
         _ refusal: StoreError?, _ checks: Checks
@@ -112,7 +114,7 @@ struct OSSCaller: Sendable {
         throw failed
     }
 
-    /// What the look says; `nil` to make the request again.
+    /// Queries the store after a request without a response. Returns `nil` if the request is to be repeated.
     private func looked(
         _ lookUp: (@Sendable () async -> Finding)?, _ call: OSSCall, _ error: StoreError
     ) async throws(StoreError) -> UploadResponse? {
@@ -138,14 +140,14 @@ struct OSSCaller: Sendable {
     private func request(
         for call: OSSCall, at place: String?, _ attemptSigner: OSSAttemptSigner
     ) throws(StoreError) -> UploadRequest {
-        // A form's key is within the form; every other request is about one object.
+        // A form carries its key as a field; every other request addresses one object.
         if call.form == nil { try OSSName.checkKey(call.key) }
         let query = StoreQueryItem.text(of: call.query)
         var url = place ?? ""
         if place == nil { url = try endpoint.url(bucket: call.bucket, key: call.key) }
         if !query.isEmpty { url += "?\(query)" }
         var headers = call.headers
-        // libcurl is told what was signed, and nothing is added behind the signature's back.
+        // Set the content type explicitly: libcurl must not add a field that was not signed.
         if headers[.contentType] == nil, let body = call.body, body.contentType == nil {
             headers[.contentType] = "application/octet-stream"
         }
@@ -155,9 +157,9 @@ struct OSSCaller: Sendable {
         return request
     }
 
-    /// Whether an answer that says yes is OSS's.
+    /// Throws if a successful response is a failed callback or does not come from OSS.
     private func accept(_ response: UploadResponse, of call: OSSCall) throws(StoreError) {
-        // A proxy that changes what passes through it says 203 too (RFC 9110 section 15.3.4).
+        // A transforming proxy responds with 203, too (RFC 9110 section 15.3.4).
         let asksForCallback = call.form != nil || call.headers[.ossCallback] != nil
         if response.status.code == 203, response.headers[.ossRequestID] != nil, asksForCallback {
             throw StoreError(callbackFailed: response)
@@ -174,11 +176,11 @@ struct OSSCaller: Sendable {
         }
     }
 
-    /// What a session's error says of the store.
+    /// Converts an error of the session into an error of the store.
     private func read(_ error: UploadError, _ signed: OSSSignedRequest?) -> FailedAttempt {
         var failure = OSSRetryDecision.Failure(outcome: error.outcome)
         failure.isCancelled = error.isCancelled
-        // An interceptor's error is the signer's own, and says more than that an interceptor failed.
+        // The cause of an interceptor failure is the signer's own error, which is more specific.
         if let inner = Self.storeError(in: error.cause) { return FailedAttempt(error: inner, facts: failure) }
         guard let response = error.response, error.code == .rejected else {
             return FailedAttempt(error: StoreError(error), facts: failure)
@@ -211,7 +213,7 @@ struct OSSCaller: Sendable {
 }
 
 extension StoreError {
-    /// What the store had said when the credentials were refused, for an error that never came to the store.
+    /// Adopts the store's details of the credential rejection, for an error that occurred before the store was reached.
     fileprivate mutating func take(contextOf refusal: StoreError) {
         guard status == nil else { return }
         (status, storeCode, detailCode) = (refusal.status, refusal.storeCode, refusal.detailCode)

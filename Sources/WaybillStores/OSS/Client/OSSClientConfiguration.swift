@@ -4,47 +4,48 @@ public import Waybill
 public import WaybillCore
 
 extension AliyunOSSClient {
-    /// How a client works. The defaults are those that users of Aliyun's own SDKs know: three retries, five requests at
-    /// once, 15 seconds without a byte.
+    /// The configuration of a client. The defaults follow Aliyun's own SDKs: three retries, five concurrent requests,
+    /// and a stall limit of 15 seconds.
     public struct Configuration: Sendable {
-        /// Where OSS is.
+        /// The endpoint of OSS.
         public var endpoint: OSSEndpoint
-        /// The bucket of calls that name none.
+        /// The bucket of calls that do not name one.
         public var bucket: String?
-        /// What stands in the URLs of stored objects, such as the domain of a content delivery network; `nil` for
+        /// The endpoint in the URLs of stored objects, such as the domain of a content delivery network; `nil` for
         /// ``endpoint``.
         public var publicEndpoint: OSSEndpoint?
-        /// Which signature; `nil` for version 4 where the region is known, else version 1.
+        /// The version of the signature; `nil` for version 4 if the region is known, otherwise version 1.
         public var signatureVersion: OSSSignatureVersion?
-        /// The region's id; `nil` for the one that the endpoint's host tells.
+        /// The region ID; `nil` for the region in the endpoint's host name.
         public var region: String?
-        /// `oss`, or `oss-cloudbox` for a cloud box.
+        /// The product in the signature: `oss`, or `oss-cloudbox` for a cloud box.
         public var product = "oss"
-        /// Further header fields that version 4 signs.
+        /// Additional header fields that version 4 signs.
         public var additionalHeaders: [HTTPField.Name] = []
-        /// Whether the checksum of what the store has is compared with that of what was sent.
+        /// Whether the checksum that the store reports is compared with that of the bytes sent.
         public var comparesChecksums = true
-        /// Whether requests may go over a connection that is not encrypted. Whoever listens then has the objects, and with
-        /// a security token, for as long as a signature is good, more than that.
+        /// Whether requests can be sent over an unencrypted connection. An eavesdropper can then read the objects, and
+        /// can use a signature, with a security token also for more than that, for as long as it is valid.
         public var allowsUnencrypted = false
-        /// When a request that failed in a passing way is made again: three times, after 0.2 s and more.
+        /// The retry policy for transient failures: three retries, with delays from 0.2 s.
         public var retry = RetryPolicy(maxRetries: 3, baseDelay: .milliseconds(200), maxDelay: .seconds(20))
-        /// How many requests run at once. Of a session that you hand in, its own numbers hold besides.
+        /// The maximum number of concurrent requests. The limits of a session that you pass in apply in addition.
         public var requestsAtOnce = 5
-        /// Limits in time, rate, TLS and proxy of every request. Stall 15 s, connect 15 s, an attempt 7 days.
+        /// The time limits, rate, TLS and proxy of every request: stall 15 s, connect 15 s, 7 days for an attempt.
         public var transfer: TransferOptions
-        /// Where the records of uploads in parts lie; `nil` for none, so that nothing can be resumed.
+        /// The directory of the records of multipart uploads; `nil` to keep no records, so that no upload can be
+        /// resumed.
         public var records = RecordFolder.standard
-        /// The size of parts, 100 KB to 5 GB. It grows where 10,000 of them would not do.
+        /// The part size, 100 KB to 5 GB. It is increased if the object would need more than 10,000 parts.
         public var partSize: ByteCount = .mebibytes(6)
-        /// How many parts of one object are on their way at once.
+        /// The maximum number of concurrent parts of one object.
         public var partsAtOnce = 5
-        /// Files of up to this size go in one request.
+        /// The maximum size of a file that is uploaded in a single request.
         public var wholeUpTo: ByteCount = .mebibytes(8)
-        /// This machine's date. Where it is wrong, the store's is used.
+        /// Returns the local date. If it is wrong, the store's date is used.
         public var now: @Sendable () -> Date = { Date() }
 
-        /// The defaults, for an endpoint.
+        /// Creates a configuration with the defaults for an endpoint.
         public init(endpoint: OSSEndpoint, bucket: String? = nil) {
             self.endpoint = endpoint
             self.bucket = bucket
@@ -52,7 +53,7 @@ extension AliyunOSSClient {
             transfer.limits.total = .seconds(7 * 86_400)
         }
 
-        /// The region that signatures name.
+        /// The region in signatures.
         var signingRegion: String? { region ?? endpoint.region }
 
         var rules: OSSSigningRules {
@@ -61,14 +62,14 @@ extension AliyunOSSClient {
                 additionalHeaders: additionalHeaders)
         }
 
-        /// What every request is run with. The session's own header fields and interceptors stay out: they would change what
-        /// is signed.
+        /// The options of every request. The session's own header fields and interceptors are excluded: they would
+        /// change the signed request.
         var options: UploadOptions {
             var options = UploadOptions(transfer: transfer, retry: retry)
             options.omits = [.headers, .commonFields, .interceptors, .cookies]
-            // After a lost response the store is asked before anything is sent again.
+            // The store is queried after a lost response before anything is sent again.
             options.retry.retriesLostResponses = false
-            // A form's policy and token would go along to wherever an answer points.
+            // A redirect would send the form's policy and security token to another host.
             options.redirects = .returned
             return options
         }

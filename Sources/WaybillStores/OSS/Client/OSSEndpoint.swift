@@ -1,6 +1,6 @@
 import WaybillCore
 
-/// Where OSS is, and where in a URL the bucket stands.
+/// The address of OSS, and the position of the bucket in its URLs.
 ///
 /// ```swift
 /// try OSSEndpoint("https://oss-cn-hangzhou.aliyuncs.com")              // bucket.oss-cn-hangzhou.aliyuncs.com/key
@@ -9,43 +9,43 @@ import WaybillCore
 /// OSSEndpoint.region("cn-hangzhou", over: .internalNetwork)
 /// ```
 ///
-/// The signature always names bucket and key, wherever they stand.
+/// The signature always covers bucket and key, wherever the URL has them.
 public struct OSSEndpoint: Sendable, Hashable {
-    /// Where the bucket stands.
+    /// The position of the bucket in the URL.
     public enum Form: Sendable, Hashable {
-        /// In front of the host, as OSS itself has it.
+        /// In front of the host name, OSS's standard.
         case virtualHost
         /// In the path.
         case path
-        /// Nowhere: the host is a domain that leads to one bucket (CNAME).
+        /// Not in the URL: the host is a domain that is mapped to one bucket (CNAME).
         case domain
     }
 
-    /// Which of a region's doors.
+    /// The network through which a region is reached.
     public enum Network: Sendable, Hashable {
-        /// The one on the internet.
+        /// The region's public endpoint.
         case publicNetwork
-        /// The one inside of the region.
+        /// The endpoint inside the region.
         case internalNetwork
-        /// The one on the internet with IPv6 as well.
+        /// The public endpoint with IPv4 and IPv6.
         case dualStack
     }
 
     /// `https` or `http`.
     public let scheme: String
-    /// The host, with its port if it has one, without the bucket.
+    /// The host name, with the port if there is one, without the bucket.
     public let host: String
-    /// What the path of every URL begins with: empty, or a slash and more. It takes no part in signatures.
+    /// The start of the path of every URL: empty, or a slash and more. It is not part of signatures.
     public let pathPrefix: String
-    /// Where the bucket stands.
+    /// The position of the bucket in the URL.
     public let form: Form
 
-    /// The acceleration door, for all regions.
+    /// The transfer acceleration endpoint for all regions.
     public static let accelerated = OSSEndpoint(host: "oss-accelerate.aliyuncs.com")
-    /// The acceleration door outside of the Chinese mainland.
+    /// The transfer acceleration endpoint for regions outside the Chinese mainland.
     public static let acceleratedOverseas = OSSEndpoint(host: "oss-accelerate-overseas.aliyuncs.com")
 
-    /// The door of a region, such as `cn-hangzhou`, over HTTPS.
+    /// Returns the HTTPS endpoint of a region, such as `cn-hangzhou`.
     public static func region(_ id: String, over network: Network = .publicNetwork) throws(StoreError) -> OSSEndpoint {
         try OSSName.checkRegion(id)
         return switch network {
@@ -55,17 +55,18 @@ public struct OSSEndpoint: Sendable, Hashable {
         }
     }
 
-    /// An endpoint as it is written in a configuration, with or without a scheme; without one it is HTTPS.
+    /// Creates an endpoint from the string in a configuration. The default scheme is HTTPS.
     ///
-    /// Hosts that end in `.aliyuncs.com` or `.aliyun-inc.com`, or in one of `excludedFromDomains`, are OSS's own: the bucket
-    /// goes in front of them. With an address the bucket goes into the path. Every other host is a domain of yours that
-    /// leads to one bucket.
+    /// Hosts that end in `.aliyuncs.com`, `.aliyun-inc.com` or an element of `excludedFromDomains` belong to OSS: the
+    /// bucket is put in front of them. If the host is an IP address, the bucket is put into the path. Every other host
+    /// is a custom domain that is mapped to one bucket.
     ///
     /// - Parameters:
     ///   - text: The endpoint, without the bucket.
-    ///   - form: Where the bucket stands, if it is not as above.
-    ///   - excludedFromDomains: Ends of hosts that are endpoints, and no domains of yours: those of a private cloud.
-    ///   - keepsPath: Whether a path is part of every URL; without it, an endpoint with a path is refused.
+    ///   - form: The position of the bucket, to override the rules above.
+    ///   - excludedFromDomains: Suffixes of hosts that are endpoints and not custom domains, such as those of a private
+    ///     cloud.
+    ///   - keepsPath: Whether the path becomes part of every URL. If `false`, an endpoint with a path is rejected.
     /// - Throws: ``StoreError/Code/invalidEndpoint``.
     public init(
         _ text: String, form: Form? = nil, excludedFromDomains: [String] = [], keepsPath: Bool = false
@@ -87,13 +88,13 @@ public struct OSSEndpoint: Sendable, Hashable {
         form = .virtualHost
     }
 
-    /// The endpoint as one text.
+    /// The endpoint as a string.
     public var text: String { "\(scheme)://\(host)\(pathPrefix)" }
 
     /// Whether the connection is encrypted.
     public var isEncrypted: Bool { scheme == "https" }
 
-    /// The region's id, where the host tells it.
+    /// The region ID, if the host name contains it.
     public var region: String? {
         let name = Self.name(of: host)
         if name.hasSuffix(".oss.aliyuncs.com") { return String(name.dropLast(".oss.aliyuncs.com".count)) }
@@ -103,9 +104,9 @@ public struct OSSEndpoint: Sendable, Hashable {
         return id.isEmpty || id.contains(".") || id.hasPrefix("accelerate") ? nil : String(id)
     }
 
-    /// The URL of an object, or of the bucket for an empty key, without a query.
+    /// Returns the URL of an object, or of the bucket if the key is empty, without a query.
     ///
-    /// - Throws: ``StoreError/Code/invalidEndpoint`` when the bucket stands in the endpoint already,
+    /// - Throws: ``StoreError/Code/invalidEndpoint`` if the host already begins with the bucket,
     ///   ``StoreError/Code/invalidBucket``, ``StoreError/Code/invalidKey``.
     public func url(bucket: String, key: String) throws(StoreError) -> String {
         try OSSName.checkBucket(bucket)
@@ -136,7 +137,7 @@ public struct OSSEndpoint: Sendable, Hashable {
         return numbers.count == 4 && numbers.allSatisfy { UInt8($0) != nil }
     }
 
-    /// The host without its port.
+    /// Returns the host without its port.
     private static func name(of host: String) -> String {
         if host.hasPrefix("["), let bracket = host.firstIndex(of: "]") { return String(host[...bracket]) }
         return String(host.prefix { $0 != ":" })
@@ -176,6 +177,6 @@ public struct OSSEndpoint: Sendable, Hashable {
 }
 
 extension OSSEndpoint: CustomStringConvertible {
-    /// The endpoint as one text.
+    /// The endpoint as a string.
     public var description: String { text }
 }

@@ -2,18 +2,18 @@ import FoundationEssentials
 import HTTPTypes
 import Waybill
 
-/// What a refusal of OSS says, wherever it says it.
+/// The details of an OSS error response, from its body or its header fields.
 struct OSSErrorReply: Sendable, Hashable {
-    /// What the body was.
+    /// The format of the body.
     enum Form: Sendable, Hashable {
-        /// OSS's own.
+        /// An error document of OSS.
         case xml
-        /// Nothing.
+        /// No body.
         case empty
-        /// A page, mostly a proxy's.
+        /// An HTML page, usually from a proxy.
         case html
         case json
-        /// Something else; why it can't be read.
+        /// Another format, with the reason why it can't be parsed.
         case unreadable(String)
     }
 
@@ -23,17 +23,17 @@ struct OSSErrorReply: Sendable, Hashable {
     var requestID: String?
     var hostID: String?
     var detailCode: String?
-    /// Where the bucket is, said by an endpoint where it is not.
+    /// The endpoint of the bucket's region, reported if the request was sent to another one.
     var endpoint: String?
     var serverTime: Date?
     var stringToSign: String?
     var canonicalRequest: String?
 
-    /// Reads body and header fields; nothing in them can make it fail.
+    /// Parses body and header fields. Malformed content never causes an error.
     init(_ response: UploadResponse) {
         let fields = response.headers
         read(response.body)
-        // To HEAD there is no body, so the same XML comes in a field.
+        // A response to HEAD has no body: the same XML is in a header field.
         if code == nil, let field = fields[.ossError], let bytes = Data(base64Encoded: field) { read(Array(bytes)) }
         requestID = requestID ?? fields[.ossRequestID]
         detailCode = detailCode ?? fields[.ossDetailCode]
@@ -72,18 +72,18 @@ struct OSSErrorReply: Sendable, Hashable {
         canonicalRequest = root.children.first { $0.name == "CanonicalRequest" }?.text
     }
 
-    /// Whether the store says that our clock is wrong: in its own words, or in those of version 4.
+    /// Whether OSS reports that the local clock is wrong, by its own code or by that of a version 4 signature.
     var isClockComplaint: Bool {
         code == "RequestTimeTooSkewed"
             || code == "InvalidArgument" && message?.lowercased().contains("invalid signing date") == true
     }
 
-    /// Whether the store says that the credentials are no longer good.
+    /// Whether OSS reports that the credentials have expired or are no longer valid.
     var isCredentialComplaint: Bool {
         ["SecurityTokenExpired", "InvalidSecurityToken", "InvalidAccessKeyId"].contains(code)
     }
 
-    /// What people are told of a body that is not OSS's.
+    /// An explanation for a body that is not from OSS; `nil` if it is, or if there is none.
     var strangeness: String? {
         switch form {
         case .xml, .empty: nil
@@ -115,7 +115,7 @@ extension HTTPField.Name {
 }
 
 extension StoreError {
-    /// OSS stored the object, and its call of the callback failed.
+    /// Creates the error for an object that OSS has stored but whose callback failed.
     init(callbackFailed response: UploadResponse) {
         let answer = UploadError(
             .rejected, "the callback failed", phase: .awaitingResponse, outcome: .rejected, response: response)
@@ -126,7 +126,7 @@ extension StoreError {
             "the object is stored, and the callback failed: \(message). Don't send it again; tell your server in another way"
     }
 
-    /// The store has other bytes than were sent.
+    /// Creates the error for a stored object whose checksum differs from that of the bytes sent.
     init(checksums ours: UInt64, _ theirs: UInt64, _ response: UploadResponse) {
         self.init(
             .checksumMismatch,
@@ -137,7 +137,7 @@ extension StoreError {
 }
 
 extension StoreError {
-    /// A refusal of OSS, or of another store that answers in the same form.
+    /// Creates the error for a rejection by OSS, or by another store with the same error format.
     init(
         _ reply: OSSErrorReply, _ response: UploadResponse, outcome: UploadOutcome, cause: UploadError?,
         store: String = "OSS"

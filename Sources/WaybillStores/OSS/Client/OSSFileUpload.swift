@@ -4,7 +4,7 @@ import Waybill
 public import WaybillCore
 import WaybillMultipart
 
-/// The upload of a file: in one request if it is small, else in parts, from its record if there is one.
+/// The upload of a file: a single request if it is small, otherwise parts, resumed from its record if there is one.
 struct OSSFileUpload: Sendable {
     let client: AliyunOSSClient
     let path: String
@@ -12,15 +12,15 @@ struct OSSFileUpload: Sendable {
     let key: String
     let options: OSSObjectOptions
     let multipart: OSSMultipartOptions
-    /// The file, where somebody has looked at it already.
+    /// The opened source, if the caller has examined the file already.
     var source: SourceFile?
-    /// Where its record is kept, if not in the client's folder.
+    /// The keeper of the upload's record; `nil` for the directory of the client.
     var keeper: (any RecordKeeper)?
 
-    /// What OSS allows: 10,000 parts of 100 KB to 5 GB.
+    /// The part limits of OSS: 10,000 parts of 100 KB to 5 GB.
     static let limits = PartLimits(smallest: .bytes(102_400), largest: .gibibytes(5), most: 10_000)
 
-    /// An object that was stored: the answer, and how the upload began.
+    /// A stored object: the response, and how the upload began.
     typealias Ending = (answer: OSSCaller.Answer, beginning: OSSStoredObject.Beginning)
 
     func go(_ run: ObjectRun) async throws(StoreError) -> OSSStoredObject {
@@ -60,7 +60,7 @@ struct OSSFileUpload: Sendable {
         return try await inParts(source, plan, (claim, subject), run)
     }
 
-    /// Throws away the record of an upload and what the store has of it.
+    /// Discards the record of an upload and the parts that the store has.
     func forget(_ run: ObjectRun) async throws(StoreError) {
         guard let folder = client.configuration.records else { return }
         let path = try AbsolutePath.of(path)
@@ -82,7 +82,7 @@ struct OSSFileUpload: Sendable {
         do throws(StoreError) {
             return try await once(source, plan, record, run)
         } catch  where error.code == .uploadGone || error.code == .checksumMismatch {
-            // The store has forgotten what it had, or put together something else: once more from the first byte.
+            // The store no longer knows the upload, or has assembled other bytes. Restart once from the first byte.
             run.forget()
             await record?.claim.remove()
             do throws(StoreError) {
@@ -110,7 +110,8 @@ struct OSSFileUpload: Sendable {
             let receipts = try await PartPump(store: upload, run: run).send(
                 plan, listed: listed.parts, atOnce: multipart.partsAtOnce ?? client.configuration.partsAtOnce)
             try await check(source)
-            // Whoever finds the upload gone after a kill knows the object by the checksums of all its parts.
+            // If this process is killed, a later run finds the upload gone and identifies the object by all part
+            // checksums.
             await upload.flush()
             let answer = try await upload.complete(receipts, options, run)
             await record?.claim.finish()
@@ -119,7 +120,7 @@ struct OSSFileUpload: Sendable {
             if error.isStored {
                 await record?.claim.finish()
             } else {
-                // Bytes that are not ours are of no use to a later run either.
+                // Corrupt parts are of no use to a later run either.
                 let canGoOn = record != nil && error.code != .checksumMismatch
                 await leave(upload, canGoOn: canGoOn)
                 if !canGoOn { await record?.claim.remove() }
@@ -130,7 +131,7 @@ struct OSSFileUpload: Sendable {
 
     private struct Listed {
         var parts: [PartReceipt] = []
-        /// The object, if it turned out to be there already.
+        /// The response for the object, if it turned out to be stored already.
         var found: UploadResponse?
     }
 
@@ -158,17 +159,17 @@ struct OSSFileUpload: Sendable {
             }
         case .useless(let reason, let old):
             beginning = .afterDiscarding(reason)
-            // Parts that nobody will ever use cost their owner money.
+            // Abandoned parts would keep costing the owner storage fees.
             if let old { try? await client.abort(old.uploadID, of: key, in: bucket, run) }
         }
         let id = try await initiate(run)
         let fresh = ResumeRecord(subject: subject, uploadID: id)
-        // Before the first part, so that no part is ever sent that no record knows of.
+        // Save before the first part is sent, so that every part belongs to a recorded upload.
         try await claim.save(fresh)
         return (try upload(id, source, plan, claim, fresh), Listed(), beginning)
     }
 
-    /// The object, if an earlier run had put it together and did not live to hear of it.
+    /// Returns the object if an earlier run completed the upload but ended before it received the response.
     private func earlierEnd(
         _ upload: OSSMultipart, _ record: ResumeRecord, _ plan: PartPlan, _ run: ObjectRun
     ) async -> UploadResponse? {
@@ -189,12 +190,12 @@ struct OSSFileUpload: Sendable {
         var call = OSSCall(.post, bucket: bucket, key: key)
         call.query = [StoreQueryItem("uploads")]
         call.headers = try options.fields(for: key)
-        // Twice leaves an upload without parts behind, which costs nothing.
+        // A duplicate leaves an upload without parts behind, which costs nothing.
         call.isIdempotent = true
         return try OSSReplies.uploadID(in: try await client.make(call, run).response)
     }
 
-    /// The file as a whole once more, before the object is put together of it.
+    /// Checks the whole file for changes before the upload is completed.
     private func check(_ source: SourceFile) async throws(StoreError) {
         let now = try await SourceFile.look(at: source.path)
         if let change = source.stamp.change(to: now.stamp) {
@@ -202,26 +203,27 @@ struct OSSFileUpload: Sendable {
         }
     }
 
-    /// What is done about an upload that ended in an error: it can be resumed if it has a record, else nobody will ever use
-    /// its parts.
+    /// Cleans up after an upload that failed: with a record, it can be resumed; without one, its parts are of no
+    /// further use and are deleted.
     private func leave(_ upload: OSSMultipart, canGoOn: Bool) async {
         guard !canGoOn else { return await upload.flush() }
-        // In a task of its own: this one may be cancelled, and nothing would be sent in it.
+        // Use an unstructured task: the current one may be cancelled, and would send nothing.
         await Task { try? await upload.abort(ObjectRun()) }.value
     }
 }
 
-/// How a file goes up in parts. What is `nil` is as the client's configuration has it.
+/// Options of a multipart upload. A property that is `nil` has the value of the client's configuration.
 public struct OSSMultipartOptions: Sendable, Hashable {
-    /// The size of parts, 100 KB to 5 GB.
+    /// The part size, 100 KB to 5 GB.
     public var partSize: ByteCount?
-    /// How many parts are on their way at once.
+    /// The maximum number of concurrent parts.
     public var partsAtOnce: Int?
-    /// Files of up to this size go in one request.
+    /// The maximum size of a file that is uploaded in a single request.
     public var wholeUpTo: ByteCount?
-    /// Whether a record is kept, to go on from in another run. Without it, what was sent is thrown away when it fails.
+    /// Whether a record is kept, so that another run can resume. If `false`, the parts are deleted when the upload
+    /// fails.
     public var resumes = true
 
-    /// As the client has it.
+    /// Creates options with the values of the client's configuration.
     public init() {}
 }

@@ -4,10 +4,10 @@ import Waybill
 import WaybillCore
 import WaybillMultipart
 
-/// One multipart upload of a file, from its beginning at the store to the object.
+/// A multipart upload of one file, from its initiation to the completed object.
 final class OSSMultipart: PartStore {
     private struct State: Sendable {
-        /// The checksums of parts that were read, by this run or by the one that wrote the record.
+        /// The checksums of the parts that were read by this run or by the run that wrote the record.
         var checksums: [Int: UInt64] = [:]
         var record: ResumeRecord?
         var unsaved = 0
@@ -84,7 +84,8 @@ final class OSSMultipart: PartStore {
     }
 
     func took(_ receipt: PartReceipt) async throws(StoreError) {
-        // A record is written whole, so with many parts not after each: a hundred times in all.
+        // The record is always written as a whole, so it is saved about a hundred times per upload, not after each
+        // part.
         let due = state.withLock { state -> ResumeRecord? in
             guard state.record != nil else { return nil }
             state.record?.parts.append(receipt)
@@ -93,11 +94,11 @@ final class OSSMultipart: PartStore {
             state.unsaved = 0
             return state.record
         }
-        // What the record does not know is read and compared by the run that resumes, so a full disk need not end this one.
+        // A full disk need not fail the upload: a resuming run reads and compares parts that the record lacks.
         if let due { try? await claim?.save(due) }
     }
 
-    /// Writes down what was not written yet. An upload that ends in an error is resumed from more then.
+    /// Saves unsaved parts of the record, so that a failed upload is resumed from as many parts as possible.
     func flush() async {
         let due = state.withLock { state -> ResumeRecord? in
             guard state.unsaved > 0 else { return nil }
@@ -113,14 +114,15 @@ final class OSSMultipart: PartStore {
 
     // MARK: What the store has
 
-    /// The parts that the store has and that are ours, as far as this run or its record knows their bytes.
+    /// Returns the parts at the store that match the file, limited to parts whose checksum this run or its record
+    /// knows.
     func listParts(_ run: ObjectRun) async throws(StoreError) -> [PartReceipt] {
         let known = state.withLock { Set($0.checksums.keys) }
         return try await ours(among: try await list(run).filter { known.contains($0.number) })
     }
 
-    /// The parts that the store has and that are ours. What an earlier run sent and did not live to write down is read from
-    /// the file and compared, which is cheaper than to send it.
+    /// Returns the parts at the store that match the file. Parts that an earlier run sent but did not record are read
+    /// from the file and compared, which is cheaper than sending them again.
     func partsToKeep(_ run: ObjectRun) async throws(StoreError) -> [PartReceipt] {
         let kept = try await ours(among: try await list(run))
         state.withLock { $0.record?.parts = kept }
@@ -140,7 +142,7 @@ final class OSSMultipart: PartStore {
             if let theirs = receipt.checksum {
                 guard UInt64(theirs) == checksum else { continue }
             } else {
-                // A store that lists no checksum names a part by its MD5.
+                // Without a checksum in the list, the ETag is compared: it is the MD5 of the part.
                 guard
                     try await FileBody.digest(of: range, in: source) == receipt.tag.filter({ $0 != "\"" }).uppercased()
                 else { continue }
@@ -172,7 +174,7 @@ final class OSSMultipart: PartStore {
 
     // MARK: The end
 
-    /// Puts the object together.
+    /// Completes the upload: the store assembles the object.
     func complete(
         _ receipts: [PartReceipt], _ options: OSSObjectOptions, _ run: ObjectRun
     ) async throws(StoreError) -> OSSCaller.Answer {
@@ -192,7 +194,7 @@ final class OSSMultipart: PartStore {
             try client.compare(checksum, with: answer.response)
             return answer
         } catch  where error.code == .uploadGone {
-            // An attempt before the last one may have put it together, though its answer was an error or none.
+            // An earlier attempt may have completed the upload although its response was an error or was lost.
             guard case .done(let response) = await lookForWhole(checksum, run) else { throw error }
             return OSSCaller.Answer(response: response, wasFound: true)
         }
@@ -202,7 +204,7 @@ final class OSSMultipart: PartStore {
         await client.look(for: key, in: bucket, size: plan.objectSize, checksum, run)
     }
 
-    /// After a Complete without an answer: the object is there, or the upload still is, or nobody knows.
+    /// Determines the outcome of a Complete request without a response: whether the object exists, or else the upload.
     private func lookForObject(_ checksum: UInt64?, _ run: ObjectRun) async -> OSSCaller.Finding {
         let object = await lookForWhole(checksum, run)
         guard case .notDone = object else { return object }
@@ -214,14 +216,14 @@ final class OSSMultipart: PartStore {
         }
     }
 
-    /// Throws away what the store has of it.
+    /// Deletes the parts at the store.
     func abort(_ run: ObjectRun) async throws(StoreError) {
         try await client.abort(uploadID, of: key, in: bucket, run)
     }
 }
 
 extension AliyunOSSClient {
-    /// Throws away what the store has of an upload; one that it no longer knows is thrown away already.
+    /// Deletes the parts of an upload at the store. Does nothing if the store no longer knows the upload.
     func abort(_ uploadID: String, of key: String, in bucket: String, _ run: ObjectRun) async throws(StoreError) {
         var call = OSSCall(.delete, bucket: bucket, key: key)
         call.query = [StoreQueryItem("uploadId", uploadID)]
@@ -234,7 +236,7 @@ extension AliyunOSSClient {
     }
 }
 
-/// The XML of multipart uploads, read and written.
+/// Parses and writes the XML of multipart uploads.
 enum OSSReplies {
     static func uploadID(in response: UploadResponse) throws(StoreError) -> String {
         let root = try read(response, "InitiateMultipartUploadResult")

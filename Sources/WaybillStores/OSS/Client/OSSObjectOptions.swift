@@ -2,33 +2,33 @@ public import HTTPTypes
 import WaybillCore
 import WaybillMultipart
 
-/// Who may read an object.
+/// The access control of an object.
 public enum OSSAccess: String, Sendable, Hashable, CaseIterable {
-    /// As the bucket has it.
+    /// The access control of the bucket.
     case inherited = "default"
-    /// Its owner.
+    /// Only the owner has access.
     case `private`
-    /// Everybody may read it.
+    /// Everyone can read the object.
     case publicRead = "public-read"
-    /// Everybody may read and replace it.
+    /// Everyone can read and overwrite the object.
     case publicReadWrite = "public-read-write"
 }
 
-/// How an object is kept.
+/// The storage class of an object.
 public enum OSSStorageClass: String, Sendable, Hashable, CaseIterable {
-    /// To be read often.
+    /// For frequent access.
     case standard = "Standard"
-    /// To be read rarely.
+    /// For infrequent access.
     case infrequentAccess = "IA"
-    /// To be kept; thawed in a minute.
+    /// For archiving; restored within a minute.
     case archive = "Archive"
-    /// To be kept; thawed in hours.
+    /// For archiving; restored within hours.
     case coldArchive = "ColdArchive"
-    /// To be kept; thawed in half a day.
+    /// For archiving; restored within half a day.
     case deepColdArchive = "DeepColdArchive"
 }
 
-/// What is said about an object when it is stored.
+/// The properties with which an object is stored.
 ///
 /// ```swift
 /// var options = OSSObjectOptions()
@@ -37,47 +37,47 @@ public enum OSSStorageClass: String, Sendable, Hashable, CaseIterable {
 /// options.forbidsOverwrite = true
 /// ```
 public struct OSSObjectOptions: Sendable, Hashable {
-    /// What becomes of metadata that a header field can't hold: characters beyond ASCII, control characters, blanks at an
-    /// end.
+    /// The handling of metadata that a header field can't hold: characters beyond ASCII, control characters, leading or
+    /// trailing spaces.
     public enum MetadataPolicy: Sendable, Hashable {
-        /// ``StoreError/Code/invalidArgument``.
+        /// The upload fails with ``StoreError/Code/invalidArgument``.
         case refuse
-        /// Such a value is sent percent-encoded, and with it each `%` of its own. Whoever reads it has to know.
+        /// The value is percent-encoded, including each `%` in it. Readers must decode it.
         case percentEncode
     }
 
-    /// The content type; told by the ending of the key when it is `nil`.
+    /// The content type; `nil` to derive it from the extension of the key.
     public var contentType: String?
-    /// `Cache-Control`, `Content-Disposition`, `Content-Encoding`, `Content-Language`, `Expires` and others that the object
-    /// is to be served with. Fields that have a property here belong there.
+    /// The header fields with which the object is served, such as `Cache-Control`, `Content-Disposition`,
+    /// `Content-Encoding`, `Content-Language` and `Expires`. Use the other properties for the fields that these cover.
     public var headers: HTTPFields = [:]
-    /// Names and values of your own, sent as `x-oss-meta-…`; names are letters, digits and hyphens.
+    /// User metadata, sent as `x-oss-meta-…`. Names consist of letters, digits and hyphens.
     public var metadata: [String: String] = [:]
-    /// What becomes of metadata that a header field can't hold.
+    /// The handling of metadata that a header field can't hold.
     public var metadataPolicy = MetadataPolicy.refuse
-    /// Who may read it; as the bucket has it when `nil`.
+    /// The access control; `nil` for that of the bucket.
     public var access: OSSAccess?
-    /// How it is kept; as the bucket has it when `nil`.
+    /// The storage class; `nil` for that of the bucket.
     public var storageClass: OSSStorageClass?
-    /// Whether an object of that key stays as it is, and the upload ends with `FileAlreadyExists`.
+    /// Whether an existing object is kept. The upload then ends with `FileAlreadyExists`.
     public var forbidsOverwrite = false
-    /// Tags, ten at most. Not with a form.
+    /// The tags, at most ten. Not supported with a form.
     public var tags: [String: String] = [:]
-    /// How the store encrypts it: `AES256` or `KMS`.
+    /// The server-side encryption: `AES256` or `KMS`.
     public var encryption: String?
-    /// The key of `KMS`.
+    /// The ID of the `KMS` key.
     public var encryptionKeyID: String?
-    /// The most bits per second at which the store takes the bytes, 819,200 to 838,860,800 (100 KiB to 100 MiB a second);
-    /// for each part by itself.
+    /// The maximum rate at which the store accepts bytes, in bits per second: 819,200 to 838,860,800 (100 KiB to 100
+    /// MiB per second). It applies to each part separately.
     public var trafficLimit: Int?
-    /// What the store tells a server of yours when the object is stored.
+    /// The callback that OSS sends to a server of yours after the object is stored.
     public var callback: OSSCallback?
 
-    /// Nothing is said.
+    /// Creates empty options.
     public init() {}
 
-    /// The fields that go with the creation of an object: with a put, an append at the beginning, the start of a multipart
-    /// upload.
+    /// Returns the header fields of requests that create an object: a put, the first append, or the initiation of a
+    /// multipart upload.
     ///
     /// - Throws: ``StoreError/Code/invalidArgument``.
     func fields(for key: String) throws(StoreError) -> HTTPFields {
@@ -105,7 +105,7 @@ public struct OSSObjectOptions: Sendable, Hashable {
         return fields
     }
 
-    /// The fields that go with every request that carries bytes.
+    /// Returns the header fields of all requests that carry object bytes.
     ///
     /// - Throws: ``StoreError/Code/invalidArgument``.
     func limitFields() throws(StoreError) -> HTTPFields {
@@ -120,7 +120,7 @@ public struct OSSObjectOptions: Sendable, Hashable {
         return fields
     }
 
-    /// The fields of the metadata, in the order of their names.
+    /// Returns the header fields of the metadata, sorted by name.
     private func metadataFields() throws(StoreError) -> [(HTTPField.Name, String)] {
         var fields: [(HTTPField.Name, String)] = []
         for (name, value) in metadata.sorted(by: { $0.key < $1.key }) {

@@ -2,19 +2,19 @@ import FoundationEssentials
 import Waybill
 import WaybillCore
 
-/// What is done about a failure that a session can't mend: it knows no store's clock, no store's credentials, and nothing
-/// about what was stored. Pure, and each remedy is tried once at most in the life of a request.
+/// Decides how to recover from a failure that the session can't handle, because it needs the store's clock, its
+/// credentials, or knowledge of what is stored. Performs no I/O. Each remedy is tried at most once per request.
 ///
 /// | failure | remedy |
 /// | --- | --- |
-/// | our clock is wrong, and the store tells a sane time | the clock is corrected, and the request made again |
-/// | the clock is wrong, and the store tells none | none |
-/// | 401, or 403 for credentials that have run out | fresh credentials, and the request made again |
-/// | what is stored differs from what was sent | sent again |
-/// | everything was handed over, and no answer came | a look at the store, then what that says |
-/// | anything else | none; what may pass was retried by the session already |
+/// | the local clock is wrong, and the store reports a plausible time | correct the clock and repeat the request |
+/// | the clock is wrong, and the store reports no plausible time | none |
+/// | 401, or 403 for expired credentials | get fresh credentials and repeat the request |
+/// | the stored bytes differ from those sent | send again |
+/// | the whole request was sent, and no response arrived | query the store and act on the result |
+/// | anything else | none; the session has already retried transient failures |
 struct OSSRetryDecision: Sendable {
-    /// What is known of a failure.
+    /// The facts about a failure.
     struct Failure: Sendable, Hashable {
         var outcome: UploadOutcome
         var status: Int?
@@ -22,9 +22,9 @@ struct OSSRetryDecision: Sendable {
         var isCredentialComplaint = false
         var isChecksumMismatch = false
         var isCancelled = false
-        /// The time that the refusal names.
+        /// The time in the error response.
         var serverTime: Date?
-        /// The time of the answer's `Date`.
+        /// The time in the `Date` field of the response.
         var dateField: Date?
         /// Whether the body can be sent again.
         var isReplayable = true
@@ -34,17 +34,17 @@ struct OSSRetryDecision: Sendable {
         }
     }
 
-    /// What to do.
+    /// The next step.
     enum Step: Sendable, Hashable {
-        /// Go on with a clock that is ahead of ours by so many seconds.
+        /// Repeat the request with a clock that is ahead of the local one by this number of seconds.
         case correctClock(TimeInterval)
-        /// Go on with other credentials.
+        /// Repeat the request with different credentials.
         case refreshCredentials
-        /// Send it again.
+        /// Send the request again.
         case sendAgain
-        /// Look what the store has.
+        /// Query the store for the object.
         case lookUp
-        /// Give up, with a reason where there would have been a remedy.
+        /// Give up; the reason is set if a remedy exists but can't be applied.
         case stop(String?)
     }
 
@@ -53,7 +53,7 @@ struct OSSRetryDecision: Sendable {
     private var hasRepeated = false
     private var hasLooked = false
 
-    /// What to do about a failure that was seen at a moment of our own clock.
+    /// Returns the next step after a failure at a time of the local clock.
     mutating func step(after failure: Failure, now: Date) -> Step {
         guard !failure.isCancelled else { return .stop(nil) }
         let step = remedy(for: failure, now: now)
@@ -81,7 +81,7 @@ struct OSSRetryDecision: Sendable {
         return .stop(nil)
     }
 
-    /// After 2015, when these signatures were young, and before 2200. What sent it may have a dead battery.
+    /// Whether a date is between 2015 and 2200. A server with a failed battery can report any date.
     static func isSane(_ date: Date) -> Bool {
         (1_420_070_400..<7_258_118_400).contains(date.timeIntervalSince1970)
     }
@@ -92,7 +92,7 @@ struct OSSRetryDecision: Sendable {
     }
 }
 
-/// The store's clock, as far as its answers have told: one for each endpoint.
+/// The clock of the store at one endpoint, as learned from its responses.
 final class StoreClock: Sendable {
     private let now: @Sendable () -> Date
     private let offset = Locked<TimeInterval>(0)
@@ -101,15 +101,15 @@ final class StoreClock: Sendable {
         self.now = now
     }
 
-    /// This machine's date.
+    /// The date of the local clock.
     var local: Date { now() }
 
-    /// The store's date.
+    /// The date of the store's clock.
     var date: Date { now().addingTimeInterval(offset.withLock { $0 }) }
 
-    /// How far the store's clock is ahead, in seconds.
+    /// The number of seconds by which the store's clock is ahead.
     var correction: TimeInterval { offset.withLock { $0 } }
 
-    /// From now on, the store's clock is ahead by so many seconds.
+    /// Sets the number of seconds by which the store's clock is ahead.
     func correct(to seconds: TimeInterval) { offset.withLock { $0 = seconds } }
 }

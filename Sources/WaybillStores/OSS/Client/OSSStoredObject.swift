@@ -4,39 +4,40 @@ import Waybill
 
 /// An object that OSS has stored.
 public struct OSSStoredObject: Sendable, Hashable {
-    /// How an upload in parts began.
+    /// How an upload began.
     public enum Beginning: Sendable, Hashable {
-        /// In one request, without parts.
+        /// In a single request, without parts.
         case whole
         /// With the first part.
         case fresh
-        /// Where an earlier one had stopped; so many parts were there.
+        /// Resumed from an earlier upload; the given number of parts was already stored.
         case resumed(parts: Int)
-        /// Anew, though there was a record; why that was of no use.
+        /// From the start although there was a record, with the reason why the record was discarded.
         case afterDiscarding(String)
     }
 
     /// The bucket.
     public var bucket: String
-    /// The key.
+    /// The object key.
     public var key: String
-    /// Its URL without a signature; on a domain of your own if the endpoint is one. Whether it opens depends on who may read.
+    /// The URL without a signature, on your domain if the endpoint is one. Access depends on the permissions of the
+    /// object.
     public var url: String
-    /// The `ETag` with its quotation marks, as the store wrote it.
+    /// The `ETag` with its quotation marks, as received.
     public var etag: String
-    /// The CRC-64 of the whole object, as the store has it.
+    /// The CRC-64 of the whole object, as reported by the store.
     public var checksum: UInt64?
-    /// The version, in a bucket that keeps them.
+    /// The version ID, if the bucket has versioning.
     public var versionID: String?
-    /// The id of the request that stored it.
+    /// The ID of the request that stored the object.
     public var requestID: String?
-    /// What your server answered to the callback; `nil` without one, or when the answer was lost.
+    /// The response body of the callback; `nil` without a callback, or if the response was lost.
     public var callbackAnswer: [UInt8]?
-    /// Where the next append goes on; only after an append.
+    /// The position of the next append; only set after an append.
     public var nextPosition: Int64?
-    /// Whether the answer was lost, and the object was found stored, byte for byte by its checksum.
+    /// Whether the response was lost, and the stored object was then identified by its checksum.
     public var wasFoundStored = false
-    /// How it began.
+    /// How the upload began.
     public var beginning = Beginning.whole
 
     init(bucket: String, key: String, url: String, _ response: UploadResponse, hasCallback: Bool) {
@@ -53,7 +54,7 @@ public struct OSSStoredObject: Sendable, Hashable {
     }
 }
 
-/// What OSS says about an object without giving it.
+/// The metadata of an object at OSS.
 public struct OSSObjectInfo: Sendable, Hashable {
     /// The size in bytes.
     public var size: Int64?
@@ -63,19 +64,19 @@ public struct OSSObjectInfo: Sendable, Hashable {
     public var checksum: UInt64?
     /// The content type.
     public var contentType: String?
-    /// When it was stored.
+    /// The date of the last modification.
     public var lastModified: Date?
-    /// `Normal`, `Multipart`, `Appendable` or `Symlink`.
+    /// The object type: `Normal`, `Multipart`, `Appendable` or `Symlink`.
     public var kind: String?
-    /// How it is kept.
+    /// The storage class.
     public var storageClass: String?
-    /// The version, in a bucket that keeps them.
+    /// The version ID, if the bucket has versioning.
     public var versionID: String?
-    /// Where the next append goes on.
+    /// The position of the next append.
     public var nextPosition: Int64?
-    /// The metadata, names without `x-oss-meta-`.
+    /// The user metadata; names are without `x-oss-meta-`.
     public var metadata: [String: String] = [:]
-    /// All fields of the answer.
+    /// All header fields of the response.
     public var headers: HTTPFields
 
     init(_ response: UploadResponse) {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension OSSPostForm {
-    /// Reads what a server gives that signs forms.
+    /// Parses the response of a server that signs forms.
     ///
     /// ```json
     /// {"host": "https://cards.oss-cn-hangzhou.aliyuncs.com", "dir": "user-7/", "expire": 1798530302,
@@ -9,10 +9,11 @@ extension OSSPostForm {
     /// {"url": "https://…", "fields": {"policy": "…", "x-oss-signature": "…", …}}
     /// ```
     ///
-    /// The first is what the vendor's own samples give, for version 1 and, with `x_oss_credential` and `x_oss_date`, for
-    /// version 4; names are compared without case, hyphens and underlines. In the second, `fields` are sent as they are.
+    /// The first is the format of the vendor's samples, for version 1 and, with `x_oss_credential` and `x_oss_date`,
+    /// for version 4. Names are compared without regard to case, hyphens and underscores. In the second, `fields` are
+    /// sent unchanged.
     ///
-    /// - Throws: ``StoreError/Code/presignedMalformed``; what was read is not shown.
+    /// - Throws: ``StoreError/Code/presignedMalformed``. The error does not contain the input.
     public init(json: some Sequence<UInt8>) throws(StoreError) {
         let answer = try LooseObject(Array(json), what: "a signed form", failing: .presignedMalformed)
         guard var url = answer.text("url", "host", "action", "endpoint") else {

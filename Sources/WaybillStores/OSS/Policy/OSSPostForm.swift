@@ -3,8 +3,8 @@ public import Waybill
 public import WaybillCore
 public import WaybillMultipart
 
-/// The signed fields of a form that may be posted to OSS: made by ``OSSPostPolicy``, mostly on a server, and sent by a
-/// program that has no secret.
+/// The signed fields of a form that can be posted to OSS. ``OSSPostPolicy`` creates them, usually on a server, for a
+/// client that has no secret.
 ///
 /// ```swift
 /// let ticket = try OSSPostForm(json: answer.body)                  // what your server gave
@@ -12,34 +12,35 @@ public import WaybillMultipart
 /// let response = try await session.send(request)
 /// ```
 ///
-/// Values of fields are never printed.
+/// The values of fields are never printed.
 public struct OSSPostForm: Sendable, Hashable {
     /// A field and its value.
     public struct Field: Sendable, Hashable {
-        /// The name, spelled as OSS spells it.
+        /// The name, in OSS's spelling.
         public var name: String
         /// The value.
         public var value: Secret
 
-        /// Describes a field.
+        /// Creates a field.
         public init(_ name: String, _ value: String) {
             self.name = name
             self.value = .secret(value)
         }
     }
 
-    /// Where it is posted.
+    /// The URL to which the form is posted.
     public let url: String
-    /// The fields in the order in which they are sent.
+    /// The fields, in the order in which they are sent.
     public var fields: [Field]
-    /// When it is no longer good, as far as it is known.
+    /// The date at which the form expires, if known.
     public var expiration: Date?
-    /// What every key must begin with, as far as it is known.
+    /// The required prefix of every key, if known.
     public var keyPrefix: String
 
-    /// Describes a form that somebody has signed.
+    /// Creates a form from fields that were signed elsewhere.
     ///
-    /// - Throws: ``StoreError/Code/presignedMalformed`` for a URL that is none, or without a policy and its signature.
+    /// - Throws: ``StoreError/Code/presignedMalformed`` if the URL is invalid, or the policy or its signature is
+    ///   missing.
     public init(
         url: String, fields: [Field], expiration: Date? = nil, keyPrefix: String = ""
     ) throws(StoreError) {
@@ -59,14 +60,15 @@ public struct OSSPostForm: Sendable, Hashable {
         self.keyPrefix = keyPrefix
     }
 
-    /// The form with a key and a file.
+    /// Returns the complete form with a key and a file.
     ///
     /// - Parameters:
-    ///   - key: The key of the object. `${filename}` in it becomes the file's name at the store.
-    ///   - file: The part with the bytes; its name becomes `file`, and it goes last, for OSS ignores what follows it.
-    ///   - additional: Further fields, such as `x-oss-meta-*`, `Content-Type`, `success_action_status` or `x:` variables.
-    ///   - now: The date, to refuse a form that is no longer good.
-    /// - Returns: A form that is to be posted to ``url``.
+    ///   - key: The object key. The store replaces `${filename}` in it with the name of the file.
+    ///   - file: The part with the content. It is renamed to `file` and sent last, because OSS ignores the fields after
+    ///     it.
+    ///   - additional: More fields, such as `x-oss-meta-*`, `Content-Type`, `success_action_status` or `x:` variables.
+    ///   - now: The present date; a form that has expired is rejected.
+    /// - Returns: A form to be posted to ``url``.
     /// - Throws: ``StoreError/Code/presignedExpired`` or ``StoreError/Code/invalidKey``.
     public func form(
         key: String, file: MultipartPart, additional: [Field] = [], at now: Date = .now
@@ -88,7 +90,7 @@ public struct OSSPostForm: Sendable, Hashable {
             file.fileName = key.utf8.split(separator: UInt8(ascii: "/")).last.flatMap { String($0) }
         }
         var form = MultipartForm()
-        // Bytes as they are: a text's line breaks would be made CRLF, and a key is no text.
+        // Use raw bytes: line breaks in a text field would be converted to CRLF, which would change the key.
         form.append(.rawText("key", Array(key.utf8), isSecret: false))
         for field in fields + additional where field.name.lowercased() != "key" {
             form.append(.text(field.name, field.value))
@@ -98,13 +100,13 @@ public struct OSSPostForm: Sendable, Hashable {
         return form
     }
 
-    /// A request that posts the form. The session's common fields, interceptors and credentials are left out of it.
+    /// Returns a request that posts the form, without the session's common fields, interceptors and credentials.
     public func request(
         key: String, file: MultipartPart, additional: [Field] = [], at now: Date = .now
     ) throws(StoreError) -> UploadRequest {
         var options = UploadOptions()
         options.omits = [.commonFields, .interceptors, .headers, .cookies]
-        // The policy and its signature would go along to wherever an answer points.
+        // A redirect would send the policy and its signature to another host.
         options.redirects = .returned
         return UploadRequest(
             .post, url, content: .form(try form(key: key, file: file, additional: additional, at: now)),
@@ -113,7 +115,7 @@ public struct OSSPostForm: Sendable, Hashable {
 }
 
 extension OSSPostForm: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Where it goes, and the names of its fields.
+    /// The URL and the names of the fields.
     public var description: String {
         "form to \(Redaction.url(url)) with \(fields.map { StoreError.shown($0.name) }.joined(separator: ", "))"
     }

@@ -2,16 +2,17 @@ public import FoundationEssentials
 import WaybillCore
 
 extension OSSPostPolicy {
-    /// Signs the policy: what a server does for those who will upload.
+    /// Signs the policy, usually on a server on behalf of clients that upload.
     ///
-    /// Version 4 adds conditions on its own fields, and version 1 one on the token, where the policy has none.
+    /// Version 4 adds conditions for its own fields, and version 1 adds one for the security token, unless the policy
+    /// already has them.
     ///
     /// - Parameters:
-    ///   - url: Where the form is posted: scheme and host of the bucket.
-    ///   - rules: Which signature. Its placement says nothing here, for the fields are the place.
-    ///   - credentials: Whose signature.
-    ///   - date: When.
-    /// - Returns: Everything that whoever uploads needs.
+    ///   - url: The URL to which the form is posted: scheme and host of the bucket.
+    ///   - rules: The signature version, region and product. The placement is ignored: the signature is a form field.
+    ///   - credentials: The credentials that sign.
+    ///   - date: The date of the signature.
+    /// - Returns: A form with everything that a client needs for the upload.
     /// - Throws: ``StoreError/Code/invalidPolicy``, ``StoreError/Code/invalidRegion`` or
     ///   ``StoreError/Code/invalidExpiration``.
     public func form(
@@ -73,7 +74,7 @@ extension OSSPostPolicy {
         if !names(field) { conditions.append(.exactly(field, value)) }
     }
 
-    /// What every key must begin with, as far as the conditions say.
+    /// The required prefix of every key, if a condition states one.
     private var keyPrefix: String {
         for case .startsWith("key", let prefix) in conditions { return prefix }
         return ""

@@ -1,8 +1,8 @@
 public import FoundationEssentials
 import WaybillCore
 
-/// What a form may hold that is posted to OSS: a server signs it, and whoever has it can upload within its bounds and not
-/// beyond.
+/// The constraints of a form that is posted to OSS. A server signs the policy, and a client that has the signed form
+/// can upload only within these constraints.
 ///
 /// ```swift
 /// var policy = OSSPostPolicy(expiration: .now.addingTimeInterval(600))
@@ -13,42 +13,42 @@ import WaybillCore
 /// let form = try policy.form(at: "https://cards.oss-cn-hangzhou.aliyuncs.com/", rules: rules, credentials: credentials)
 /// ```
 ///
-/// Its JSON is the same for the same policy, byte for byte. A field that no condition names is allowed, whatever it holds:
-/// name all that matter.
+/// The JSON of a policy is deterministic, byte for byte. A field without a condition can have any value: add a
+/// condition for every field that matters.
 public struct OSSPostPolicy: Sendable, Hashable {
-    /// What one field must be. Fields are named as in the form, without the dollar sign of the JSON.
+    /// A constraint on one field. Fields have the names of the form, without the dollar sign of the JSON.
     public enum Condition: Sendable, Hashable {
-        /// The field has this value, written as `{"field": "value"}`.
+        /// The field equals a value, written as `{"field": "value"}`.
         case exactly(_ field: String, _ value: String)
-        /// The field has this value, written as `["eq", "$field", "value"]`. Means the same as ``exactly(_:_:)``.
+        /// The field equals a value, written as `["eq", "$field", "value"]`. Equivalent to ``exactly(_:_:)``.
         case equals(_ field: String, _ value: String)
-        /// The field begins so.
+        /// The field begins with a prefix.
         case startsWith(_ field: String, _ prefix: String)
-        /// The file has so many bytes.
+        /// The size of the file in bytes is in a range.
         case contentLength(ClosedRange<Int64>)
-        /// The field has one of these values.
+        /// The field equals one of the values.
         case oneOf(_ field: String, _ values: [String])
-        /// The field has none of these values.
+        /// The field equals none of the values.
         case noneOf(_ field: String, _ values: [String])
 
-        /// The upload goes to this bucket.
+        /// Returns the condition that the object is stored in a bucket.
         public static func bucket(_ name: String) -> Condition { .exactly("bucket", name) }
-        /// The object gets this key.
+        /// Returns the condition that the object has a key.
         public static func key(_ key: String) -> Condition { .equals("key", key) }
     }
 
-    /// After this date the policy opens nothing. It is written in whole seconds.
+    /// The date at which the policy expires, written in whole seconds.
     public var expiration: Date
-    /// All of them must hold.
+    /// The conditions, all of which must be met.
     public var conditions: [Condition]
 
-    /// Describes a policy.
+    /// Creates a policy.
     public init(expiration: Date, conditions: [Condition] = []) {
         self.expiration = expiration
         self.conditions = conditions
     }
 
-    /// The policy as JSON.
+    /// Returns the policy as JSON.
     ///
     /// - Throws: ``StoreError/Code/invalidPolicy``.
     /// - Complexity: O(n) for n bytes.
@@ -61,7 +61,7 @@ public struct OSSPostPolicy: Sendable, Hashable {
         return "{\"expiration\":\"\(StoreDate.iso8601(expiration))\",\"conditions\":[\(texts.joined(separator: ","))]}"
     }
 
-    /// Whether a condition of this kind names the field already.
+    /// Whether an equality condition for the field exists.
     func names(_ field: String) -> Bool {
         conditions.contains { condition in
             switch condition {
@@ -72,7 +72,7 @@ public struct OSSPostPolicy: Sendable, Hashable {
     }
 }
 
-/// Conditions as text.
+/// Formats conditions as JSON.
 private enum PolicyText {
     static func json(of condition: OSSPostPolicy.Condition) throws(StoreError) -> String {
         switch condition {
@@ -116,9 +116,9 @@ private enum PolicyText {
         return "[\(values.map(quoted).joined(separator: ","))]"
     }
 
-    /// A text of JSON, and `\$` for a dollar sign, which begins a variable to OSS.
+    /// Returns a JSON string with `\$` for each dollar sign, because OSS treats `$` as the start of a variable.
     private static func quoted(_ text: String) -> String {
-        // Byte by byte: a mark behind the sign would make it another Character.
+        // Replace bytes: a combining mark after the dollar sign would make it part of another Character.
         String(
             decoding: JSONText.quoted(text).utf8.flatMap { $0 == UInt8(ascii: "$") ? [0x5C, $0] : [$0] }, as: UTF8.self)
     }

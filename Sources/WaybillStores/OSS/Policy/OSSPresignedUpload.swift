@@ -3,16 +3,16 @@ public import HTTPTypes
 public import Waybill
 public import WaybillCore
 
-/// A URL that somebody has signed, good for one kind of request until its time is over: made on a server, used by a program
-/// that has no secret.
+/// A presigned URL, valid for one type of request until it expires. It is created on a server and used by a client that
+/// has no secret.
 ///
 /// ```swift
 /// let ticket = try OSSPresignedUpload("https://cards.oss-cn-hangzhou.aliyuncs.com/7.jpg?…", headers: [.contentType: "image/jpeg"])
 /// let response = try await session.send(ticket.request(.file(path: "front.jpg")))
 /// ```
 ///
-/// Content type, digest and `x-oss-` fields that were signed must be sent exactly so: ``headers`` has them. The URL is never
-/// printed, for it is the credential.
+/// Content type, digest and `x-oss-` fields that were signed must be sent unchanged: ``headers`` contains them. The URL
+/// is never printed, because it is the credential.
 public struct OSSPresignedUpload: Sendable, Hashable {
     /// The method that was signed.
     public let method: HTTPRequest.Method
@@ -20,12 +20,13 @@ public struct OSSPresignedUpload: Sendable, Hashable {
     public let url: Secret
     /// The header fields that were signed.
     public let headers: HTTPFields
-    /// When it is no longer good, read from the URL; `nil` if that doesn't say.
+    /// The date at which the URL expires, read from its query; `nil` if the query does not contain it.
     public let expiration: Date?
 
-    /// Takes a URL that somebody has signed.
+    /// Creates an upload from a URL that was signed elsewhere.
     ///
-    /// - Throws: ``StoreError/Code/presignedMalformed`` for what is no `http` or `https` URL with a query.
+    /// - Throws: ``StoreError/Code/presignedMalformed`` unless it is an `http` or `https` URL without spaces and control
+    ///   characters.
     public init(
         _ url: String, method: HTTPRequest.Method = .put, headers: HTTPFields = [:]
     ) throws(StoreError) {
@@ -41,11 +42,11 @@ public struct OSSPresignedUpload: Sendable, Hashable {
         expiration = PresignedQuery(url).expiration
     }
 
-    /// The signed request as a URL.
+    /// Creates an upload from a signed request.
     ///
     /// - Parameters:
     ///   - signed: A request that was signed for the query: ``OSSSigningRules/Placement/query(validFor:)``.
-    ///   - location: Scheme, host and encoded path, without a query.
+    ///   - location: Scheme, host and percent-encoded path, without a query.
     /// - Throws: ``StoreError/Code/presignedMalformed``.
     public init(_ signed: OSSSignedRequest, at location: String) throws(StoreError) {
         guard let query = signed.queryText, signed.headers[.authorization] == nil, !location.utf8.contains(0x3F) else {
@@ -55,8 +56,8 @@ public struct OSSPresignedUpload: Sendable, Hashable {
         try self.init("\(location)?\(query)", method: signed.request.method, headers: signed.headers)
     }
 
-    /// A request that sends a content there, without a content type unless ``headers`` has one. The session's interceptors,
-    /// header fields and credentials are left out of it.
+    /// Returns a request that uploads a content. It has no content type unless ``headers`` contains one, and none of
+    /// the session's interceptors, header fields and credentials.
     ///
     /// - Throws: ``StoreError/Code/presignedExpired``.
     public func request(_ content: UploadContent, at now: Date = .now) throws(StoreError) -> UploadRequest {
@@ -67,7 +68,7 @@ public struct OSSPresignedUpload: Sendable, Hashable {
         var options = UploadOptions()
         options.omits = [.interceptors, .headers, .cookies]
         var request = UploadRequest(method, url.value, headers: headers, content: content, options: options)
-        // A body's own type would be sent, too, and one that was not signed makes the signature wrong.
+        // Override the body's own content type: one that was not signed would invalidate the signature.
         let type = headers[.contentType]
         request.interceptors = [.adapting("presigned upload") { $0.headers[.contentType] = type }]
         return request
@@ -75,7 +76,7 @@ public struct OSSPresignedUpload: Sendable, Hashable {
 }
 
 extension OSSPresignedUpload {
-    /// A request as ``request(_:at:)`` makes it, of a body whose CRC-64 is compared with that of the store.
+    /// Returns the request of ``request(_:at:)``, and a check that compares the CRC-64 of the body with the store's.
     package func checkedRequest(
         _ body: any UploadBody
     ) throws(StoreError) -> (UploadRequest, check: @Sendable (UploadResponse) throws(StoreError) -> Void) {
@@ -88,7 +89,7 @@ extension OSSPresignedUpload {
         if let ours, let theirs = response.headers[.ossChecksum].flatMap({ UInt64($0) }), theirs != ours {
             throw StoreError(checksums: ours, theirs, response)
         }
-        // OSS says so when the object is there and the callback that was signed into the URL failed.
+        // OSS responds with 203 if it stored the object and the callback in the signed URL failed.
         guard response.status.code == 203 else { return }
         guard response.headers[.ossRequestID] == nil else { throw StoreError(callbackFailed: response) }
         var error = StoreError(
@@ -99,11 +100,11 @@ extension OSSPresignedUpload {
         throw error
     }
 
-    /// What a failed request means: a refusal by the store's own code.
+    /// Converts the error of a failed request; a rejection gets the store's error code.
     package static func error(_ error: UploadError) -> StoreError {
         guard let response = error.response, error.code == .rejected else { return StoreError(error) }
         let reply = OSSErrorReply(response)
-        // A URL may have been signed for another store, whose refusal is XML of the same shape.
+        // The URL may belong to another store, whose error XML has the same structure.
         guard reply.code != nil else { return StoreError(error) }
         let store = response.headers[.ossRequestID] == nil ? "the store" : "OSS"
         return StoreError(reply, response, outcome: error.outcome, cause: error, store: store)
@@ -111,7 +112,7 @@ extension OSSPresignedUpload {
 }
 
 extension OSSPresignedUpload: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Method, and the URL without its query.
+    /// The method, and the URL without its query.
     public var description: String { "\(method) \(Redaction.url(url.value))" }
     /// The same as ``description``.
     public var debugDescription: String { description }
@@ -119,7 +120,8 @@ extension OSSPresignedUpload: CustomStringConvertible, CustomDebugStringConverti
     public var customMirror: Mirror { Mirror(self, children: ["upload": description]) }
 }
 
-/// What the query of a presigned URL says of its end: version 1 names the second, version 4 and Amazon's begin and length.
+/// The expiration in the query of a presigned URL. Version 1 has the end as a Unix time; version 4 and Amazon S3 have a
+/// start date and a duration.
 private struct PresignedQuery {
     private var values: [String: String] = [:]
 

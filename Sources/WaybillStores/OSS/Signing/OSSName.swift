@@ -1,10 +1,10 @@
-/// What OSS lets buckets, keys and regions be called. Asked before anything is signed, so that a slip is told here and not
-/// by a server as a signature that does not match.
+/// The naming rules of OSS for buckets, keys and regions. They are checked before signing: otherwise the server would
+/// report a mistake as a signature mismatch.
 package enum OSSName {
-    /// The longest key in bytes of UTF-8.
+    /// The maximum length of a key in UTF-8 bytes.
     static let longestKey = 1_023
 
-    /// 3 to 63 small letters, digits and hyphens, none of these at an end.
+    /// Throws unless the name has 3 to 63 lower-case letters, digits and hyphens, with no hyphen at either end.
     package static func checkBucket(_ bucket: String) throws(StoreError) {
         let bytes = Array(bucket.utf8)
         let isPlain = bytes.allSatisfy { byte in
@@ -20,7 +20,7 @@ package enum OSSName {
         }
     }
 
-    /// 1 to 1,023 bytes that do not begin with a slash or a backslash.
+    /// Throws unless the key has 1 to 1,023 bytes and does not begin with a slash or a backslash.
     package static func checkKey(_ key: String) throws(StoreError) {
         guard let first = key.utf8.first else {
             throw StoreError(.invalidKey, "the key is empty: name the object")
@@ -36,7 +36,7 @@ package enum OSSName {
         }
     }
 
-    /// An id such as `cn-hangzhou`, which is not the endpoint's `oss-cn-hangzhou`.
+    /// Throws unless the region is an ID such as `cn-hangzhou`; the endpoint's `oss-cn-hangzhou` is rejected.
     package static func checkRegion(_ region: String) throws(StoreError) {
         let isPlain = region.utf8.allSatisfy { byte in
             (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == UInt8(ascii: "-")

@@ -1,6 +1,7 @@
 public import FoundationEssentials
 
-/// Signs by asking somebody who has the secret, such as your own server: this program never sees it.
+/// A signer that delegates to another party that has the secret, such as your server. The secret never enters this
+/// process.
 ///
 /// ```swift
 /// let signer = OSSRemoteSigner(accessKeyID: "LTAI…") { material in
@@ -8,22 +9,22 @@ public import FoundationEssentials
 /// }
 /// ```
 ///
-/// The closure gets everything that the signature is about (``OSSSigningMaterial/request``, rules, date, scope) and gives the
-/// signature: Base64 with version 1, hexadecimal digits with version 4. A whole value of `Authorization`, as the signers of
-/// AliyunOSSiOS give it (`OSS id:signature`), is understood too. It is called for every attempt and for many at once.
+/// The closure receives all inputs of the signature (``OSSSigningMaterial/request``, rules, date, scope) and returns
+/// the signature: Base64 for version 1, hexadecimal digits for version 4. It can also return a complete `Authorization`
+/// value, like the signers of AliyunOSSiOS (`OSS id:signature`). It is called for every attempt, also concurrently.
 public struct OSSRemoteSigner: ObjectStoreSigner {
     private let identity: @Sendable (Date) async throws -> OSSSigningIdentity
     private let signature: @Sendable (OSSSigningMaterial) async throws -> String
     private let limit: Duration
     private let clock: any Clock<Duration>
 
-    /// A signer for one AccessKey.
+    /// Creates a signer for one AccessKey.
     ///
     /// - Parameters:
-    ///   - accessKeyID: Whose signature it is.
-    ///   - limit: How long a signature may take; 30 s by default.
-    ///   - clock: What that is measured with.
-    ///   - signature: Gets a signature.
+    ///   - accessKeyID: The ID of the AccessKey that signs.
+    ///   - limit: The time limit of a signature; 30 s by default.
+    ///   - clock: The clock that measures the limit.
+    ///   - signature: Returns a signature.
     public init(
         accessKeyID: String, limit: Duration = .seconds(30), clock: any Clock<Duration> = ContinuousClock(),
         signature: @escaping @Sendable (OSSSigningMaterial) async throws -> String
@@ -33,13 +34,14 @@ public struct OSSRemoteSigner: ObjectStoreSigner {
             signature: signature)
     }
 
-    /// A signer whose AccessKey ID and security token change.
+    /// Creates a signer whose AccessKey ID and security token can change.
     ///
     /// - Parameters:
-    ///   - limit: How long identity and signature together may take; 30 s by default.
-    ///   - clock: What that is measured with.
-    ///   - identity: Says who signs at a date; asked for every attempt, so it should keep what it knows.
-    ///   - signature: Gets a signature.
+    ///   - limit: The time limit of identity and signature together; 30 s by default.
+    ///   - clock: The clock that measures the limit.
+    ///   - identity: Returns the signing identity at a date. It is called for every attempt, so it should cache its
+    ///     result.
+    ///   - signature: Returns a signature.
     public init(
         limit: Duration = .seconds(30), clock: any Clock<Duration> = ContinuousClock(),
         identity: @escaping @Sendable (Date) async throws -> OSSSigningIdentity,
@@ -51,7 +53,7 @@ public struct OSSRemoteSigner: ObjectStoreSigner {
         self.clock = clock
     }
 
-    /// Asks for the signature.
+    /// Signs a request with the signature from the closure.
     public func sign(
         _ request: OSSRequestToSign, rules: OSSSigningRules, at date: Date, rejecting: StoreCredentials?
     ) async throws(StoreError) -> OSSSignedRequest {
@@ -65,7 +67,8 @@ public struct OSSRemoteSigner: ObjectStoreSigner {
             })
     }
 
-    /// The signature alone, whatever came around it, and checked: a page of a proxy must not go out as a header field.
+    /// Extracts and validates the signature in a response, so that the error page of a proxy is never sent as a header
+    /// field.
     static func signature(in answer: String, for material: OSSSigningMaterial) throws(StoreError) -> String {
         var text = OSSRequestToSign.trimmed(answer)
         let prefix = "OSS \(material.identity.accessKeyID):"

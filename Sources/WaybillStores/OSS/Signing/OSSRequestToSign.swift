@@ -1,31 +1,31 @@
 public import HTTPTypes
 import WaybillCore
 
-/// Everything of a request that its signature covers.
+/// The parts of a request that its signature covers.
 ///
-/// The URL is not among it: OSS signs bucket and key, whether the bucket stands in the host, in the path or behind a domain
-/// of your own.
+/// The URL is not among them: OSS signs bucket and key, whether the bucket is in the host name, in the path or implied
+/// by a custom domain.
 ///
 /// ```swift
 /// var request = OSSRequestToSign(.put, bucket: "cards", key: "2026/front.jpg")
 /// request.headers[.contentType] = "image/jpeg"
 /// ```
 ///
-/// It prints without its query and its header fields.
+/// The description omits the values of the query and the header fields.
 public struct OSSRequestToSign: Sendable, Hashable {
-    /// The method.
+    /// The HTTP method.
     public var method: HTTPRequest.Method
     /// The bucket, or `nil` for a request to the service.
     public var bucket: String?
-    /// The key as it is, not encoded, or `nil` for a request to the bucket.
+    /// The object key, not percent-encoded, or `nil` for a request to the bucket.
     public var key: String?
-    /// The query as it is meant, not encoded.
+    /// The query, not percent-encoded.
     public var query: [StoreQueryItem]
-    /// The header fields as they will be sent. `Content-Type` must be there if one is sent at all, also when a client would
-    /// add one by itself.
+    /// The header fields as they will be sent. `Content-Type` must be included if it is sent at all, even if the HTTP
+    /// client would add it implicitly.
     public var headers: HTTPFields
 
-    /// Describes a request.
+    /// Creates a request.
     public init(
         _ method: HTTPRequest.Method, bucket: String?, key: String? = nil, query: [StoreQueryItem] = [],
         headers: HTTPFields = [:]
@@ -37,7 +37,7 @@ public struct OSSRequestToSign: Sendable, Hashable {
         self.headers = headers
     }
 
-    /// `/bucket/key`, `/bucket/` or `/`, not encoded: the resource that every signature names.
+    /// The resource in every signature, not percent-encoded: `/bucket/key`, `/bucket/` or `/`.
     var resource: String { "/" + (bucket.map { "\($0)/" } ?? "") + (key ?? "") }
 
     func check() throws(StoreError) {
@@ -49,12 +49,12 @@ public struct OSSRequestToSign: Sendable, Hashable {
         try OSSName.checkKey(key)
     }
 
-    /// The values of a field, trimmed and joined with commas; empty if it is not there.
+    /// Returns the values of a field, trimmed and joined with commas; empty if the field is absent.
     func value(of name: HTTPField.Name) -> String {
         headers[values: name].map { Self.trimmed($0) }.joined(separator: ",")
     }
 
-    /// The lower-case names of the fields that are there.
+    /// The lower-case names of the header fields.
     var fieldNames: Set<String> { Set(headers.map(\.name.canonicalName)) }
 
     static func trimmed(_ text: String) -> String {
@@ -69,7 +69,7 @@ public struct OSSRequestToSign: Sendable, Hashable {
 }
 
 extension OSSRequestToSign: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Method, bucket and key, and the names of the query.
+    /// The method, bucket and key, and the names of the query items.
     public var description: String {
         let names = query.isEmpty ? "" : "?" + query.map(\.description).joined(separator: "&")
         return "\(method) \(PercentEncoding.path(resource))\(names)"
@@ -80,18 +80,18 @@ extension OSSRequestToSign: CustomStringConvertible, CustomDebugStringConvertibl
     public var customMirror: Mirror { Mirror(self, children: ["request": description]) }
 }
 
-/// A request with its signature, in its header fields or in its query.
+/// A request with its signature, in the header fields or in the query.
 ///
-/// Send ``headers`` and ``query`` exactly as they are: every byte of them is signed.
+/// Send ``headers`` and ``query`` unchanged: every byte is signed.
 public struct OSSSignedRequest: Sendable, Hashable {
     let request: OSSRequestToSign
-    /// What was signed, for a look at it beside the store's when the store says that the signature does not match. It may
-    /// hold a security token: ``OSSSignatureDifference`` compares without showing it.
+    /// The string that was signed, for comparison with the store's after a signature mismatch. It can contain a
+    /// security token: ``OSSSignatureDifference`` compares without revealing it.
     public let stringToSign: String
-    /// What version 4 hashed into ``stringToSign``; `nil` with version 1.
+    /// The string whose hash is part of ``stringToSign`` in version 4; `nil` for version 1.
     public let canonicalRequest: String?
-    /// The credentials that signed, to hand back as `rejecting` when the store refuses them; `nil` when the signature came
-    /// from elsewhere.
+    /// The credentials that signed, to be passed as `rejecting` if the store rejects them; `nil` if the signature was
+    /// created elsewhere.
     public internal(set) var credentials: StoreCredentials?
 
     init(request: OSSRequestToSign, stringToSign: String, canonicalRequest: String?) {
@@ -100,11 +100,11 @@ public struct OSSSignedRequest: Sendable, Hashable {
         self.canonicalRequest = canonicalRequest
     }
 
-    /// All header fields, `Authorization` and the date among them.
+    /// All header fields, including `Authorization` and the date.
     public var headers: HTTPFields { request.headers }
-    /// The whole query, not encoded: what was there, and what the signature added.
+    /// The complete query, not percent-encoded, including the items that the signature added.
     public var query: [StoreQueryItem] { request.query }
-    /// The whole query, encoded and without its `?`; `nil` for none.
+    /// The complete query, percent-encoded, without `?`; `nil` if empty.
     public var queryText: String? { query.isEmpty ? nil : StoreQueryItem.text(of: query) }
 }
 

@@ -1,31 +1,32 @@
 import WaybillCore
 
-/// Where our string to sign and the store's part: what to look at when the store answers `SignatureDoesNotMatch`.
+/// The first difference between the local and the store's string to sign, for diagnosing `SignatureDoesNotMatch`.
 ///
-/// The store sends back what it signed. The first line that differs tells the cause, in nearly every case at a glance: a key
-/// that a proxy decoded, a content type that a client added, a date that was written twice. Tokens, signatures and upload
-/// ids in the lines are not shown.
+/// The error response contains the string that the store signed. The first line that differs usually reveals the cause:
+/// a key that a proxy decoded, a content type that an HTTP client added, a duplicate date. Tokens, signatures and
+/// upload IDs are redacted.
 ///
 /// ```swift
 /// let difference = OSSSignatureDifference(of: signed, theirStringToSign: answer.stringToSign)
 /// print(difference)       // line 3 (content type) differs: signed here "", by the store "image/jpeg"
 /// ```
 public struct OSSSignatureDifference: Sendable, Hashable {
-    /// The number of the first line that differs, from 1; `nil` if none does.
+    /// The 1-based number of the first line that differs; `nil` if none differs.
     public let line: Int?
-    /// What the line is about, such as `content type`.
+    /// The subject of the line, such as `content type`.
     public let subject: String
-    /// Our line, made safe to print.
+    /// The local line, safe to print.
     public let ours: String
-    /// The store's, made safe to print.
+    /// The store's line, safe to print.
     public let theirs: String
 
-    /// Compares.
+    /// Compares the signed strings.
     ///
     /// - Parameters:
-    ///   - signed: What was sent.
-    ///   - theirStringToSign: What the store says it signed.
-    ///   - theirCanonicalRequest: With version 4, what it hashed; there a difference can be read, and not in the hash.
+    ///   - signed: The request that was sent.
+    ///   - theirStringToSign: The string that the store reports to have signed.
+    ///   - theirCanonicalRequest: The canonical request of version 4, in which a difference is readable, unlike in its
+    ///     hash.
     public init(of signed: OSSSignedRequest, theirStringToSign: String, theirCanonicalRequest: String? = nil) {
         if let ours = signed.canonicalRequest, let theirs = theirCanonicalRequest,
             let found = Self.first(ours, theirs)
@@ -63,7 +64,7 @@ public struct OSSSignatureDifference: Sendable, Hashable {
         return nil
     }
 
-    /// By bytes: to Swift, two spellings of one accent are equal, and to a hash they are not.
+    /// Splits into bytes: canonically equivalent strings are equal in Swift but have different hashes.
     private static func lines(of text: String) -> [[UInt8]] {
         text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map(Array.init)
     }
@@ -100,7 +101,7 @@ public struct OSSSignatureDifference: Sendable, Hashable {
         }
     }
 
-    /// The line without what opens something, cut, and with control characters made visible.
+    /// Returns the line with secrets redacted, truncated, and with visible control characters.
     static func shown(_ line: String) -> String {
         var text = line
         for name in ["x-oss-security-token:", "authorization:"] where text.lowercased().utf8.starts(with: name.utf8) {
@@ -114,7 +115,7 @@ public struct OSSSignatureDifference: Sendable, Hashable {
         "security-token", "Signature", "x-oss-signature", "uploadId", "callback", "callback-var",
     ]
 
-    /// The text with the value of an item of the query replaced, wherever one begins: behind `?`, `&` or at the start.
+    /// Redacts the value of a query item wherever an item can begin: after `?`, after `&` or at the start.
     private static func hidden(_ name: String, in text: String) -> String {
         let pieces = text.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
         return pieces.map { piece in
@@ -129,7 +130,7 @@ public struct OSSSignatureDifference: Sendable, Hashable {
 }
 
 extension OSSSignatureDifference: CustomStringConvertible {
-    /// One sentence for an error's message.
+    /// The difference as one sentence for an error message.
     public var description: String {
         guard let line else {
             return

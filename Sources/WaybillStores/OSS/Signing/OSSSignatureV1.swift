@@ -2,9 +2,9 @@ import FoundationEssentials
 import HTTPTypes
 import WaybillCore
 
-/// The first version of OSS's signatures: HMAC-SHA1 over method, digest, type, date, fields and resource.
+/// Version 1 of OSS's signatures: HMAC-SHA1 over method, digest, type, date, fields and resource.
 enum OSSSignatureV1 {
-    /// The request with date and token where they belong: in fields, or in the query of a presigned URL.
+    /// Returns the request with date and token, in header fields or in the query of a presigned URL.
     static func dated(
         _ request: OSSRequestToSign, identity: OSSSigningIdentity, date: Date, seconds: Int?
     ) -> OSSRequestToSign {
@@ -20,13 +20,13 @@ enum OSSSignatureV1 {
             }
             return request
         }
-        // One that was set for a client that can't send Date is kept, and dated anew.
+        // Keep a field `x-oss-date`, which is meant for clients that can't send `Date`, and update its value.
         request.headers[request.headers[.ossDate] == nil ? .date : .ossDate] = StoreDate.http(date)
         if let token = identity.securityToken { request.headers[.ossSecurityToken] = token.value }
         return request
     }
 
-    /// What stands in the place of the date: the seconds of the end for a presigned URL.
+    /// Returns the date in the string to sign; for a presigned URL, the Unix time at which it expires.
     static func dateText(of request: OSSRequestToSign, date: Date, seconds: Int?) -> String {
         seconds.map { "\(StoreDate.seconds(date) + $0)" } ?? StoreDate.http(date)
     }
@@ -43,7 +43,7 @@ enum OSSSignatureV1 {
         MessageAuthentication.base64(MessageAuthentication.sha1(key: secret.value.utf8, stringToSign))
     }
 
-    /// `/bucket/key?uploadId=…&partNumber=…`, everything as it is and nothing encoded.
+    /// Returns `/bucket/key?uploadId=…&partNumber=…`, not percent-encoded.
     static func canonicalResource(_ request: OSSRequestToSign) -> String {
         let signed = request.query.filter { isSigned($0.name) }.sorted { first, second in
             Array(first.name.utf8).lexicographicallyPrecedes(Array(second.name.utf8))
@@ -52,7 +52,7 @@ enum OSSSignatureV1 {
         return "\(request.resource)?" + signed.map { StoreQueryItem.pair($0.name, $0.value) }.joined(separator: "&")
     }
 
-    /// Whether an item of the query is part of the resource; the others are not covered.
+    /// Whether a query item is part of the canonical resource; the others are not signed.
     static func isSigned(_ name: String) -> Bool {
         name.utf8.starts(with: "x-oss-".utf8) || subresources.contains(Array(name.utf8))
     }
@@ -60,7 +60,7 @@ enum OSSSignatureV1 {
     private static let ownQuery: Set<[UInt8]> = Set(
         ["OSSAccessKeyId", "Expires", "Signature", "security-token"].map { Array($0.utf8) })
 
-    /// The names that are signed. By bytes, for to Swift two spellings of one accent are one text.
+    /// The names of signed query items, as bytes: canonically equivalent strings would be equal in Swift.
     private static let subresources: Set<[UInt8]> = Set(
         """
         accessPoint accessPointPolicy acl append asyncFetch bucketArchiveDirectRead bucketInfo callback callback-var \
@@ -82,7 +82,7 @@ extension HTTPField.Name {
     static let ossSecurityToken = Self.ours("x-oss-security-token")
     static let ossContentSHA256 = Self.ours("x-oss-content-sha256")
 
-    /// A name that is written here and is one.
+    /// Returns a field name from a literal that is known to be valid.
     private static func ours(_ name: String) -> HTTPField.Name {
         guard let name = HTTPField.Name(name) else { preconditionFailure("a field's name that is none") }
         return name

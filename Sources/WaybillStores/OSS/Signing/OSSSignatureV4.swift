@@ -2,13 +2,13 @@ import FoundationEssentials
 import HTTPTypes
 import WaybillCore
 
-/// The fourth version of OSS's signatures: HMAC-SHA256 over a canonical request, with a key for one day.
+/// Version 4 of OSS's signatures: HMAC-SHA256 over a canonical request, with a key that is derived for one day.
 enum OSSSignatureV4 {
     static let algorithm = "OSS4-HMAC-SHA256"
     static let unsignedPayload = "UNSIGNED-PAYLOAD"
     static let terminator = "aliyun_v4_request"
 
-    /// What a signature is good for: a day, a region, a product.
+    /// The scope of a signature: a day, a region and a product.
     struct Scope: Sendable, Hashable {
         let date: Date
         let region: String
@@ -29,14 +29,14 @@ enum OSSSignatureV4 {
         var text: String { "\(day)/\(region)/\(product)/\(terminator)" }
     }
 
-    /// The lower-case names of further fields that are covered: those that are there and would not be covered anyway.
+    /// Returns the lower-case names of additional fields to sign: those that are present and not signed by default.
     static func additionalNames(_ rules: OSSSigningRules, in request: OSSRequestToSign) -> [String] {
         let present = request.fieldNames
         return Set(rules.additionalHeaders.map(\.canonicalName))
             .filter { present.contains($0) && !isCovered($0) }.sorted()
     }
 
-    /// The request with date, token and scope where they belong.
+    /// Returns the request with date, token and scope, in header fields or in the query of a presigned URL.
     static func dated(
         _ request: OSSRequestToSign, identity: OSSSigningIdentity, scope: Scope, additional: [String], seconds: Int?
     ) -> OSSRequestToSign {
@@ -88,7 +88,7 @@ enum OSSSignatureV4 {
             MessageAuthentication.sha256(key: signingKey(secret: secret, scope: scope), stringToSign))
     }
 
-    /// The key for one day, region and product.
+    /// Returns the key that is derived for one day, region and product.
     static func signingKey(secret: Secret, scope: Scope) -> [UInt8] {
         [scope.day, scope.region, scope.product, terminator].reduce(Array("aliyun_v4\(secret.value)".utf8)) {
             MessageAuthentication.sha256(key: $0, $1)

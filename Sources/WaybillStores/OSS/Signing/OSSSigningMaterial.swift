@@ -2,25 +2,24 @@ public import FoundationEssentials
 import HTTPTypes
 public import WaybillCore
 
-/// Who signs: all that a signature says about credentials, which is everything but the secret.
+/// The signing identity: all of the credentials that a signature refers to, without the secret.
 public struct OSSSigningIdentity: Sendable, Hashable {
     /// The AccessKey ID.
     public var accessKeyID: String
     /// The security token of temporary credentials.
     public var securityToken: Secret?
 
-    /// Describes who signs.
+    /// Creates an identity.
     public init(accessKeyID: String, securityToken: Secret? = nil) {
         self.accessKeyID = accessKeyID
         self.securityToken = securityToken
     }
 }
 
-/// A request that waits for its signature: the text that has to be signed, and all that will be added to the request beside
-/// the signature.
+/// The input of a signature: the string to sign, and everything besides the signature that is added to the request.
 ///
-/// It is made without the secret, so the signature may come from anywhere: from ``signature(with:)``, or from a server that
-/// is sent ``stringToSign`` and gives back the signature.
+/// It is created without the secret, so the signature can come from anywhere: from ``signature(with:)``, or from a
+/// server that receives ``stringToSign`` and returns the signature.
 ///
 /// ```swift
 /// let material = try OSSSigningMaterial(
@@ -28,26 +27,26 @@ public struct OSSSigningIdentity: Sendable, Hashable {
 /// let signed = material.signed(with: material.signature(with: credentials.accessKeySecret))
 /// ```
 ///
-/// Pure: the same input gives the same text. It prints without query, token and text.
+/// The result depends only on the input. The description omits query, token and string to sign.
 public struct OSSSigningMaterial: Sendable, Hashable {
-    /// The request with everything that the signature covers: date, token and, in a URL, the time that it is good for.
+    /// The request with everything that the signature covers: date, token and, for a URL, the validity period.
     public let request: OSSRequestToSign
-    /// How it is signed.
+    /// The rules of the signature.
     public let rules: OSSSigningRules
-    /// Who signs.
+    /// The identity that signs.
     public let identity: OSSSigningIdentity
-    /// When.
+    /// The date of the signature.
     public let date: Date
-    /// What is signed, byte for byte. It may hold a security token: compare, don't log.
+    /// The string to sign, byte for byte. It can contain a security token: compare it, but do not log it.
     public let stringToSign: String
-    /// What version 4 hashes into ``stringToSign``; `nil` with version 1.
+    /// The string whose hash is part of ``stringToSign`` in version 4; `nil` for version 1.
     public let canonicalRequest: String?
-    /// The names of further fields that are covered, as they stand in the request; empty with version 1.
+    /// The names of the additional signed fields, as written in the request; empty for version 1.
     let additionalNames: [String]
 
-    /// Makes ready for signing.
+    /// Prepares a request for signing.
     ///
-    /// A date or a token of an earlier attempt in the request is replaced.
+    /// Replaces the date and token of an earlier attempt.
     ///
     /// - Throws: ``StoreError/Code/invalidBucket``, ``StoreError/Code/invalidKey``, ``StoreError/Code/invalidRegion`` or
     ///   ``StoreError/Code/invalidExpiration``.
@@ -84,7 +83,7 @@ public struct OSSSigningMaterial: Sendable, Hashable {
         }
     }
 
-    /// The signature by the secret: Base64 with version 1, hexadecimal digits with version 4.
+    /// Returns the signature made with a secret: Base64 for version 1, hexadecimal digits for version 4.
     public func signature(with secret: Secret) -> String {
         switch rules.version {
         case .v1: OSSSignatureV1.signature(stringToSign, secret: secret)
@@ -92,7 +91,7 @@ public struct OSSSigningMaterial: Sendable, Hashable {
         }
     }
 
-    /// The request with its signature, ready to be sent.
+    /// Returns the request with its signature, ready to be sent.
     public func signed(with signature: String) -> OSSSignedRequest {
         var signed = request
         switch (rules.version, rules.placement) {
@@ -112,14 +111,14 @@ public struct OSSSigningMaterial: Sendable, Hashable {
         return OSSSignedRequest(request: signed, stringToSign: stringToSign, canonicalRequest: canonicalRequest)
     }
 
-    /// Day, region and product that a signature of version 4 is good for.
+    /// The day, region and product of a version 4 signature.
     var scope: OSSSignatureV4.Scope {
         OSSSignatureV4.Scope(date: date, region: rules.region ?? "", product: rules.product)
     }
 }
 
 extension OSSSigningMaterial: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Version and request.
+    /// The signature version and the request.
     public var description: String { "\(rules.version) signature of \(request)" }
     /// The same as ``description``.
     public var debugDescription: String { description }

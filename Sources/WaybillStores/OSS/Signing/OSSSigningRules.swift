@@ -1,43 +1,43 @@
 public import HTTPTypes
 
-/// The two kinds of signatures that OSS knows.
+/// The versions of OSS's signatures.
 public enum OSSSignatureVersion: String, Sendable, Hashable, CaseIterable {
     /// HMAC-SHA1 over method, type, date and resource. Needs no region.
     case v1
-    /// HMAC-SHA256 with a key that is made for one day, region and product. What new programs should use.
+    /// HMAC-SHA256 with a key that is derived for one day, region and product. Recommended for new programs.
     case v4
 }
 
-/// How a request is signed: which kind of signature, for which region, and whether it stands in the header or in the URL.
+/// The rules of a signature: its version, its region, and its placement in the header or in the URL.
 ///
 /// ```swift
 /// let header = OSSSigningRules(.v4, region: "cn-hangzhou")
 /// let link = OSSSigningRules(.v4, region: "cn-hangzhou", placement: .query(validFor: .seconds(600)))
 /// ```
 public struct OSSSigningRules: Sendable, Hashable {
-    /// Where a signature stands.
+    /// The placement of a signature.
     public enum Placement: Sendable, Hashable {
-        /// In the field `Authorization`.
+        /// In the header field `Authorization`.
         case header
-        /// In the query, so that whoever has the URL can send this one request until the time is over. Whole seconds: at
-        /// least 1, at most 604,800 (a week), with a security token 43,200 (twelve hours). These are version 4's limits, which
-        /// here hold for version 1 too.
+        /// In the query, so that anyone with the URL can send this one request until it expires. The duration is in
+        /// whole seconds: at least 1, at most 604,800 (one week), or 43,200 (twelve hours) with a security token. These
+        /// limits of version 4 also apply to version 1 here.
         case query(validFor: Duration)
     }
 
-    /// Which kind of signature.
+    /// The version of the signature.
     public var version: OSSSignatureVersion
-    /// The region's id, such as `cn-hangzhou`; the id of the box for a cloud box. Only version 4 needs it.
+    /// The region ID, such as `cn-hangzhou`, or the ID of a cloud box. Only version 4 needs it.
     public var region: String?
-    /// `oss`, or `oss-cloudbox` for a cloud box. Only version 4 has it.
+    /// The product: `oss`, or `oss-cloudbox` for a cloud box. Only version 4 uses it.
     public var product: String
-    /// Further header fields that version 4 covers, besides `Content-Type`, `Content-MD5` and all that begin with `x-oss-`.
-    /// Those that a request does not have are left out.
+    /// Additional header fields that version 4 signs, besides `Content-Type`, `Content-MD5` and fields that begin with
+    /// `x-oss-`. Fields that the request does not have are ignored.
     public var additionalHeaders: [HTTPField.Name]
-    /// Where the signature stands.
+    /// The placement of the signature.
     public var placement: Placement
 
-    /// Describes how to sign.
+    /// Creates rules.
     public init(
         _ version: OSSSignatureVersion, region: String? = nil, product: String = "oss",
         additionalHeaders: [HTTPField.Name] = [], placement: Placement = .header
@@ -49,7 +49,7 @@ public struct OSSSigningRules: Sendable, Hashable {
         self.placement = placement
     }
 
-    /// Whole seconds that a presigned URL is good for, checked; `nil` for a signature in the header.
+    /// Returns the validated validity of a presigned URL in whole seconds; `nil` for a signature in the header.
     func seconds(hasToken: Bool) throws(StoreError) -> Int? {
         guard case .query(let duration) = placement else { return nil }
         let seconds = duration.components.seconds
@@ -57,7 +57,8 @@ public struct OSSSigningRules: Sendable, Hashable {
         guard seconds >= 1 else {
             throw StoreError(.invalidExpiration, "a presigned URL must be valid for at least one second")
         }
-        // Version 1 names a date and has no limit of its own; a date beyond a week helps only who steals the URL.
+        // Version 1 has no limit of its own. A URL that is valid for more than a week mainly helps an attacker who
+        // obtains it.
         guard seconds <= longest else {
             throw StoreError(
                 .invalidExpiration,
