@@ -1,7 +1,7 @@
 import Crypto
 import FoundationEssentials
 
-/// The hash by which Qiniu knows an object: over blocks of 4 MiB.
+/// The hash with which Qiniu identifies an object, computed over blocks of 4 MiB.
 ///
 /// ```swift
 /// var etag = QiniuEtag()
@@ -9,12 +9,14 @@ import FoundationEssentials
 /// print(etag.value)                      // Fto5o-5ea0sNMlW_75VgGJCv2AcJ for no bytes
 /// ```
 ///
-/// One block: `0x16` and its SHA-1. More: `0x96` and the SHA-1 of all blocks' SHA-1. Objects made of parts of another size
-/// than 4 MiB have another hash, which can't be told from their bytes alone.
+/// For a single block: `0x16` and its SHA-1. For several: `0x96` and the SHA-1 of the concatenated SHA-1 hashes.
+/// Objects that were uploaded in parts of another size than 4 MiB have a different hash, which can't be derived from
+/// their bytes.
 ///
 /// - Complexity: linear; 20 bytes of memory for each block of 4 MiB.
 ///
-/// It is checked by hand that it may be sent: the hashes of swift-crypto are values, and older versions do not say so.
+/// The conformance is unchecked because older versions of swift-crypto do not declare their hashes, which are value
+/// types, as `Sendable`.
 public struct QiniuEtag: @unchecked Sendable {
     /// The size of a block: 4 MiB.
     public static let blockSize: Int64 = 4_194_304
@@ -24,16 +26,16 @@ public struct QiniuEtag: @unchecked Sendable {
     private var hashes: [UInt8] = []
     private var isEmpty = true
 
-    /// Begins with no bytes.
+    /// Creates the hash of no bytes.
     public init() {}
 
-    /// The hash of some bytes.
+    /// Creates the hash of a sequence of bytes.
     public init(of bytes: some Sequence<UInt8>) {
         self.init()
         update(bytes)
     }
 
-    /// Takes further bytes.
+    /// Adds bytes.
     public mutating func update(_ bytes: some Sequence<UInt8>) {
         let whole: Void? = bytes.withContiguousStorageIfAvailable { buffer in
             unsafe update(UnsafeRawBufferPointer(buffer))
@@ -56,14 +58,14 @@ public struct QiniuEtag: @unchecked Sendable {
     /// The hash of all bytes so far.
     public var value: String { Self.value(ofBlockHashes: blockHashes) }
 
-    /// The SHA-1 of each block so far, one behind the other; that of no bytes for no bytes.
+    /// The concatenated SHA-1 hashes of the blocks so far; without any bytes, the SHA-1 of no bytes.
     var blockHashes: [UInt8] {
         var copy = self
         if copy.isEmpty || copy.room < Int(Self.blockSize) { copy.closeBlock() }
         return copy.hashes
     }
 
-    /// The hash of an object from those of its blocks.
+    /// Returns the hash of an object from the hashes of its blocks.
     static func value(ofBlockHashes hashes: [UInt8]) -> String {
         guard hashes.count > Insecure.SHA1.byteCount else { return URLSafeBase64.encode([0x16] + hashes) }
         return URLSafeBase64.encode([0x96] + Array(Insecure.SHA1.hash(data: hashes)))

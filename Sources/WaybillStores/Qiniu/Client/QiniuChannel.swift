@@ -3,12 +3,12 @@ import HTTPTypes
 import Waybill
 import WaybillCore
 
-/// The requests of one object: each goes to the host whose turn it is, with a token that is good, and what comes back is held
-/// against the table of ``QiniuRetry``.
+/// Sends the requests of one object. Each request is sent to the present host with a valid token, and ``QiniuRetry``
+/// decides what follows its response.
 final class QiniuChannel: Sendable {
-    /// What a request is made for.
+    /// The parameters with which a request is created.
     struct Call: Sendable {
-        /// `https://host`.
+        /// The base URL: `https://host`.
         var base: String
         var token: QiniuUploadToken
     }
@@ -25,7 +25,7 @@ final class QiniuChannel: Sendable {
     private let options: QiniuPutOptions
     private let state: Locked<State>
 
-    /// Gets a token and finds out where to go.
+    /// Gets a token and resolves the upload hosts.
     init(
         client: QiniuClient, run: ObjectRun, key: String?, size: Int64, options: QiniuPutOptions
     ) async throws(StoreError) {
@@ -38,12 +38,12 @@ final class QiniuChannel: Sendable {
         state = Locked(State(token: token, route: route))
     }
 
-    /// The token that is used now.
+    /// The present token.
     var token: QiniuUploadToken { state.withLock { $0.token } }
-    /// The host that is used now.
+    /// The present host.
     var host: String { state.withLock { $0.route.host ?? "" } }
 
-    /// Looks whether the token is for a bucket.
+    /// Throws if the token is for another bucket.
     ///
     /// - Throws: ``StoreError/Code/uploadTokenDoesNotCover``.
     func check(bucket: String) throws(StoreError) {
@@ -54,27 +54,27 @@ final class QiniuChannel: Sendable {
                 + "\(StoreError.shown(bucket)): name the account that belongs to it")
     }
 
-    /// Stays in the region that is used now.
+    /// Restricts further requests to the present region.
     func pin() { state.withLock { $0.route.pin() } }
 
-    /// Goes to the region of a host, if it is one of those that are known.
+    /// Switches to the region of a host. Returns `false` if the host is unknown.
     func choose(_ host: String) -> Bool { state.withLock { $0.route.choose(host) } }
 
-    /// Asks for the token that the object is completed with.
+    /// Gets a fresh token for completing the object.
     func renewForCompletion() async throws(StoreError) {
         guard client.tokens.isRenewable else { return }
         try await renew(.complete)
     }
 
-    /// Runs a request until it was answered with a yes, or nothing is left to try.
+    /// Sends a request until it succeeds or no retry is left.
     ///
     /// - Parameters:
-    ///   - operation: What it is, for the table.
-    ///   - size: The bytes of the object that it carries, for the progress; `nil` for none.
-    ///   - isRepeatable: Whether a second one does no harm even if the first was acted on.
-    ///   - make: Makes the request.
-    /// - Returns: The answer, and the host that gave it.
-    /// - Throws: ``StoreError``: what the last host said, or why there was no token.
+    ///   - operation: The type of the request, for the retry decision.
+    ///   - size: The number of object bytes in the request, for progress; `nil` for none.
+    ///   - isRepeatable: Whether repeating the request is harmless even if the first one was applied.
+    ///   - make: Creates the request.
+    /// - Returns: The response, and the host that sent it.
+    /// - Throws: ``StoreError``: the error of the last host, or the reason why there is no token.
     func send(
         _ operation: QiniuRetry.Operation, size: Int64? = nil, isRepeatable: Bool = true,
         _ make: (Call) throws(StoreError) -> UploadRequest
@@ -136,14 +136,14 @@ final class QiniuChannel: Sendable {
         state.withLock { $0.token = fresh }
     }
 
-    /// The bucket is elsewhere.
+    /// Resolves the upload hosts again, after a response that the bucket is in another region.
     ///
-    /// - Returns: Whether that could be found out, which is tried once.
+    /// - Returns: Whether that succeeded. It is tried once.
     private func askAgain(_ operation: QiniuRetry.Operation) async throws(StoreError) -> Bool {
         guard let desk = client.desk else { return false }
         let token = token
         await desk.forget(QiniuRegionDesk.Key(accessKey: token.accessKey, bucket: token.scope.bucket))
-        // Parts can't move: their upload is where it was begun.
+        // An upload in parts can't move to another region.
         guard operation == .form || operation == .begin else { return false }
         let isFirst = state.withLock { state in
             defer { state.hasAskedAgain = true }

@@ -1,15 +1,15 @@
 public import Waybill
 
-/// The upload of an item of a batch to Qiniu.
+/// The upload of one batch item to Qiniu.
 public struct QiniuBatchWork: Sendable {
     /// The source of the object.
     public var source: QiniuSource
-    /// The key; `nil` to let the store choose it.
+    /// The object key, or `nil` to let the store choose it.
     public var key: String?
     /// The options of the object.
     public var options: QiniuPutOptions
 
-    /// Describes an upload.
+    /// Creates the description of an upload.
     public init(_ source: QiniuSource, to key: String?, options: QiniuPutOptions = QiniuPutOptions()) {
         self.source = source
         self.key = key
@@ -18,16 +18,16 @@ public struct QiniuBatchWork: Sendable {
 }
 
 extension QiniuClient {
-    /// Starts to upload many items and returns the handle of all at once.
+    /// Starts uploading a collection of items and immediately returns one handle for the whole batch.
     ///
     /// - Parameters:
     ///   - items: The items.
-    ///   - atOnce: How many requests are on their way at most, 1 or more.
-    ///   - options: What happens with the others when one fails, and how many results wait for a reader.
-    ///   - work: Returns the upload of an item, when it is its turn. An error that it throws is the failure of that item.
-    ///   - onProgress: Called with snapshots of each item by its position; never after its end.
-    ///   - onEnd: Called once for each item, with its result.
-    /// - Returns: The handle of all.
+    ///   - atOnce: The maximum number of concurrent requests, at least 1.
+    ///   - options: The failure policy of the batch, and the number of results that are buffered for a reader.
+    ///   - work: Returns the upload of an item, called when the item starts. An error that it throws fails that item.
+    ///   - onProgress: Called with the position of an item and a progress snapshot; never after the item has ended.
+    ///   - onEnd: Called exactly once for each item, with its result.
+    /// - Returns: The handle of the batch.
     public func startBatch<Items: Collection & Sendable>(
         of items: Items, atOnce: Int = 3, options: UploadBatchOptions = UploadBatchOptions(),
         work: @escaping @Sendable (Items.Element) async throws -> QiniuBatchWork,

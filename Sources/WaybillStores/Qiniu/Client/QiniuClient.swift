@@ -2,7 +2,7 @@ public import FoundationEssentials
 public import Waybill
 public import WaybillCore
 
-/// Uploads to Qiniu: small ones as a form, large ones in parts that can be resumed.
+/// A client that uploads objects to Qiniu: small ones as a form, large ones in resumable parts.
 ///
 /// ```swift
 /// let client = QiniuClient(tokens: .provider { request in
@@ -12,54 +12,59 @@ public import WaybillCore
 /// print(object.key ?? "", object.hash ?? "")
 /// ```
 ///
-/// Every request is one of the session's: its slots, its events and its log are theirs too. Header fields, common fields,
-/// interceptors and cookies of the session stay out of them.
+/// All requests are sent by the session and therefore use its slots, events and log. The session's header fields,
+/// common fields, interceptors and cookies are not applied to them.
 ///
-/// What is compared: the CRC-32 of a form by the store, the MD5 of a part by the store, and the hash that the store answers by
-/// us.
+/// Integrity checks: the store verifies the CRC-32 of a form and the MD5 of a part, and the client verifies the hash in
+/// the store's response.
 public final class QiniuClient: Sendable {
-    /// How a client goes about its uploads.
+    /// The configuration of a client.
     public struct Configuration: Sendable {
-        // Where.
+        // MARK: Hosts
 
-        /// Where uploads go. Asked of Qiniu unless told.
+        /// The upload hosts. By default, Qiniu is queried for them.
         public var hosts = QiniuHosts.askedOfQiniu
-        /// Whether hosts without a scheme are spoken to by TLS. `true`: a token that is overheard is a token that is lost.
+        /// Whether hosts without a scheme are connected to with TLS. `true` by default: an eavesdropper could use the
+        /// token.
         public var usesTLS = true
 
-        /// Where objects are read from, such as `https://img.example.com`, for the URLs in results; `nil` for results without.
+        /// The domain from which objects are read, such as `https://img.example.com`, for the URLs in results; `nil`
+        /// for no URLs.
         public var publicDomain: String?
 
-        // How.
+        // MARK: Uploads
 
-        /// Files and bytes above this size go in parts. 4 MiB, as `putThreshold` of Qiniu's own packages.
+        /// The size above which files and bytes are uploaded in parts. 4 MiB, the `putThreshold` of Qiniu's SDKs.
         public var formThreshold: ByteCount = .mebibytes(4)
-        /// The size of a part, 1 MiB to 1 GiB; it grows where there would be more than 10,000. 4 MiB, with which the hash of
-        /// the object can be compared.
+        /// The part size, 1 MiB to 1 GiB. It is increased if the object would need more than 10,000 parts. The default
+        /// of 4 MiB allows the hash of the object to be verified.
         public var partSize: ByteCount = .mebibytes(4)
-        /// How many parts of an object go at once, 1 or more. 3.
+        /// The maximum number of concurrent parts of an object, at least 1. 3 by default.
         public var partsAtOnce = 3
-        /// How often a request is tried again at a host before the next host has its turn. 1, as `retryMax`.
+        /// The number of retries at one host before the next host is tried. 1 by default, the `retryMax` of Qiniu's
+        /// SDKs.
         public var retriesPerHost = 1
-        /// The upper end of the first random wait before that; it doubles. 0.5 s, as `retryInterval`.
+        /// The upper bound of the first random retry delay; it doubles with each retry. 0.5 s, the `retryInterval` of
+        /// Qiniu's SDKs.
         public var retryInterval: Duration = .milliseconds(500)
-        /// How often a request waits and is tried again when the store says that it is asked too much (571, 573). 5.
+        /// The number of delayed retries after responses that report too many requests (571, 573). 5 by default.
         public var patience = 5
-        /// Whether the hash that the store answers is compared with ours, where it can be. `true`.
+        /// Whether the hash in the store's response is verified where possible. `true` by default.
         public var checksHash = true
-        /// Where the records of uploads in parts lie; `nil` for none, so that nothing can be resumed.
+        /// The directory of the records of multipart uploads; `nil` to keep no records, so that no upload can be
+        /// resumed.
         public var records = RecordFolder.standard
-        /// Limits of each transfer: the most that stalls, proxy, TLS. Verification of certificates can't be turned off here.
+        /// The limits, proxy and TLS settings of each transfer. Certificate verification can't be disabled here.
         public var transfer = TransferOptions()
 
-        // What else.
+        // MARK: Time
 
-        /// The time.
+        /// Returns the present date.
         public var now: @Sendable () -> Date = { .now }
-        /// What waits are measured with.
+        /// The clock that measures delays.
         public var clock: any Clock<Duration> = ContinuousClock()
 
-        /// The defaults.
+        /// Creates a configuration with the defaults.
         public init() {}
 
         func checkTrust() throws(StoreError) {
@@ -70,14 +75,14 @@ public final class QiniuClient: Sendable {
         }
     }
 
-    /// How this client goes about its uploads.
+    /// The configuration of the client.
     public let configuration: Configuration
     let tokens: QiniuTokens
     let session: UploadSession
     let pace: QiniuPace
     let desk: QiniuRegionDesk?
 
-    /// A client that sends with a session's slots; with those of ``/Waybill/UploadSession/shared`` unless told.
+    /// Creates a client that sends with a session, by default with ``/Waybill/UploadSession/shared``.
     public init(
         tokens: QiniuTokens, configuration: Configuration = Configuration(), session: UploadSession = .shared
     ) {
@@ -94,7 +99,7 @@ public final class QiniuClient: Sendable {
             session: session, now: configuration.now)
     }
 
-    /// A client with other tokens that shares what another one has learnt: where buckets are, and how fast it may ask.
+    /// Creates a client with other tokens that shares the region cache and the request pace of another client.
     init(tokens: QiniuTokens, sharing other: QiniuClient) {
         self.tokens = tokens
         configuration = other.configuration
@@ -103,15 +108,15 @@ public final class QiniuClient: Sendable {
         desk = other.desk
     }
 
-    /// Uploads an object and waits for the answer.
+    /// Uploads an object and waits for the response.
     ///
     /// - Parameters:
-    ///   - source: What is uploaded.
-    ///   - key: The key, fewer than 750 bytes of UTF-8. `nil` lets the store choose: `saveKey` of the policy, else the hash.
-    ///     The empty key is a key.
-    ///   - options: What goes with the object.
-    ///   - onProgress: Called with snapshots over the whole object.
-    /// - Returns: What the store has made of it.
+    ///   - source: The content to upload.
+    ///   - key: The object key, less than 750 bytes of UTF-8. `nil` lets the store choose: the policy's `saveKey`, or
+    ///     else the hash. The empty string is a valid key.
+    ///   - options: The options of the object.
+    ///   - onProgress: Called with progress snapshots of the whole object.
+    /// - Returns: The stored object.
     /// - Throws: ``StoreError``.
     public func upload(
         _ source: QiniuSource, to key: String?, options: QiniuPutOptions = QiniuPutOptions(),
@@ -122,7 +127,7 @@ public final class QiniuClient: Sendable {
         return try await upload.value
     }
 
-    /// Starts uploading an object and returns the handle at once.
+    /// Starts uploading an object and immediately returns the handle.
     @discardableResult
     public func startUpload(
         _ source: QiniuSource, to key: String?, options: QiniuPutOptions = QiniuPutOptions()
@@ -130,7 +135,7 @@ public final class QiniuClient: Sendable {
         startUpload(source, to: key, options: options, group: nil)
     }
 
-    /// Starts uploading an object, with all requests in a group of the session, and returns the handle at once.
+    /// Starts uploading an object, with all requests in a group of the session, and immediately returns the handle.
     func startUpload(
         _ source: QiniuSource, to key: String?, options: QiniuPutOptions, group: String?
     ) -> ObjectUpload<QiniuObject> {
@@ -139,13 +144,13 @@ public final class QiniuClient: Sendable {
         }
     }
 
-    /// Throws away what an upload in parts has left when it was stopped: its parts in the store, and its record.
+    /// Discards a stopped multipart upload: its parts at the store, and its local record.
     ///
     /// - Parameters:
-    ///   - path: The file.
-    ///   - key: The key that it was to have.
-    /// - Returns: Whether there was anything.
-    /// - Throws: ``StoreError``; ``StoreError/Code/recordInUse`` while the upload is at work.
+    ///   - path: The path of the file.
+    ///   - key: The object key of the upload.
+    /// - Returns: Whether such an upload existed.
+    /// - Throws: ``StoreError``, with ``StoreError/Code/recordInUse`` while the upload is running.
     @discardableResult
     public func discardUpload(of path: String, to key: String?) async throws(StoreError) -> Bool {
         try configuration.checkTrust()
@@ -157,7 +162,7 @@ public final class QiniuClient: Sendable {
         return try await QiniuPartsUpload(put: put, payload: payload, channel: channel).discard()
     }
 
-    /// The options of a request.
+    /// Returns the options of a request.
     static func options(_ configuration: Configuration, _ operation: QiniuRetry.Operation) -> UploadOptions {
         var options = UploadOptions(
             transfer: configuration.transfer,
@@ -165,33 +170,33 @@ public final class QiniuClient: Sendable {
                 maxRetries: max(0, configuration.retriesPerHost), baseDelay: configuration.retryInterval,
                 maxDelay: .seconds(30), statuses: QiniuRetry.again, retriesLostResponses: false))
         options.omits = [.headers, .commonFields, .interceptors, .cookies]
-        // The token of a form goes with its body: whoever is not to be trusted would get it by a redirect.
+        // The token is part of a form's body: a redirect would disclose it to another host.
         options.redirects = .returned
         return options
     }
 }
 
-/// What goes with an object to Qiniu.
+/// The options of an object at Qiniu.
 public struct QiniuPutOptions: Sendable {
-    /// Variables for `returnBody` and callbacks: `x:name` or just `name`.
+    /// The variables for `returnBody` and callbacks: `x:name`, or `name` without the prefix.
     public var variables: [String: String] = [:]
-    /// Metadata of the object: `x-qn-meta-name` or just `name`.
+    /// The metadata of the object: `x-qn-meta-name`, or `name` without the prefix.
     public var metadata: [String: String] = [:]
-    /// Other fields of the form, such as `cacheControl` or `contentDisposition`. Uploads in parts have no place for them.
+    /// Additional form fields, such as `cacheControl` or `contentDisposition`. Uploads in parts do not support them.
     public var formFields: [String: String] = [:]
-    /// How urgent the requests are, beside others of the session.
+    /// The priority of the requests relative to others of the session.
     public var priority = UploadPriority.normal
-    /// Names to find the requests by: ``/Waybill/UploadSession/uploads(taggedWith:)``.
+    /// The tags by which the requests can be found: ``/Waybill/UploadSession/uploads(taggedWith:)``.
     public var tags: Set<String> = []
-    /// The group of the session that the requests belong to.
+    /// The group of the requests in the session.
     public var group: String?
 
-    /// Nothing.
+    /// Creates empty options.
     public init() {}
 
-    /// The fields of a form beside token, key, checksum and file, sorted.
+    /// Returns the form fields other than token, key, checksum and file, sorted.
     ///
-    /// - Throws: ``StoreError`` with ``StoreError/Code/invalidArgument`` for a name that can't be sent, or is not the caller's.
+    /// - Throws: ``StoreError`` with ``StoreError/Code/invalidArgument`` for a name that can't be sent or is reserved.
     func namedFields() throws(StoreError) -> [(name: String, value: String)] {
         let reserved: Set<String> = ["token", "key", "file", "crc32"]
         for name in formFields.keys where reserved.contains(name) {
@@ -201,7 +206,7 @@ public struct QiniuPutOptions: Sendable {
             + formFields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// Names with the prefix that Qiniu wants, sorted.
+    /// Returns the values with Qiniu's prefix added to their names, sorted.
     ///
     /// - Throws: ``StoreError`` with ``StoreError/Code/invalidArgument`` for a name that can't be sent.
     static func named(

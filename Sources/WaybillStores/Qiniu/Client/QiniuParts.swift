@@ -5,7 +5,7 @@ import Waybill
 import WaybillCore
 import WaybillMultipart
 
-/// Qiniu's protocol of parts, version 2, for one upload that was begun.
+/// An initiated multipart upload in version 2 of Qiniu's protocol.
 struct QiniuParts: PartStore {
     let put: QiniuPut
     let payload: QiniuPayload
@@ -18,7 +18,8 @@ struct QiniuParts: PartStore {
 
     // MARK: Requests
 
-    /// A request about the parts of an object. A key that the store makes is `~`, the empty key nothing at all.
+    /// Returns a request for a multipart upload. `~` stands for a key that the store chooses, an empty name for the
+    /// empty key.
     static func request(
         _ method: HTTPRequest.Method, _ call: QiniuChannel.Call, _ rest: String, bucket: String, key: String?,
         content: UploadContent = .empty
@@ -31,7 +32,7 @@ struct QiniuParts: PartStore {
         return request
     }
 
-    /// Begins an upload.
+    /// Initiates an upload.
     static func begin(
         _ put: QiniuPut, _ channel: QiniuChannel
     ) async throws(StoreError) -> (id: String, expires: Int64?, host: String) {
@@ -44,7 +45,7 @@ struct QiniuParts: PartStore {
         return (begun.uploadId, begun.expireAt, host)
     }
 
-    // It goes into paths.
+    // The ID becomes part of URL paths.
     private static func isID(_ text: String) -> Bool {
         (1...512).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -96,7 +97,7 @@ struct QiniuParts: PartStore {
         var result: [PartReceipt] = []
         let known = book.parts
         var marker = 0
-        // Each page has a part at least, and there are no more than ten thousand.
+        // The list is finite: each page has at least one part, and there are at most 10,000.
         for _ in 0..<QiniuPartsUpload.limits.most {
             let bucket = bucket
             let rest = "/\(id)?max-parts=1000" + (marker > 0 ? "&part-number-marker=\(marker)" : "")
@@ -108,7 +109,7 @@ struct QiniuParts: PartStore {
             }
             for part in page.parts {
                 let own = known[part.partNumber]
-                // Of another etag than the one we were told, somebody else has sent it: ours goes again.
+                // A different ETag means that another client has sent the part. Send ours again.
                 if let own, own.tag != part.etag { continue }
                 result.append(
                     PartReceipt(number: part.partNumber, size: part.size, tag: part.etag, checksum: own?.checksum))
@@ -125,8 +126,8 @@ struct QiniuParts: PartStore {
 
     // MARK: The end
 
-    /// The hash that the object will have, where each part is a block of it: with other parts the store has a hash of its own.
-    /// Parts of an earlier run of which nobody wrote down the hashes are read once more.
+    /// Returns the expected hash of the object, or `nil` if it can't be verified: it only depends on the bytes if each
+    /// part is one block. Parts of an earlier run whose hashes were not recorded are read again.
     func wholeHash(_ receipts: [PartReceipt]) async throws(StoreError) -> String? {
         guard put.client.configuration.checksHash, channel.token.hasStandardAnswer,
             plan.partSize == QiniuEtag.blockSize
@@ -143,7 +144,7 @@ struct QiniuParts: PartStore {
         return QiniuEtag.value(ofBlockHashes: blocks)
     }
 
-    /// Makes the object of its parts.
+    /// Completes the upload: the store assembles the object.
     func complete(_ receipts: [PartReceipt], ownHash: String?) async throws(StoreError) -> QiniuObject {
         try await channel.renewForCompletion()
         let json = try completion(receipts)
@@ -151,7 +152,7 @@ struct QiniuParts: PartStore {
             return try await complete(json, ownHash, isRepeated: false)
         } catch {
             guard error.outcome == .unknown, error.code != .unexpectedAnswer, !Task.isCancelled else { throw error }
-            // Whether the store has acted shows in whether it still knows the parts.
+            // The list of parts shows whether the request was applied: the store then no longer knows the upload.
             do throws(StoreError) {
                 _ = try await listParts(put.run)
             } catch let look {
@@ -181,7 +182,8 @@ struct QiniuParts: PartStore {
                     content: .data(json.utf8, contentType: "application/json"))
             }
         } catch  where error.code == .uploadGone {
-            // Unknown at the first asking, it was never whole. After another, that one may have made the object.
+            // After a single request, the upload was never completed. After several, an earlier one may have completed
+            // it.
             let attempts = (error.cause as? UploadError)?.attempts.count ?? 1
             guard isRepeated || requests > 1 || attempts > 1 else { throw error }
             var gone = error
@@ -242,11 +244,11 @@ struct QiniuParts: PartStore {
     }
 }
 
-/// The checksums of a part, read off the disk before it is sent.
+/// The checksums of a part, computed before it is sent.
 struct PartSums: Sendable {
-    /// As Qiniu wants it: hexadecimal, in lower case.
+    /// The MD5 in Qiniu's format: lower-case hexadecimal.
     let md5: String
-    /// The SHA-1 of each of its blocks of 4 MiB, one behind the other.
+    /// The concatenated SHA-1 hashes of the part's blocks of 4 MiB.
     let blocks: [UInt8]
 
     init(_ payload: QiniuPayload, _ range: Range<Int64>) async throws(StoreError) {

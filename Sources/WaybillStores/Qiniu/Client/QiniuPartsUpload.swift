@@ -4,11 +4,12 @@ import Waybill
 import WaybillCore
 import WaybillMultipart
 
-/// An object that goes in parts: resumed from its record where there is one, begun anew once where the store has forgotten it.
+/// The multipart upload of an object. It is resumed from a record if there is one, and restarted once if the store no
+/// longer knows it.
 struct QiniuPartsUpload: Sendable {
-    /// What Qiniu allows of parts.
+    /// The part limits of Qiniu.
     static let limits = PartLimits(smallest: .mebibytes(1), largest: .gibibytes(1), most: 10_000)
-    /// An upload that ends so soon is not gone on with.
+    /// The minimum remaining lifetime, in seconds, of an upload that is resumed.
     static let margin: Int64 = 7_200
 
     let put: QiniuPut
@@ -27,7 +28,7 @@ struct QiniuPartsUpload: Sendable {
             do throws(StoreError) {
                 return try await attempt(plan, book)
             } catch {
-                // What the store has forgotten is begun anew, once: twice would be somebody's mistake.
+                // Restart once if the store no longer knows the upload; a second time would indicate a defect.
                 guard error.code == .uploadGone, error.outcome == .rejected, restarts == 0, !Task.isCancelled else {
                     await leave(book, after: error)
                     throw error
@@ -38,9 +39,9 @@ struct QiniuPartsUpload: Sendable {
         }
     }
 
-    /// Aborts the upload that the record is of, and removes the record.
+    /// Aborts the recorded upload and removes the record.
     ///
-    /// - Returns: Whether there was one.
+    /// - Returns: Whether there was a record.
     func discard() async throws(StoreError) -> Bool {
         let configuration = put.client.configuration
         let plan = try PartPlan(objectSize: payload.size, wished: configuration.partSize, limits: Self.limits)
@@ -56,7 +57,7 @@ struct QiniuPartsUpload: Sendable {
                     .delete, call, "/\(record.uploadID)", bucket: call.token.scope.bucket, key: put.key)
             }
         } catch  where error.code == .uploadGone {
-            // What is to go is gone.
+            // The upload is already gone.
         }
         await book.forget()
         return true
@@ -77,7 +78,7 @@ struct QiniuPartsUpload: Sendable {
             parts = QiniuParts(put: put, payload: payload, channel: channel, plan: plan, book: book, id: begun.id)
         }
         put.run.enter(.sending)
-        // Sizes are the store's word: those that don't fit count for nothing, and can't overflow.
+        // The sizes come from the store: ignore those that do not match, so that the sum can't overflow.
         let resumed = listed.filter { plan.numbers.contains($0.number) && $0.size == plan.size(of: $0.number) }
             .reduce(0) { $0 + $1.size }
         let receipts = try await PartPump(store: parts, run: put.run).send(
@@ -90,7 +91,7 @@ struct QiniuPartsUpload: Sendable {
         return object
     }
 
-    /// Without a record nobody could go on from what the store has, so it is told to throw that away. With one it stays.
+    /// Cleans up after a failure: without a record, the upload can't be resumed and is aborted; with one, it is kept.
     private func leave(_ book: QiniuRecordBook, after error: StoreError) async {
         if error.isStored { return await book.finish() }
         if error.code == .checksumMismatch { return await book.forget() }
@@ -99,7 +100,7 @@ struct QiniuPartsUpload: Sendable {
             .delete, QiniuChannel.Call(base: channel.base(of: channel.host), token: channel.token),
             "/\(id)", bucket: channel.token.scope.bucket, key: put.key)
         request.options = QiniuClient.options(put.client.configuration, .abort)
-        // Not of this task, which may have been cancelled.
+        // Start the request outside this task, which may have been cancelled.
         put.client.session.start(request)
     }
 }

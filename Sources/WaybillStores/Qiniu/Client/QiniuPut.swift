@@ -3,16 +3,16 @@ import Waybill
 import WaybillCore
 import WaybillMultipart
 
-/// One object on its way: what has to be looked at first, then a form or parts.
+/// The upload of one object: examines the source, then sends a form or parts.
 struct QiniuPut: Sendable {
     let client: QiniuClient
     let source: QiniuSource
     let key: String?
     let options: QiniuPutOptions
     let run: ObjectRun
-    /// Where its record is kept, if not in the client's folder.
+    /// The keeper of the upload's record; `nil` for the directory of the client.
     var keeper: (any RecordKeeper)?
-    /// The bucket that the token has to be for; `nil` for the token's own.
+    /// The bucket that the token must be for; `nil` to accept any.
     var bucket: String?
 
     func perform() async throws(StoreError) -> QiniuObject {
@@ -21,7 +21,7 @@ struct QiniuPut: Sendable {
         return try await perform(QiniuPayload(source))
     }
 
-    /// Sends what was looked at already.
+    /// Uploads a payload that has been examined already.
     func perform(_ payload: QiniuPayload) async throws(StoreError) -> QiniuObject {
         guard !Task.isCancelled else { throw StoreError(.cancelled, "the upload was cancelled") }
         run.setTotal(payload.size)
@@ -54,15 +54,15 @@ struct QiniuPut: Sendable {
         return try object(of: response, host, ownHash: etag.value, token: channel.token)
     }
 
-    /// Whether a second one does no harm: the same bytes under a known key, and nothing else set going.
+    /// Whether a repeated form is harmless: the same bytes under a known key, and no side effects.
     private func isRepeatable(_ token: QiniuUploadToken) -> Bool { key != nil && !token.hasSideEffects }
 
-    // The token stands before the file: the store looks at it before it takes a byte of that.
+    // Put the token before the file, so that the store can check it before it receives the content.
     private func form(
         _ payload: QiniuPayload, _ fields: [(name: String, value: String)], token: QiniuUploadToken, checksum: UInt32
     ) -> MultipartForm {
         var form: MultipartForm = [.text("token", token.text)]
-        // Bytes as they are: a text's line breaks would be made CRLF, and a key is no text.
+        // Use raw bytes: line breaks in a text field would be converted to CRLF, which would change the key.
         if let key { form.append(.rawText("key", Array(key.utf8), isSecret: false)) }
         form.append(.text("crc32", String(checksum)))
         for field in fields { form.append(.rawText(field.name, Array(field.value.utf8), isSecret: false)) }
@@ -84,7 +84,7 @@ struct QiniuPut: Sendable {
         return "\(domain)/\(PercentEncoding.path(key))"
     }
 
-    /// Reads the answer, and compares the store's hash with ours where it can be told.
+    /// Parses the response and verifies the store's hash where possible.
     func object(
         of response: UploadResponse, _ host: String, ownHash: String?, token: QiniuUploadToken
     ) throws(StoreError) -> QiniuObject {
@@ -120,7 +120,7 @@ struct QiniuPut: Sendable {
 
         enum CodingKeys: CodingKey { case key, hash }
 
-        // Answers of one's own may have anything under these names.
+        // A custom response can have any type under these names.
         init(from decoder: any Decoder) throws {
             let values = try decoder.container(keyedBy: CodingKeys.self)
             key = try? values.decode(String.self, forKey: .key)

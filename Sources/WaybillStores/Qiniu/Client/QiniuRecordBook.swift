@@ -3,12 +3,12 @@ import Glibc
 import WaybillCore
 import WaybillMultipart
 
-/// What is known of an upload in parts: on the disk where records are kept, else in memory.
+/// The state of a multipart upload: recorded on disk if records are kept, otherwise in memory.
 final class QiniuRecordBook: Sendable {
     private struct State: Sendable {
-        /// What an earlier run left.
+        /// The record of an earlier run.
         var found: ResumeRecord?
-        /// What is written down of this one.
+        /// The record of this run.
         var record: ResumeRecord?
         var id: String?
         var parts: [Int: PartReceipt] = [:]
@@ -18,14 +18,14 @@ final class QiniuRecordBook: Sendable {
     private let subject: ResumeSubject?
     private let state: Locked<State>
 
-    /// Whether somebody can go on from it later.
+    /// Whether the upload is recorded, so that a later run can resume it.
     var isKept: Bool { claim != nil }
-    /// The store's id of the upload that was begun or is gone on with.
+    /// The store's ID of the upload that was initiated or resumed.
     var id: String? { state.withLock { $0.id } }
-    /// What is known of parts that were taken: by earlier runs and by this one.
+    /// The known stored parts, from earlier runs and this one.
     var parts: [Int: PartReceipt] { state.withLock { $0.parts } }
 
-    /// Claims the record of a file; bytes in memory have none, for the next run would not have them.
+    /// Claims the record of a file. Bytes in memory have no record: a later run would not have the content.
     init(
         folder: RecordFolder?, keeper: (any RecordKeeper)?, payload: QiniuPayload, token: QiniuUploadToken,
         key: String?, partSize: Int64, now: Date
@@ -53,7 +53,7 @@ final class QiniuRecordBook: Sendable {
         state = Locked(State(found: found))
     }
 
-    /// The record to go on from, if there is one and its host is one that may be asked.
+    /// Returns the record to resume from, if there is one and its host is still allowed.
     func resumable(hosts: (String) -> Bool) async -> ResumeRecord? {
         guard let record = state.withLock({ $0.found }) else { return nil }
         guard let host = record.notes["host"], hosts(host) else {
@@ -68,7 +68,7 @@ final class QiniuRecordBook: Sendable {
         return record
     }
 
-    /// Writes down that an upload was begun, before a part of it is sent.
+    /// Records that an upload was initiated, before any of its parts is sent.
     func begin(id: String, expires: Int64?, host: String) async throws(StoreError) {
         var record: ResumeRecord?
         if let subject {
@@ -80,7 +80,7 @@ final class QiniuRecordBook: Sendable {
         if let claim, let record { try await claim.save(record) }
     }
 
-    /// Writes down that a part was taken.
+    /// Records that a part was stored.
     func took(_ receipt: PartReceipt) async throws(StoreError) {
         let record = state.withLock { state -> ResumeRecord? in
             state.parts[receipt.number] = receipt
@@ -90,16 +90,16 @@ final class QiniuRecordBook: Sendable {
         if let claim, let record { try await claim.note(record) }
     }
 
-    /// There is nothing to go on from.
+    /// Discards the state and the record.
     func forget() async {
         state.withLock { $0 = State() }
         await claim?.remove()
     }
 
-    /// The object is there.
+    /// Removes the record after the object was stored.
     func finish() async { await claim?.finish() }
 
-    /// Lets the next upload have the record, at once.
+    /// Releases the record immediately, so that another upload can claim it.
     func close() { claim?.close() }
 
     private static func absolute(_ path: String) -> String {

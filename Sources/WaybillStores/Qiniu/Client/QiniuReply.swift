@@ -3,11 +3,11 @@ import HTTPTypes
 import Waybill
 import WaybillCore
 
-/// What Qiniu's answers hold.
+/// Parses the responses of Qiniu.
 enum QiniuReply {
     static let requestID = HTTPField.Name("X-Reqid")!
 
-    /// `error` of a refusal's JSON, else nothing.
+    /// Returns `error` from the JSON of a rejection; empty if there is none.
     static func message(of response: UploadResponse?) -> String {
         guard let response, let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(response.body)) else {
             return ""
@@ -15,7 +15,7 @@ enum QiniuReply {
         return refusal.error ?? ""
     }
 
-    /// What the table of retries looks at.
+    /// Returns the facts on which the retry decision is based.
     static func answer(of result: Result<UploadResponse, UploadError>) -> QiniuRetry.Answer {
         switch result {
         case .success(let response):
@@ -30,7 +30,7 @@ enum QiniuReply {
         }
     }
 
-    /// Whether another host would meet the same: what is wrong is on our side.
+    /// Whether the request would fail at every host, because the cause is local.
     private static func isHopeless(_ error: UploadError) -> Bool {
         if error.phase == .waiting || error.phase == .preparing { return true }
         if (error.cause as? TransferError)?.code == .bodyFailed { return true }
@@ -38,7 +38,7 @@ enum QiniuReply {
             .contains(error.code)
     }
 
-    /// The error of a request that came to nothing.
+    /// Returns the error of a failed request.
     static func error(
         of result: Result<UploadResponse, UploadError>, _ operation: QiniuRetry.Operation, host: String
     ) -> StoreError {
@@ -97,25 +97,25 @@ enum QiniuReply {
 
 /// An object that Qiniu has stored.
 public struct QiniuObject: Sendable, Hashable {
-    /// Its key; `nil` where the answer is one of your own that does not say it.
+    /// The object key; `nil` if a custom response does not contain it.
     public var key: String?
-    /// Its hash: see ``QiniuEtag``. `nil` where the answer is one of your own that does not say it.
+    /// The hash, see ``QiniuEtag``; `nil` if a custom response does not contain it.
     public var hash: String?
-    /// Its URL without a signature, where the client knows the domain that objects are read from:
-    /// ``QiniuClient/Configuration/publicDomain``. Whether it opens depends on the bucket.
+    /// The URL without a signature, if the client knows the domain from which objects are read:
+    /// ``QiniuClient/Configuration/publicDomain``. Access depends on the permissions of the bucket.
     public var url: String?
-    /// The whole answer: Qiniu's JSON, what `returnBody` makes of it, or the callback's answer.
+    /// The body of the response: Qiniu's JSON, the result of `returnBody`, or the response of the callback.
     public var body: [UInt8]
-    /// The id under which Qiniu's support finds the request.
+    /// The ID of the request, for Qiniu's support.
     public var requestID: String?
-    /// The host that stored it.
+    /// The host that stored the object.
     public var host: String
-    /// Whether the hash was compared with that of our bytes.
+    /// Whether the hash was verified against the bytes sent.
     public var isHashChecked = false
-    /// How many bytes of it had been stored by an earlier run.
+    /// The number of bytes that an earlier run had stored.
     public var resumedBytes: Int64 = 0
 
-    /// Reads the answer as JSON.
+    /// Decodes the body of the response as JSON.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder()
     ) throws -> Value {

@@ -1,66 +1,67 @@
 import Waybill
 import WaybillCore
 
-/// What follows a request that Qiniu, or somebody in its place, did not answer with a yes. Pure: one table, no clock.
+/// Decides what follows a response of Qiniu, or of an intermediary. A lookup table without I/O and clock.
 ///
-/// The session repeats at the same host what ``again`` names and what never reached it; this says what comes after that.
+/// The session has already retried the statuses in ``again`` and failed connections at the same host; this type decides
+/// what follows.
 struct QiniuRetry: Sendable, Hashable {
-    /// A kind of request.
+    /// The type of a request.
     enum Operation: Sendable, Hashable, CaseIterable { case form, begin, part, complete, list, abort, regions }
 
-    /// What came back.
+    /// The facts about a response.
     struct Answer: Sendable, Hashable {
-        /// The status; `nil` when there was no whole answer.
+        /// The status; `nil` without a complete response.
         var status: Int?
-        /// What the store said, from `error` of its JSON.
+        /// The value of `error` in the JSON of the response.
         var message = ""
-        /// Whether the answer has the id that every answer of Qiniu has.
+        /// Whether the response has a request ID, as every response of Qiniu does.
         var hasRequestID = true
-        /// What may be believed; `nil` for an answer that was a yes.
+        /// The outcome of the request; `nil` for success.
         var outcome: UploadOutcome?
-        /// Whether the next attempt would meet the same: an error of the body, a cancel, a certificate that is not trusted.
+        /// Whether a retry would fail in the same way: an error of the body, a cancellation, an untrusted certificate.
         var isHopeless = false
     }
 
-    /// What is to be done.
+    /// The next step.
     enum Step: Sendable, Hashable, CaseIterable {
-        /// Nothing: it was a yes.
+        /// Succeed.
         case accept
-        /// It is over.
+        /// Fail.
         case fail
-        /// The object is there; the callback failed. Over, and never sent again.
+        /// Fail without sending again: the object is stored, but the callback failed.
         case stored
-        /// The same at the next host.
+        /// Repeat the request at the next host.
         case nextHost
-        /// The bucket is elsewhere: forget where, ask again, and send it there.
+        /// The bucket is in another region: resolve the upload hosts again and repeat the request there.
         case askRegions
-        /// The same with a fresh token.
+        /// Repeat the request with a fresh token.
         case freshToken
-        /// The same at the same host after a longer wait, for everybody.
+        /// Repeat the request at the same host after a longer delay that applies to all requests.
         case slowDown
-        /// The parts that were sent are gone: begin anew.
+        /// The parts at the store are gone: restart the upload.
         case restart
     }
 
-    /// The statuses that mean "not now": repeated by the session at the same host.
+    /// The statuses of transient failures, which the session retries at the same host.
     ///
-    /// Of 500 and above those are left out that are final, and those that ask for a slower pace.
+    /// Includes statuses of 500 and above, except final ones and those that request a slower pace.
     static let again: Set<Int> = RetryPolicy.standard.statuses.union(500...699).subtracting(final).subtracting(
         throttled)
 
-    /// Statuses of 500 and above that the next try would meet again.
+    /// The statuses of 500 and above that a retry would receive again.
     static let final: Set<Int> = [501, 509, 579, 608, 612, 614, 616, 618, 619, 630, 631, 632, 640]
 
-    /// Statuses that ask for a slower pace.
+    /// The statuses that request a slower pace.
     static let throttled: Set<Int> = [571, 573]
 
-    /// What follows.
+    /// Returns the next step.
     ///
     /// - Parameters:
-    ///   - answer: What came back, after the session's own tries.
-    ///   - operation: Of what.
-    ///   - isRepeatable: Whether the same request a second time does no harm even if the first was acted on.
-    /// - Returns: What is to be done.
+    ///   - answer: The response, after the session's own retries.
+    ///   - operation: The type of the request.
+    ///   - isRepeatable: Whether repeating the request is harmless even if the first one was applied.
+    /// - Returns: The next step.
     static func step(after answer: Answer, of operation: Operation, isRepeatable: Bool) -> Step {
         if answer.isHopeless { return .fail }
         guard let status = answer.status else { return withoutAnswer(answer, isRepeatable: isRepeatable) }
@@ -95,10 +96,10 @@ struct QiniuRetry: Sendable, Hashable {
     }
 }
 
-/// The pace of a client. When the store answers that there are too many requests, all requests of the client wait.
+/// The request pace of a client. All requests are delayed after the store reports too many requests.
 final class QiniuPace: Sendable {
     private struct State: Sendable {
-        /// Counts the waits that were ordered; requests wait until none is left.
+        /// The number of active delays; requests wait until it is 0.
         var waiting = 0
     }
 
@@ -109,19 +110,20 @@ final class QiniuPace: Sendable {
         self.clock = clock
     }
 
-    /// Waits while the client has to slow down. A cancelled task does not wait.
+    /// Waits while the client is slowed down. Returns immediately in a cancelled task.
     func wait() async {
         await books.wait { $0.waiting == 0 }
     }
 
-    /// Delays all requests.
+    /// Delays all requests of the client.
     func slowDown(for wait: Duration) async {
         books.update { $0.waiting += 1 }
         try? await clock.sleep(for: wait)
         books.update { $0.waiting -= 1 }
     }
 
-    /// The wait after the n-th refusal, from 1: it doubles from one second, and is half a minute at most.
+    /// Returns the delay after the n-th rejection, counted from 1: it starts at one second, doubles, and is at most 30
+    /// s.
     static func delay(after refusals: Int) -> Duration {
         Backoff(from: .seconds(1), to: .seconds(30)).time(after: refusals)
     }

@@ -2,7 +2,7 @@ public import Waybill
 public import WaybillCore
 import WaybillMultipart
 
-/// What becomes an object: a file, bytes, or a photo that is made to fit first.
+/// The source of an object: a file, bytes, or a photo that is compressed first.
 ///
 /// ```swift
 /// .file(path: "scan.pdf")
@@ -10,7 +10,7 @@ import WaybillMultipart
 /// .data(bytes, fileName: "note.txt", contentType: "text/plain")
 /// ```
 ///
-/// Nothing is read before it is its turn.
+/// The content is not read before the upload starts.
 public struct QiniuSource: Sendable {
     enum Content: Sendable {
         case file(path: String)
@@ -19,9 +19,9 @@ public struct QiniuSource: Sendable {
     }
 
     let content: Content
-    /// The file name that goes with it: `$(fname)`, and what the type follows from where none is given.
+    /// The file name that is sent: `$(fname)`, and the source of the content type if none is given.
     public var fileName: String
-    /// The content type; `nil` to let it follow from the file name.
+    /// The content type; `nil` to derive it from the file name.
     public var contentType: String?
 
     private init(_ content: Content, fileName: String, contentType: String?) {
@@ -30,32 +30,32 @@ public struct QiniuSource: Sendable {
         self.contentType = contentType
     }
 
-    /// A regular file, streamed. It must stay as it is until the upload ends; a change is noticed and is an error. Without a
-    /// name, the last component of the path is sent.
+    /// Returns a source that streams a regular file. The file must not change until the upload ends; a change is
+    /// detected and fails the upload. The default file name is the last component of the path.
     public static func file(path: String, fileName: String? = nil, contentType: String? = nil) -> QiniuSource {
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let last = slash.map { String(path[path.utf8.index(after: $0)...]) }
         return QiniuSource(.file(path: path), fileName: fileName ?? last ?? path, contentType: contentType)
     }
 
-    /// Bytes in memory.
+    /// Returns a source of bytes in memory.
     public static func data(
         _ bytes: some Sequence<UInt8>, fileName: String = "file", contentType: String? = nil
     ) -> QiniuSource {
         QiniuSource(.bytes(Array(bytes)), fileName: fileName, contentType: contentType)
     }
 
-    /// A photo that is made to fit before it is sent, as in a form: `MultipartPart.image`.
+    /// Returns a photo that is compressed before it is sent, like the form part `MultipartPart.image`.
     public static func image(path: String, fileName: String? = nil, _ options: JPEGOptions) -> QiniuSource {
         QiniuSource(.image("file", path: path, fileName: fileName, options))
     }
 
-    /// A photo in memory that is made to fit before it is sent.
+    /// Returns a photo in memory that is compressed before it is sent.
     public static func image(data: [UInt8], fileName: String? = nil, _ options: JPEGOptions) -> QiniuSource {
         QiniuSource(.image("file", data: data, fileName: fileName, options))
     }
 
-    /// What somebody makes when it is its turn.
+    /// Returns a source whose content is prepared when the upload starts.
     public static func preparing(
         _ preparation: any PartPreparing, fileName: String = "file", contentType: String? = nil
     ) -> QiniuSource {
@@ -69,7 +69,7 @@ public struct QiniuSource: Sendable {
 }
 
 extension QiniuSource {
-    /// How many bytes it has, as far as that is known before it is prepared.
+    /// Returns the expected size in bytes, as far as it is known before preparation.
     func expectedLength() async -> ExpectedLength? {
         switch content {
         case .file(let path): await FileSize.of(path).map { ExpectedLength($0) }
@@ -80,7 +80,7 @@ extension QiniuSource {
     }
 }
 
-/// A source when its bytes are there: how many they are, and where.
+/// The prepared content of a source and its size.
 struct QiniuPayload: Sendable {
     enum Content: Sendable {
         case file(SourceFile)
@@ -92,7 +92,7 @@ struct QiniuPayload: Sendable {
     let contentType: String?
     let size: Int64
 
-    /// Makes what has to be made, and looks at the file.
+    /// Prepares the content of a source, and examines the file.
     init(_ source: QiniuSource) async throws(StoreError) {
         var fileName = source.fileName
         var contentType = source.contentType
@@ -124,7 +124,7 @@ struct QiniuPayload: Sendable {
         self.contentType = contentType
     }
 
-    /// Bytes that are there.
+    /// Creates a payload of bytes in memory.
     init(_ bytes: [UInt8], fileName: String, contentType: String?) {
         content = .bytes(bytes)
         size = Int64(bytes.count)
@@ -132,7 +132,7 @@ struct QiniuPayload: Sendable {
         self.contentType = contentType
     }
 
-    /// A file that was looked at.
+    /// Creates a payload of a file that has been examined already.
     init(_ file: SourceFile, fileName: String, contentType: String?) {
         content = .file(file)
         size = file.stamp.size
@@ -140,7 +140,7 @@ struct QiniuPayload: Sendable {
         self.contentType = contentType
     }
 
-    /// Some of the bytes, as a body that looks whether the file is still what it was.
+    /// Returns a range of the content as a body that detects changes of the file.
     func body(_ range: Range<Int64>, contentType: String? = nil) throws(StoreError) -> any UploadBody {
         switch content {
         case .bytes(let bytes):
@@ -154,7 +154,7 @@ struct QiniuPayload: Sendable {
         }
     }
 
-    /// Hands all bytes of a range on.
+    /// Reads a range and passes its bytes to a closure in chunks.
     func read(_ range: Range<Int64>, _ take: ([UInt8]) -> Void) async throws(StoreError) {
         let body = try body(range)
         do throws(BodyError) {

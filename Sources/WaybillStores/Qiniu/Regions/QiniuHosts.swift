@@ -1,34 +1,34 @@
-/// Where uploads go.
+/// The hosts to which a client uploads.
 public enum QiniuHosts: Sendable, Hashable {
-    /// Where Qiniu says that the bucket is: asked once, and again when that has grown old.
+    /// The hosts that Qiniu reports for the bucket. They are cached, and queried again when the cache entry expires.
     case asked(QiniuRegionQuery)
-    /// To these regions, the first one first.
+    /// The hosts of these regions, tried in order.
     case regions([QiniuRegion])
-    /// To these hosts and no others: a private cloud, or a test. A host is a name, a name with a port, or a URL without a
-    /// path.
+    /// Only these hosts, for a private cloud or a test. A host is a name, a name with a port, or a URL without a path.
     case fixed([String])
 
-    /// Asked of Qiniu's own services.
+    /// The hosts that Qiniu's own services report.
     public static let askedOfQiniu = QiniuHosts.asked(QiniuRegionQuery())
 }
 
-/// How it is found out where a bucket is.
+/// The settings for querying the region of a bucket.
 public struct QiniuRegionQuery: Sendable, Hashable {
-    /// Who is asked, one after the other.
+    /// The query services, tried in order.
     public var services = ["uc.qiniuapi.com", "kodo-config.qiniuapi.com", "uc.qbox.me"]
-    /// What the names of hosts have to end in to be believed: whoever answers in the service's place must not get tokens.
+    /// The suffixes of trusted host names, so that an impostor of a service can't redirect tokens to other hosts.
     public var suffixes = ["qiniup.com", "qbox.me", "qiniucs.com", "qiniuapi.com"]
-    /// A folder in which answers are kept for the next start of the program; `nil` to keep them in memory. It is made with
+    /// A directory in which results are cached across launches; `nil` to cache them in memory only. It is created with
     /// mode 0700.
     public var cacheFolder: String?
 
-    /// Qiniu's own services, and nothing kept on the disk.
+    /// Creates settings with Qiniu's own services and no cache on disk.
     public init() {}
 }
 
-/// The hosts of an upload, and which of them is used now. Pure.
+/// The upload hosts, and which one is in use. Performs no I/O.
 ///
-/// Regions are tried in order, and in each its hosts. An upload in parts belongs to the region where it was begun.
+/// Regions are tried in order, and within each its hosts. An upload in parts is bound to the region where it was
+/// initiated.
 struct QiniuRoute: Sendable, Hashable {
     private var regions: [[String]]
     private var region = 0
@@ -38,12 +38,12 @@ struct QiniuRoute: Sendable, Hashable {
         self.regions = regions.filter { !$0.isEmpty }
     }
 
-    /// The host to use now; `nil` when there is none.
+    /// The present host; `nil` if there is none.
     var host: String? { region < regions.count ? regions[region][index] : nil }
 
-    /// A host does not serve us. If another request has moved on meanwhile, there is nothing to do.
+    /// Moves on to the next host after a failure. Does nothing if another request has done so already.
     ///
-    /// - Returns: Whether there is another one now.
+    /// - Returns: Whether there is a host to try.
     mutating func leave(_ left: String) -> Bool {
         guard host == left else { return host != nil }
         if index + 1 < regions[region].count {
@@ -56,7 +56,8 @@ struct QiniuRoute: Sendable, Hashable {
         return true
     }
 
-    /// From now on only hosts of the region that is used now, all of them again.
+    /// Restricts the route to the present region, starting with the present host. All hosts of the region are tried
+    /// again.
     mutating func pin() {
         guard region < regions.count else { return }
         let own = regions[region]
@@ -64,7 +65,7 @@ struct QiniuRoute: Sendable, Hashable {
         (region, index) = (0, 0)
     }
 
-    /// Uses the region that has a host, and that host first.
+    /// Moves to the region of a host, starting with that host.
     ///
     /// - Returns: Whether there is such a region.
     mutating func choose(_ host: String) -> Bool {

@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// A region of Qiniu: where uploads to its buckets go.
+/// A region of Qiniu and its upload hosts.
 public struct QiniuRegion: Sendable, Hashable, Codable {
-    /// Its id, such as `z0`.
+    /// The region ID, such as `z0`.
     public var name: String
-    /// The hosts that take uploads, in the order in which they are tried. A port may stand behind a name.
+    /// The upload hosts in the order in which they are tried. A name can be followed by a port.
     public var uploadHosts: [String]
 
-    /// Describes a region, that of a private cloud for example.
+    /// Creates a region, such as that of a private cloud.
     public init(name: String, uploadHosts: [String]) {
         self.name = name
         self.uploadHosts = uploadHosts
@@ -26,7 +26,7 @@ public struct QiniuRegion: Sendable, Hashable, Codable {
     /// Zhejiang 2.
     public static let cnEast2 = QiniuRegion(id: "cn-east-2")
 
-    /// A public region by its id, with the hosts that follow from it.
+    /// Creates a public region with the hosts that follow from its ID.
     public init(id: String) {
         self.init(
             name: id,
@@ -34,14 +34,14 @@ public struct QiniuRegion: Sendable, Hashable, Codable {
     }
 }
 
-/// What the service of regions says of a bucket.
+/// The response of the region service for a bucket.
 struct QiniuRegionAnswer: Sendable, Hashable, Codable {
     /// The regions in the order in which they are tried.
     var regions: [QiniuRegion]
-    /// How long that is good, in seconds.
+    /// The lifetime of the response in seconds.
     var lifetime: Int64
 
-    /// All hosts, each once, in the order in which they are tried.
+    /// All hosts without duplicates, in the order in which they are tried.
     var hosts: [String] {
         var seen: Set<String> = []
         return regions.flatMap(\.uploadHosts).filter { seen.insert($0).inserted }
@@ -52,10 +52,10 @@ struct QiniuRegionAnswer: Sendable, Hashable, Codable {
         self.lifetime = lifetime
     }
 
-    /// Reads an answer of `/v4/query`: accelerated hosts, then ordinary ones, then old ones. Hosts that do not end as they
-    /// should are left out: whoever answers in the service's place must not learn our tokens.
+    /// Parses a response of `/v4/query`: accelerated hosts, then ordinary ones, then old ones. Hosts without a trusted
+    /// suffix are discarded, so that an impostor of the service can't obtain tokens.
     ///
-    /// - Throws: ``StoreError`` with ``StoreError/Code/regionUnknown`` when no host is left.
+    /// - Throws: ``StoreError`` with ``StoreError/Code/regionUnknown`` if no host is left.
     init(json: [UInt8], suffixes: [String]) throws(StoreError) {
         guard let wire = try? JSONDecoder().decode(Wire.self, from: Data(json)) else {
             throw StoreError(.regionUnknown, "the answer of the service of regions is not what it should be")
@@ -67,7 +67,7 @@ struct QiniuRegionAnswer: Sendable, Hashable, Codable {
             refused += all.count - trusted.count
             return trusted.isEmpty ? nil : QiniuRegion(name: entry.region ?? "", uploadHosts: trusted)
         }
-        // A region that is forgotten at once would be asked for with each upload, one that is kept for ever never again.
+        // Clamp to one minute and one week: the service should neither be queried for each upload nor only once.
         lifetime = min(max(wire.hosts.compactMap(\.ttl).min() ?? 3_600, 60), 7 * 86_400)
         guard !regions.isEmpty else {
             throw StoreError(
@@ -78,7 +78,7 @@ struct QiniuRegionAnswer: Sendable, Hashable, Codable {
         }
     }
 
-    /// Whether a host, with or without a port, is one of the suffixes or ends in one behind a dot.
+    /// Whether a host, with or without a port, equals a suffix or is a subdomain of one.
     static func isTrusted(_ host: String, _ suffixes: [String]) -> Bool {
         let halves = host.split(separator: ":", omittingEmptySubsequences: false)
         guard (1...2).contains(halves.count), let name = halves.first?.lowercased(), !name.isEmpty else { return false }

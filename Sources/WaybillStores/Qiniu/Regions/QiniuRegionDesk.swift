@@ -3,19 +3,20 @@ import HTTPTypes
 import Waybill
 import WaybillCore
 
-/// Knows where buckets are: asks once for many who want to know, and remembers for as long as the answer is good.
+/// A cache of the regions of buckets. Concurrent requests for a bucket share one query; results are kept until they
+/// expire.
 final class QiniuRegionDesk: Sendable {
-    /// Whose bucket.
+    /// The key of a cache entry.
     struct Key: Sendable, Hashable, Codable {
         var accessKey: String
         var bucket: String
     }
 
-    /// An answer, and until when it is good.
+    /// A response and its expiration.
     struct Entry: Sendable, Hashable, Codable {
         var key: Key
         var answer: QiniuRegionAnswer
-        /// Seconds since 1970.
+        /// The expiration as a Unix time in seconds.
         var expires: Int64
     }
 
@@ -45,7 +46,8 @@ final class QiniuRegionDesk: Sendable {
         self.now = now
     }
 
-    /// Where a bucket is. Several who ask at once wait for one query; one that is cancelled leaves it to the others.
+    /// Returns the regions of a bucket. Concurrent callers share one query, which continues if one of them is
+    /// cancelled.
     func answer(for key: Key) async throws(StoreError) -> QiniuRegionAnswer {
         await readCache()
         let moment = seconds
@@ -63,7 +65,7 @@ final class QiniuRegionDesk: Sendable {
         return try result.get()
     }
 
-    /// What is known of a bucket is wrong.
+    /// Removes an entry that turned out to be wrong.
     func forget(_ key: Key) async {
         state.withLock { $0.known[key] = nil }
         await writeCache()
@@ -102,7 +104,7 @@ final class QiniuRegionDesk: Sendable {
             case .failure(let error):
                 if error.isCancelled { return .failure(StoreError(error)) }
                 last = Self.explain(error, key)
-                // No such bucket: the next service would say the same.
+                // No such bucket: the next service would respond in the same way.
                 if last.status == 612 || last.status == 631 { return .failure(last) }
             }
         }
@@ -137,7 +139,7 @@ extension QiniuRegionDesk {
             guard !state.isRead else { return }
             state.isRead = true
             for entry in entries ?? [] where state.known[entry.key] == nil {
-                // The file may be of a time when other suffixes were trusted.
+                // The file may have been written when other suffixes were trusted.
                 let hosts = entry.answer.hosts
                 guard !hosts.isEmpty, hosts.allSatisfy({ QiniuRegionAnswer.isTrusted($0, query.suffixes) }) else {
                     continue
@@ -147,7 +149,7 @@ extension QiniuRegionDesk {
         }
     }
 
-    /// A cache that can't be written is no reason to fail: it is asked for again next time.
+    /// Writes the cache. A failure is ignored: the service is queried again next time.
     private func writeCache() async {
         guard let path = query.cacheFolder else { return }
         let entries = state.withLock { Array($0.known.values) }

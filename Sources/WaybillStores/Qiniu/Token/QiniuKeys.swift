@@ -2,31 +2,32 @@ import Crypto
 public import FoundationEssentials
 public import WaybillCore
 
-/// The two keys of a Qiniu account. They belong to servers and to tools; a program that others hold gets tokens.
+/// The key pair of a Qiniu account, for servers and tools. A program that is distributed to users should receive tokens
+/// instead.
 ///
 /// ```swift
 /// let keys = QiniuKeys(accessKey: "…", secretKey: .secret(environment["QINIU_SECRET_KEY"]!))
 /// ```
 public struct QiniuKeys: Sendable, Hashable {
-    /// Says whose the requests are. No secret.
+    /// The access key, which identifies the account. It is not secret.
     public var accessKey: String
-    /// What tokens are signed with.
+    /// The key that signs tokens.
     public var secretKey: Secret
 
-    /// Takes a pair of keys.
+    /// Creates a key pair.
     public init(accessKey: String, secretKey: Secret) {
         self.accessKey = accessKey
         self.secretKey = secretKey
     }
 
-    /// The token of some bytes: `AK:signature`. It goes with requests and URLs, not with uploads.
+    /// Returns the token of a sequence of bytes: `AK:signature`. It authorizes requests and URLs, not uploads.
     ///
     /// Source: Qiniu, "Management credential"; HMAC-SHA1, RFC 4648 section 5 with padding.
     public func token(for bytes: some Sequence<UInt8>) -> Secret {
         .secret("\(accessKey):\(signature(of: Array(bytes)))")
     }
 
-    /// The token that carries the bytes with it: `AK:signature:bytes`. Upload tokens are such tokens of a policy's JSON.
+    /// Returns a token that contains the bytes: `AK:signature:bytes`. An upload token contains the JSON of a policy.
     public func token(carrying bytes: some Sequence<UInt8>) -> Secret {
         let text = URLSafeBase64.encode(Array(bytes))
         return .secret("\(accessKey):\(signature(of: Array(text.utf8))):\(text)")
@@ -39,21 +40,21 @@ public struct QiniuKeys: Sendable, Hashable {
 }
 
 extension QiniuKeys: CustomStringConvertible {
-    /// The access key alone.
+    /// A description with the access key only.
     public var description: String { "keys of \(accessKey)" }
 }
 
 extension QiniuKeys {
-    /// A URL of an object in a private bucket, good until a time.
+    /// Returns the URL of an object in a private bucket, valid until a deadline.
     ///
     /// ```swift
     /// let url = keys.privateURL("https://img.example/cards/front.jpg?imageView2/2/w/200", until: .now + 3_600)
     /// ```
     ///
     /// - Parameters:
-    ///   - url: The URL, percent-encoded, with the query that names its style, if any. Its fragment is left out.
-    ///   - deadline: Until when it is good; whole seconds.
-    /// - Returns: The URL with `e` and `token` at the end of its query. Everyone who has the URL can read the object.
+    ///   - url: The percent-encoded URL, including a query that selects a style, if any. Its fragment is discarded.
+    ///   - deadline: The date until which the URL is valid, in whole seconds.
+    /// - Returns: The URL with `e` and `token` at the end of its query. Anyone who has the URL can read the object.
     public func privateURL(_ url: String, until deadline: Date) -> Secret {
         let whole = url.prefix { $0 != "#" }
         let mark = whole.contains("?") ? "&" : "?"

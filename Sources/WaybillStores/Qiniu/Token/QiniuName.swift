@@ -1,8 +1,8 @@
 import WaybillCore
 
-/// What buckets and keys may be called. The empty key is a key; `nil` is none.
+/// The naming rules of buckets and keys. The empty string is a valid key; `nil` means no key.
 package enum QiniuName {
-    /// Why a bucket can't have this name, or `nil`.
+    /// Returns why a bucket can't have a name, or `nil`.
     static func problem(ofBucket name: String) -> String? {
         let bytes = name.utf8
         let isPlain = bytes.allSatisfy { byte in
@@ -17,7 +17,8 @@ package enum QiniuName {
             ? nil : "a bucket's name has 1 to 63 letters, digits, - and _: not \(JSONText.quoted(name))"
     }
 
-    /// Why an object can't have this key, or `nil`: 750 bytes and more are too many, and a NUL is the end of it to some.
+    /// Returns why an object can't have a key, or `nil`. The limit is 749 bytes; a NUL would truncate the key in some
+    /// clients.
     static func problem(ofKey key: String) -> String? {
         let count = key.utf8.count
         if count >= 750 { return "a key of \(count) bytes is too long: Qiniu takes fewer than 750. Shorten it" }
@@ -25,12 +26,12 @@ package enum QiniuName {
         return nil
     }
 
-    /// Throws ``StoreError/Code/invalidArgument`` for a bucket that can't be.
+    /// Throws ``StoreError/Code/invalidArgument`` for an invalid bucket name.
     package static func check(bucket: String) throws(StoreError) {
         if let problem = problem(ofBucket: bucket) { throw StoreError(.invalidArgument, problem) }
     }
 
-    /// Throws ``StoreError/Code/invalidArgument`` for a key that can't be.
+    /// Throws ``StoreError/Code/invalidArgument`` for an invalid key.
     package static func check(key: String?) throws(StoreError) {
         if let problem = key.flatMap(problem(ofKey:)) { throw StoreError(.invalidArgument, problem) }
     }

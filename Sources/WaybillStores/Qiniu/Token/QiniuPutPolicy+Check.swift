@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension QiniuPutPolicy {
-    /// Looks for members that contradict each other, so that the answer is ours, now, and not a 400 at the end.
+    /// Checks for contradictory members before anything is sent; the store would reject them with 400 after the upload.
     ///
     /// - Throws: ``StoreError`` with ``StoreError/Code/invalidPutPolicy``.
     func check(at now: Date) throws(StoreError) {

@@ -2,9 +2,9 @@ import FoundationEssentials
 import WaybillCore
 
 extension QiniuPutPolicy {
-    /// The policy as the JSON that is signed: the members that are set, in the order of Qiniu's documentation.
+    /// Returns the JSON that is signed: the members that are set, in the order of Qiniu's documentation.
     ///
-    /// - Throws: ``StoreError`` with ``StoreError/Code/invalidPutPolicy`` when members contradict each other.
+    /// - Throws: ``StoreError`` with ``StoreError/Code/invalidPutPolicy`` if members contradict each other.
     func json(at now: Date) throws(StoreError) -> String {
         try check(at: now)
         var object = JSONObject()
@@ -40,7 +40,7 @@ extension QiniuPutPolicy {
     private var isInsertOnly: Bool { if case .newKey = scope { true } else { insertOnly } }
 }
 
-/// A JSON object whose members keep their order.
+/// A JSON object that preserves the order of its members.
 struct JSONObject {
     private var members: [String] = []
 
@@ -56,6 +56,6 @@ struct JSONObject {
 
     mutating func add(_ name: String, _ value: Bool) { members.append("\(JSONText.quoted(name)):\(value)") }
 
-    /// A member whose value is JSON already.
+    /// Adds a member whose value is JSON.
     mutating func add(_ name: String, json: String) { members.append("\(JSONText.quoted(name)):\(json)") }
 }

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// What an upload token allows, and what the store does with the object: Qiniu's put policy, with every member of it.
+/// Qiniu's put policy: what an upload token allows, and what the store does with the object. All members are supported.
 ///
 /// ```swift
 /// var policy = QiniuPutPolicy(scope: .prefix("cards/", bucket: "branch-7"), deadline: .now + 3_600)
@@ -9,98 +9,99 @@ public import FoundationEssentials
 /// let token = try keys.uploadToken(for: policy)
 /// ```
 ///
-/// Members that contradict each other are refused when a token is made, with the names that Qiniu gives them. Texts may hold
+/// Contradictory members are rejected when a token is created; the error has Qiniu's names of them. Strings can contain
 /// magic variables such as `$(key)`, `$(etag)`, `$(fsize)` and `$(x:name)`.
 public struct QiniuPutPolicy: Sendable, Hashable, Codable {
-    /// What may be written.
+    /// The objects that can be written.
     public var scope: QiniuScope
-    /// Until when an upload may *end*; the store looks at it when the object is made. Whole seconds.
+    /// The date by which an upload must be *complete*; the store checks it when the object is created. Whole seconds.
     public var deadline: Date
-    /// Whether objects that are there are never overwritten. For a single key say ``QiniuScope/newKey(_:bucket:)``.
+    /// Whether existing objects are never overwritten. For a single key, use ``QiniuScope/newKey(_:bucket:)``.
     public var insertOnly = false
-    /// Who uploads, for callbacks.
+    /// The ID of the uploading user, for callbacks.
     public var endUser: String?
 
-    // What is answered.
+    // Response
 
-    /// Where a browser is sent after the upload.
+    /// The URL to which a browser is redirected after the upload.
     public var returnURL: String?
-    /// What is answered in place of hash and key, as JSON.
+    /// The response body, as JSON, that replaces the default one with hash and key.
     public var returnBody: String?
-    /// Whom the store asks before it answers; its answer becomes ours. They are tried one after the other.
+    /// The callback URLs, tried in order before the store responds. The response of the callback becomes that of the
+    /// upload.
     public var callbackURLs: [String] = []
     /// The value of `Host` in the callback.
     public var callbackHost: String?
-    /// The body of the callback, which it must have.
+    /// The body of the callback; required for a callback.
     public var callbackBody: String?
-    /// The type of ``callbackBody``.
+    /// The content type of ``callbackBody``.
     public var callbackBodyType: CallbackBodyType?
-    /// Whether the key is what the callback answers.
+    /// Whether the callback's response sets the key.
     public var callbackFetchesKey = false
 
-    // What happens with the object afterwards.
+    // Processing
 
-    /// Work on the object, in Qiniu's language.
+    /// The processing of the object after the upload, as Qiniu's `fop` commands.
     public var persistentOps: String?
-    /// Who is told of the work's end.
+    /// The URL that is notified when the processing has finished.
     public var persistentNotifyURL: String?
-    /// The queue of the work.
+    /// The queue of the processing.
     public var persistentPipeline: String?
-    /// The kind of task: 0 for ordinary, 1 for idle time.
+    /// The type of the task: 0 for normal, 1 for idle time.
     public var persistentType: Int?
-    /// A template of work in place of ``persistentOps``.
+    /// A workflow template that replaces ``persistentOps``.
     public var persistentWorkflowTemplateID: String?
 
-    // Which object.
+    // Object
 
-    /// The key, where the upload names none, or always with ``forcesSaveKey``.
+    /// The key if the upload has none; with ``forcesSaveKey``, the key in any case.
     public var saveKey: String?
-    /// Whether ``saveKey`` counts even if the upload names a key.
+    /// Whether ``saveKey`` replaces the key of the upload.
     public var forcesSaveKey = false
-    /// The least bytes.
+    /// The minimum size in bytes.
     public var fileSizeMinimum: Int64?
-    /// The most bytes.
+    /// The maximum size in bytes.
     public var fileSizeLimit: Int64?
-    /// Where the type of the object comes from.
+    /// The source of the object's content type.
     public var typeDetection: TypeDetection?
-    /// Which types are taken.
+    /// The content types that are accepted.
     public var allowedTypes: TypeLimit?
-    /// How the object is kept.
+    /// The storage class of the object.
     public var storageClass: StorageClass?
-    /// After how many days it is deleted.
+    /// The number of days after which the object is deleted.
     public var deleteAfterDays: Int?
-    /// The most bits per second of the upload: 819,200 to 838,860,800.
+    /// The maximum rate of the upload in bits per second: 819,200 to 838,860,800.
     public var trafficLimit: Int?
 
-    /// A policy with what every policy has.
+    /// Creates a policy with the required members.
     public init(scope: QiniuScope, deadline: Date) {
         self.scope = scope
         self.deadline = deadline
     }
 
-    /// The type of a callback's body.
+    /// The content type of a callback's body.
     public enum CallbackBodyType: String, Sendable, Hashable, CaseIterable, Codable {
-        /// A form of the old kind; magic variables are percent-encoded.
+        /// A URL-encoded form; magic variables are percent-encoded.
         case form = "application/x-www-form-urlencoded"
         /// JSON; magic variables become JSON strings.
         case json = "application/json"
     }
 
-    /// Where the type of an object comes from: `detectMime`.
+    /// The source of an object's content type: `detectMime`.
     public enum TypeDetection: Int, Sendable, Hashable, CaseIterable, Codable {
-        /// What the upload says; else the name, else the bytes.
+        /// The type in the upload, or else by the name, or else by the content.
         case asGiven = 0
-        /// The bytes, whatever the upload says.
+        /// The type by the content, regardless of the upload.
         case always = 1
-        /// What the upload says, else `application/octet-stream`.
+        /// The type in the upload, or else `application/octet-stream`.
         case never = -1
     }
 
-    /// Which types are taken: `mimeLimit`. An entry is a type or `image/*`.
+    /// The accepted content types: `mimeLimit`. An entry is a type or `image/*`.
     public enum TypeLimit: Sendable, Hashable, Codable {
-        /// These alone.
+        /// Only these types.
         case only([String])
-        /// All but these.
+        /// All types except these.
         case allBut([String])
 
         var text: String {
@@ -117,17 +118,17 @@ public struct QiniuPutPolicy: Sendable, Hashable, Codable {
         }
     }
 
-    /// How an object is kept: `fileType`.
+    /// The storage class of an object: `fileType`.
     public enum StorageClass: Int, Sendable, Hashable, CaseIterable, Codable {
-        /// At hand.
+        /// Standard storage, immediately readable.
         case standard = 0
-        /// Seldom read.
+        /// Storage for infrequent access.
         case infrequent = 1
-        /// Has to be thawed.
+        /// Archive storage; must be restored before reading.
         case archive = 2
-        /// Has to be thawed for hours.
+        /// Deep archive storage; restoring takes hours.
         case deepArchive = 3
-        /// At hand, seldom read.
+        /// Archive storage that is immediately readable.
         case archiveInstant = 4
     }
 }

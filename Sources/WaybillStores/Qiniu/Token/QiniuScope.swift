@@ -1,12 +1,12 @@
-/// What an upload token lets somebody write: `scope` of the put policy.
+/// The objects that an upload token allows to be written: `scope` of the put policy.
 public enum QiniuScope: Sendable, Hashable {
-    /// New objects of any name in a bucket. An object that is there is not overwritten.
+    /// New objects with any key in a bucket. An existing object is not overwritten.
     case bucket(String)
-    /// One object, which is overwritten if it is there.
+    /// One object, which is overwritten if it exists.
     case key(String, bucket: String)
-    /// One object, which must not be there yet (`insertOnly`).
+    /// One object, which must not exist yet (`insertOnly`).
     case newKey(String, bucket: String)
-    /// Objects whose keys begin so; those that are there are overwritten (`isPrefixalScope`).
+    /// Objects whose keys have a prefix; existing ones are overwritten (`isPrefixalScope`).
     case prefix(String, bucket: String)
 
     /// The bucket.
@@ -16,7 +16,7 @@ public enum QiniuScope: Sendable, Hashable {
         }
     }
 
-    /// The text of `scope`.
+    /// The value of `scope`.
     public var text: String {
         switch self {
         case .bucket(let bucket): bucket
@@ -24,7 +24,7 @@ public enum QiniuScope: Sendable, Hashable {
         }
     }
 
-    /// Whether an object of this key may be written; `nil` stands for a key that the store makes.
+    /// Whether an object with a key can be written; `nil` stands for a key that the store chooses.
     public func covers(_ key: String?) -> Bool {
         switch self {
         case .bucket: true
@@ -33,10 +33,10 @@ public enum QiniuScope: Sendable, Hashable {
         }
     }
 
-    // Keys are bytes: two that Swift's String calls equal may be two objects.
+    // Compare bytes: keys that are canonically equivalent strings in Swift can name different objects.
     private static func areEqual(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
 
-    /// Reads a scope as it stands in a policy. A key may hold colons, a bucket can't.
+    /// Parses the scope of a policy. A key can contain colons, a bucket name can't.
     init(text: String, isPrefix: Bool, isInsertOnly: Bool) {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             self = .bucket(text)

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// Where upload tokens come from.
+/// The source of upload tokens.
 ///
 /// ```swift
 /// QiniuTokens.given(token)                                            // one from your server
@@ -10,26 +10,26 @@ public import FoundationEssentials
 /// }
 /// ```
 ///
-/// A token is asked for when it is an upload's turn, not when it is put in line, and once more before the object is completed:
-/// the store looks at the deadline then.
+/// A token is requested when an upload starts, not when it is queued, and again before the object is completed, because
+/// that is when the store checks the deadline.
 public struct QiniuTokens: Sendable {
-    /// What a token is wanted for.
+    /// A request for a token.
     public struct Request: Sendable, Hashable {
-        /// The key of the object; `nil` for one that the store makes.
+        /// The key of the object; `nil` for a key that the store chooses.
         public var key: String?
-        /// The bytes of the object; `nil` while nobody knows.
+        /// The size of the object in bytes; `nil` if unknown.
         public var size: Int64?
-        /// Why it is asked for.
+        /// The reason of the request.
         public var reason: Reason
     }
 
-    /// Why a token is asked for.
+    /// The reason why a token is requested.
     public enum Reason: Sendable, Hashable, CaseIterable {
-        /// An upload begins.
+        /// An upload starts.
         case begin
-        /// All parts are there, and the object is to be made.
+        /// All parts are stored, and the object is about to be completed.
         case complete
-        /// The store refused the last one (401), or it ran out on the way.
+        /// The store rejected the previous token (401), or it expired during the upload.
         case replace
     }
 
@@ -41,16 +41,16 @@ public struct QiniuTokens: Sendable {
 
     private let source: Source
 
-    /// One token for everything, for as long as it is good.
+    /// Returns a source of one token, used for all uploads until it expires.
     public static func given(_ token: QiniuUploadToken) -> QiniuTokens { QiniuTokens(source: .given(token)) }
 
-    /// Tokens made here, each for the one key of its upload, which it may overwrite.
+    /// Returns a source that signs tokens locally. Each token allows the one key of its upload, which it may overwrite.
     ///
     /// - Parameters:
-    ///   - keys: The keys. They should not be in a program that others hold.
+    ///   - keys: The key pair. It should not be part of a program that is distributed to users.
     ///   - bucket: The bucket.
-    ///   - lifetime: How long a token is good. An hour by default, as with Qiniu's own packages.
-    /// - Returns: Where a client gets its tokens from.
+    ///   - lifetime: The validity of a token; one hour by default, as in Qiniu's SDKs.
+    /// - Returns: A source of tokens.
     public static func keys(_ keys: QiniuKeys, bucket: String, lifetime: Duration = .seconds(3_600)) -> QiniuTokens {
         .keys(keys) { request, now in
             let scope: QiniuScope = request.key.map { .key($0, bucket: bucket) } ?? .bucket(bucket)
@@ -59,33 +59,33 @@ public struct QiniuTokens: Sendable {
         }
     }
 
-    /// Tokens made here, of a policy for each upload.
+    /// Returns a source that signs tokens locally, with a policy for each upload.
     public static func keys(
         _ keys: QiniuKeys, policy: @escaping @Sendable (Request, Date) throws(StoreError) -> QiniuPutPolicy
     ) -> QiniuTokens {
         QiniuTokens(source: .keys(keys, policy))
     }
 
-    /// Tokens from somewhere else. Asked for each upload, and again before an object is completed; a closure that keeps its
-    /// token for as long as it is good is welcome to.
+    /// Returns a source that calls a closure for each upload, and again before an object is completed. The closure can
+    /// cache its token while that is valid.
     public static func provider(
         _ body: @escaping @Sendable (Request) async throws -> QiniuUploadToken
     ) -> QiniuTokens {
         QiniuTokens(source: .provider(body))
     }
 
-    /// How long a provider may take. A cancel does not wait for it.
+    /// The time limit of a provider. A cancellation does not wait for it.
     private static let providerLimit = Duration.seconds(60)
 
-    /// Whether asking again may bring another one.
+    /// Whether a new request can return a different token.
     var isRenewable: Bool { if case .given = source { false } else { true } }
 
-    /// The keys, where tokens are made here.
+    /// The key pair, if tokens are signed locally.
     var keys: QiniuKeys? { if case .keys(let keys, _) = source { keys } else { nil } }
 
-    /// A token that is good for the upload as far as can be told.
+    /// Returns a token that covers the upload, as far as the client can check.
     ///
-    /// - Throws: ``StoreError``; with ``StoreError/Code/uploadTokenUnavailable`` and the cause when the provider threw.
+    /// - Throws: ``StoreError``, with ``StoreError/Code/uploadTokenUnavailable`` and a cause if the provider throws.
     func token(for request: Request, at now: Date) async throws(StoreError) -> QiniuUploadToken {
         let token: QiniuUploadToken
         switch source {

@@ -1,40 +1,40 @@
 public import FoundationEssentials
 public import WaybillCore
 
-/// A token that lets whoever has it upload: `AK:signature:policy`. It is a secret for as long as it is good.
+/// A token that authorizes uploads: `AK:signature:policy`. It is secret until it expires.
 ///
-/// What the policy says can be read out of it, so that an upload that the store would refuse at its end is refused here at
-/// its beginning.
+/// The token contains its policy, so that an upload that the store would reject at its end is rejected locally before
+/// it starts.
 ///
 /// ```swift
 /// let token = try QiniuUploadToken(.secret(text))
 /// print(token.scope.bucket, token.deadline)
 /// ```
 public struct QiniuUploadToken: Sendable, Hashable {
-    /// The token itself.
+    /// The token.
     public let text: Secret
-    /// Whose token it is. No secret.
+    /// The access key of the account. It is not secret.
     public let accessKey: String
-    /// What may be written.
+    /// The objects that can be written.
     public let scope: QiniuScope
-    /// Until when an upload may end.
+    /// The date by which an upload must be complete.
     public let deadline: Date
-    /// The least bytes that are taken, if there is such a limit.
+    /// The minimum size in bytes, if there is such a limit.
     public let fileSizeMinimum: Int64?
-    /// The most bytes that are taken, if there is such a limit.
+    /// The maximum size in bytes, if there is such a limit.
     public let fileSizeLimit: Int64?
-    /// Whether an upload sets more going than an object: a callback, or work on the object. Then a second one is not as
-    /// good as one.
+    /// Whether an upload has effects besides storing the object: a callback, or processing. A repeated upload is then
+    /// not harmless.
     public let hasSideEffects: Bool
-    /// Whether what is answered is Qiniu's own hash and key, and not what the policy or a callback makes of it.
+    /// Whether the response has Qiniu's own hash and key, and is not set by the policy or a callback.
     public let hasStandardAnswer: Bool
-    /// Whether an object that is there is left as it is.
+    /// Whether an existing object is kept.
     public let isInsertOnly: Bool
     let forcesKey: Bool
 
-    /// Reads a token that was made elsewhere. Its signature can't be checked here; the store does that.
+    /// Parses a token that was created elsewhere. Only the store can verify its signature.
     ///
-    /// - Throws: ``StoreError`` with ``StoreError/Code/invalidUploadToken``; the message has nothing of the token in it.
+    /// - Throws: ``StoreError`` with ``StoreError/Code/invalidUploadToken``; the message contains no part of the token.
     public init(_ text: Secret) throws(StoreError) {
         let pieces = text.value.split(separator: ":", omittingEmptySubsequences: false)
         guard pieces.count == 3, pieces.allSatisfy({ !$0.isEmpty }), text.value.utf8.allSatisfy({ (33...126) ~= $0 })
@@ -69,7 +69,7 @@ public struct QiniuUploadToken: Sendable, Hashable {
         }
     }
 
-    /// The members of a policy that matter to whoever uploads.
+    /// The members of a policy that matter to an upload.
     private struct Policy: Decodable {
         var scope: String
         var deadline: Double
@@ -87,12 +87,12 @@ public struct QiniuUploadToken: Sendable, Hashable {
 }
 
 extension QiniuUploadToken {
-    /// Looks whether the token is good for an upload, as far as that can be told here.
+    /// Throws if the token does not cover an upload, as far as the client can check.
     ///
     /// - Parameters:
-    ///   - key: The key of the object, or `nil` for one that the store makes.
-    ///   - size: The bytes of the object; `nil` while nobody knows.
-    ///   - now: The time.
+    ///   - key: The key of the object, or `nil` for a key that the store chooses.
+    ///   - size: The size of the object in bytes; `nil` if unknown.
+    ///   - now: The present date.
     /// - Throws: ``StoreError``: ``StoreError/Code/uploadTokenExpired``, ``StoreError/Code/uploadTokenDoesNotCover``,
     ///   or ``StoreError/Code/sizeNotAllowed``.
     public func check(key: String?, size: Int64?, at now: Date) throws(StoreError) {
@@ -119,7 +119,7 @@ extension QiniuUploadToken {
 }
 
 extension QiniuUploadToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Bucket and deadline; never the token.
+    /// The access key, bucket and deadline; never the token.
     public var description: String {
         "upload token of \(accessKey) for \(scope.bucket) until \(deadline) \(Secret.placeholder)"
     }
@@ -130,10 +130,10 @@ extension QiniuUploadToken: CustomStringConvertible, CustomDebugStringConvertibl
 }
 
 extension QiniuKeys {
-    /// Makes an upload token.
+    /// Creates an upload token.
     ///
-    /// - Throws: ``StoreError`` with ``StoreError/Code/invalidPutPolicy`` when the policy contradicts itself or its deadline has
-    ///   passed.
+    /// - Throws: ``StoreError`` with ``StoreError/Code/invalidPutPolicy`` if the policy is contradictory or its
+    ///   deadline has passed.
     public func uploadToken(for policy: QiniuPutPolicy, at now: Date = .now) throws(StoreError) -> QiniuUploadToken {
         try QiniuUploadToken(token(carrying: try policy.json(at: now).utf8))
     }

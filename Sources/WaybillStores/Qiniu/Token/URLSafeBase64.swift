@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Base64 with `-` and `_`, padded (RFC 4648 section 5): how Qiniu writes keys, policies, signatures and hashes.
+/// Base64 with `-` and `_`, padded (RFC 4648 section 5): Qiniu's encoding of keys, policies, signatures and hashes.
 enum URLSafeBase64 {
     static func encode(_ bytes: [UInt8]) -> String {
         let text = Data(bytes).base64EncodedString().utf8.map { byte in
@@ -13,7 +13,7 @@ enum URLSafeBase64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes of a text, with or without its padding; `nil` for anything else.
+    /// Returns the bytes of a string, with or without padding; `nil` if it is invalid.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var standard = text.utf8.map { byte in
             switch byte {
