@@ -1,10 +1,10 @@
 import Glibc
 
-/// Paths that mean the same in another folder and in another program.
+/// Makes paths independent of the working directory.
 enum AbsolutePath {
-    /// A path from the root on. Links stay what they are.
+    /// Returns an absolute path. Symbolic links are not resolved.
     ///
-    /// - Throws: ``StoreError`` with the code `fileNotFound` when there is no folder to begin from.
+    /// - Throws: ``StoreError`` with the code `fileNotFound` if the working directory no longer exists.
     static func of(_ path: String) throws(StoreError) -> String {
         guard !path.hasPrefix("/") else { return path }
         guard let folder = unsafe getcwd(nil, 0) else {

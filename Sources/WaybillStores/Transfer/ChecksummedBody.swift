@@ -1,14 +1,14 @@
 import WaybillCore
 import WaybillMultipart
 
-/// A checksum that grows.
+/// A checksum that is computed incrementally.
 enum RunningChecksum: Sendable, Hashable {
     case crc64(CRC64)
     case crc32(CRC32)
 
-    /// The one that OSS answers with.
+    /// The checksum in the responses of OSS.
     static let crc64 = RunningChecksum.crc64(CRC64())
-    /// The one that Qiniu takes.
+    /// The checksum in the forms of Qiniu.
     static let crc32 = RunningChecksum.crc32(CRC32())
 
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
@@ -22,7 +22,7 @@ enum RunningChecksum: Sendable, Hashable {
         }
     }
 
-    /// The number that stores write in decimal.
+    /// The checksum as the number that stores write in decimal.
     var value: UInt64 {
         switch self {
         case .crc64(let checksum): checksum.value
@@ -31,29 +31,30 @@ enum RunningChecksum: Sendable, Hashable {
     }
 }
 
-/// A body whose checksum is computed from the very bytes that are sent, as they are read for sending: once per attempt, and
-/// nothing is read twice.
+/// A body whose checksum is computed from the bytes as they are read for sending: once per attempt, and without reading
+/// anything twice.
 struct ChecksummedBody: UploadBody {
     private let body: any UploadBody
     private let kind: RunningChecksum
     private let range: Range<Int64>?
     private let tally = Tally()
 
-    /// A body with a checksum of all its bytes, or of those in a range: those of a file within a form.
+    /// Creates a body with a checksum of all its bytes, or of a range, such as that of a file within a form.
     init(_ body: any UploadBody, _ kind: RunningChecksum = .crc64, of range: Range<Int64>? = nil) {
         self.body = body
         self.kind = kind
         self.range = range
     }
 
-    /// How many bytes the checksum is of.
+    /// The number of bytes that the checksum covers.
     var rangeLength: Int64? { range.map { $0.upperBound - $0.lowerBound } ?? length }
     var length: Int64? { body.length }
     var isReplayable: Bool { body.isReplayable }
     var contentType: String? { body.contentType }
     var parts: [BodyPart] { body.parts }
 
-    /// The checksum, and the number of all bytes that the last attempt read; `nil` while no attempt has read them all.
+    /// The checksum, and the number of bytes that the last attempt read; `nil` until an attempt has read the whole
+    /// body.
     var whole: (checksum: UInt64, count: Int64)? {
         tally.state.withLock { state in
             guard state.isWhole || state.count == length else { return nil }
@@ -66,7 +67,7 @@ struct ChecksummedBody: UploadBody {
         return Reader(reader, kind, of: range, tally, attempt: tally.begin(kind))
     }
 
-    /// What the attempt that began last has read.
+    /// The state of the most recent attempt.
     private final class Tally: Sendable {
         struct State: Sendable {
             var attempt = 0
@@ -127,7 +128,7 @@ struct ChecksummedBody: UploadBody {
 
         func close() { reader.close() }
 
-        /// Which of the next so many bytes the checksum is of.
+        /// Returns the range of the next bytes that the checksum covers.
         private func counted(_ read: Int64) -> Range<Int> {
             guard let range else { return 0..<Int(read) }
             let start = min(max(range.lowerBound - count, 0), read)
@@ -137,12 +138,12 @@ struct ChecksummedBody: UploadBody {
 }
 
 extension UploadBody {
-    /// Reads the body off without sending it: for a checksum that has to be known before, or of what was sent earlier.
+    /// Reads the body without sending it, for a checksum that is needed in advance or of bytes that were sent earlier.
     func read(_ take: ([UInt8]) -> Void) async throws(BodyError) {
         for try await chunk in AsyncValues(of: self) { take(chunk) }
     }
 
-    /// The checksum of all bytes, read off the disk and sent nowhere.
+    /// Returns the checksum of all bytes without sending them.
     func checksum(_ kind: RunningChecksum = .crc64) async throws(BodyError) -> UInt64 {
         var checksum = kind
         for try await chunk in AsyncValues(of: self) {

@@ -2,7 +2,7 @@ public import Waybill
 import WaybillCore
 import WaybillMultipart
 
-/// Many objects as one: uploaded side by side, each watched and cancelled by its position, all of them together.
+/// A batch of objects that are uploaded concurrently. Items can be observed and cancelled individually or all together.
 ///
 /// ```swift
 /// let batch = client.startBatch(of: photos, atOnce: 3) { photo in
@@ -14,12 +14,12 @@ import WaybillMultipart
 /// print(await batch.summary)                     // 198 succeeded, 0 failed, 2 cancelled
 /// ```
 ///
-/// No more requests than ``atOnce`` are on their way at any moment, however many parts an object has. Credentials are obtained
-/// when it is an item's turn. Each item ends exactly once, also when the batch is cancelled before its turn; and the batch
-/// ends once, after the last of them. Releasing the handle does not cancel the batch.
+/// At most ``atOnce`` requests are in flight at any time, regardless of the number of parts of an object. Credentials
+/// are obtained when an item starts. Each item ends exactly once, even if the batch is cancelled before the item
+/// starts; the batch ends once, after its last item. Releasing the handle does not cancel the batch.
 public final class ObjectBatch<Item: Sendable, Value: Sendable>: Sendable {
     private let run: BatchRun<Item, ObjectUpload<Value>>
-    /// How many requests are on their way at most.
+    /// The maximum number of concurrent requests.
     public let atOnce: Int
 
     init<Items: Collection & Sendable>(
@@ -31,7 +31,7 @@ public final class ObjectBatch<Item: Sendable, Value: Sendable>: Sendable {
         self.atOnce = max(1, atOnce)
         let group = "object batch \(UInt64.random(in: .min ... .max))"
         session.group(group).slots = self.atOnce
-        // Two more than may send, so that the next photo is compressed while the last one is on its way.
+        // Two items more than can send, so that the next photo is compressed while the previous one is sent.
         run = BatchRun(
             options: options, window: self.atOnce + 2, count: items.count, endsRemaining: true,
             onSnapshot: onProgress, onEnd: onEnd, onFinish: { session.group(group).slots = nil })
@@ -39,39 +39,40 @@ public final class ObjectBatch<Item: Sendable, Value: Sendable>: Sendable {
     }
 
     /// The result of each item, in the order in which they end. Several readers share the results.
+    /// The results of the items, in the order in which they end. Several readers share the results.
     ///
-    /// While there is a reader, no result is lost: if the reader falls ``/Waybill/UploadBatchOptions/unreadResults`` behind, the
-    /// batch takes no further item. Before the first reader, and after the last one was released, the newest results are
-    /// kept, as many as that.
+    /// No result is lost while there is a reader: if the reader falls ``/Waybill/UploadBatchOptions/unreadResults``
+    /// behind, the batch starts no further item. Before the first reader, and after the last one has been released,
+    /// only that many of the newest results are kept.
     public var results: AsyncValues<BatchResult<Item, Value, StoreError>, Never> { run.results }
 
-    /// Snapshots of the whole, at most about twenty a second, for any number of listeners.
+    /// Progress snapshots of the whole batch, at most about twenty per second, for any number of listeners.
     public var progress: AsyncValues<UploadBatchProgress, Never> { run.progress }
 
-    /// The summary, when the last item has ended.
+    /// The summary, available when the last item has ended.
     ///
-    /// Cancelling a task that waits here cancels the batch.
+    /// Cancelling a task that awaits the summary cancels the batch.
     public var summary: BatchSummary<StoreError> { get async { await run.summary } }
 
-    /// The items on their way, by their positions: the handle of each.
+    /// The handles of the items in progress, by position.
     public var executing: [Int: ObjectUpload<Value>] { run.executing }
 
-    /// Cancels an item, whether it is on its way or its turn has yet to come. What has ended stays as it is.
+    /// Cancels an item, whether it is in progress or has not started. Does nothing if it has ended.
     public func cancel(at index: Int) { run.cancel(at: index) }
 
-    /// Cancels all that has not ended. Safe from anywhere, and any number of times.
+    /// Cancels all items that have not ended. Can be called from any thread, any number of times.
     public func cancel() { run.cancel() }
 
-    /// Pauses all items on their way and takes no further one until ``resume()``.
+    /// Pauses all items in progress and starts no further one until ``resume()``.
     public func pause() { run.setPaused(true) }
 
-    /// Resumes all items, and takes further ones.
+    /// Resumes all items and starts further ones.
     public func resume() { run.setPaused(false) }
 
     /// Whether the batch is paused.
     public var isPaused: Bool { run.isPaused }
 
-    /// Calls back once, when the last item has ended and after its own callback.
+    /// Registers a callback that is called once, when the last item has ended and its callback has returned.
     ///
     /// - Returns: The batch.
     @discardableResult
@@ -83,10 +84,10 @@ public final class ObjectBatch<Item: Sendable, Value: Sendable>: Sendable {
 
 extension ObjectUpload: BatchUpload {
     package static var startsWithoutCallbacks: Bool { true }
-    // Resumed bytes count without having moved, so the rate is that of the requests.
+    // Resumed bytes are acknowledged without having been sent, so the rate is the sum of the rates of the requests.
     package static var addsRates: Bool { true }
 
-    // Requests that wait for a slot must not get it from those that are cancelled before them.
+    // Pause first: otherwise requests that wait for a slot would get those of requests that are cancelled before them.
     package func prepareToCancel() { pause() }
 
     package func follow(_ body: (ObjectProgress) -> Bool) async {

@@ -2,13 +2,13 @@ import Crypto
 public import WaybillCore
 public import WaybillMultipart
 
-/// What an object is made of: a file, bytes, or a stream.
+/// The content of an object: a file, bytes, or a stream.
 ///
 /// ```swift
 /// try await client.put(.file(path: "scan.pdf"), to: "scans/7.pdf")
 /// ```
 ///
-/// Nothing is opened when a content is made.
+/// Creating a content does not open the file.
 public struct ObjectContent: Sendable {
     enum Kind: Sendable {
         case file(path: String)
@@ -17,26 +17,27 @@ public struct ObjectContent: Sendable {
 
     let kind: Kind
 
-    /// The bytes of a regular file. It must stay as it is until the upload ends; a change is noticed and is an error.
+    /// Returns the content of a regular file. The file must not change until the upload ends; a change is detected and
+    /// fails the upload.
     public static func file(path: String) -> ObjectContent { ObjectContent(kind: .file(path: path)) }
 
-    /// Bytes in memory.
+    /// Returns a content of bytes in memory.
     public static func data(_ bytes: some Sequence<UInt8>) -> ObjectContent {
         ObjectContent(kind: .body(DataBody(Array(bytes))))
     }
 
-    /// A sequence of chunks, sent as they come.
+    /// Returns a content of chunks that are sent as they arrive.
     ///
-    /// It can be read once. So a request that has to be made a second time, because it broke, because the clock was wrong or
-    /// the credentials had run out, fails instead, and its message says so; unless `replay` keeps a copy. Without a
-    /// length, the body is sent chunked.
+    /// The sequence can be read only once. A request that would have to be repeated, because it failed, the clock was
+    /// wrong or the credentials had expired, therefore fails with a message that says so, unless `replay` keeps a copy.
+    /// Without a length, the body is sent with chunked transfer coding.
     public static func stream<Chunks: AsyncSequence & Sendable>(
         _ chunks: Chunks, length: Int64? = nil, replay: StreamReplay = .never
     ) -> ObjectContent where Chunks.Element: Sequence<UInt8> {
         ObjectContent(kind: .body(SequenceBody(chunks, length: length, replay: replay)))
     }
 
-    /// A body of your own.
+    /// Returns a content with a custom body.
     public static func body(_ body: any UploadBody) -> ObjectContent { ObjectContent(kind: .body(body)) }
 
     /// Returns the number of bytes, as far as it is known before the content is opened.
@@ -47,7 +48,7 @@ public struct ObjectContent: Sendable {
         }
     }
 
-    /// What is sent. A file is looked at, where waiting for a disk is allowed.
+    /// Returns the body. A file is examined on a thread where blocking on a disk is allowed.
     func body() async throws(StoreError) -> any UploadBody {
         switch kind {
         case .body(let body): return body
@@ -62,14 +63,14 @@ public struct ObjectContent: Sendable {
 }
 
 extension StoreError {
-    /// What a file or a stream has against being read. The code keeps its name.
+    /// Converts the error of a file or stream that can't be read. The name of the code is preserved.
     init(_ error: BodyError) {
         self.init(Code(error.code.description), error.message, outcome: .notSent, cause: error)
     }
 }
 
 extension SourceFile {
-    /// Looks at a file that is going to be sent in ranges, where waiting for a disk is allowed.
+    /// Examines a file that is to be sent in ranges, on a thread where blocking on a disk is allowed.
     static func look(at path: String) async throws(StoreError) -> SourceFile {
         do throws(BodyError) {
             return try await ReaderPool.shared.run(reading: path) { () throws(BodyError) in
@@ -82,7 +83,7 @@ extension SourceFile {
 }
 
 extension FileBody {
-    /// A range of a file that was looked at as a whole.
+    /// Returns a body with a range of a file that has been examined as a whole.
     static func range(_ range: Range<Int64>, of source: SourceFile) throws(StoreError) -> FileBody {
         do throws(BodyError) {
             return try FileBody(range: range, of: source)
@@ -91,7 +92,7 @@ extension FileBody {
         }
     }
 
-    /// The checksum of a range, read off the disk and sent nowhere.
+    /// Returns the checksum of a range without sending it.
     static func checksum(
         of range: Range<Int64>, in source: SourceFile, _ kind: RunningChecksum = .crc64
     ) async throws(StoreError) -> UInt64 {
@@ -103,7 +104,7 @@ extension FileBody {
         }
     }
 
-    /// The MD5 of a range in capital hexadecimal digits, read off the disk and sent nowhere.
+    /// Returns the MD5 of a range in upper-case hexadecimal digits without sending it.
     static func digest(of range: Range<Int64>, in source: SourceFile) async throws(StoreError) -> String {
         let body = try self.range(range, of: source)
         var digest = Insecure.MD5()

@@ -1,23 +1,23 @@
 public import Waybill
 public import WaybillCore
 
-/// Where the upload of an object stands.
+/// The phase of an object's upload.
 public enum ObjectPhase: String, Sendable, Hashable, CaseIterable {
-    /// The file is looked at, the record read, the store told.
+    /// The file is examined, the record is read, and the upload is initiated.
     case starting
-    /// Bytes go out.
+    /// Bytes are being sent.
     case sending
-    /// All bytes were acknowledged; the store puts the object together or has not answered yet. 100 % means this, never
-    /// success.
+    /// All bytes are acknowledged, and the store assembles the object or has not responded yet. A progress of 100 % has
+    /// this meaning; it does not mean success.
     case completing
     /// The object is stored.
     case succeeded
-    /// It ended in an error.
+    /// The upload ended with an error.
     case failed
-    /// The caller, or the closing of the session, ended it.
+    /// The upload was cancelled by the caller, or because the session was closed.
     case cancelled
 
-    /// Whether nothing follows.
+    /// Whether the phase is final.
     public var isTerminal: Bool {
         switch self {
         case .succeeded, .failed, .cancelled: true
@@ -26,25 +26,25 @@ public enum ObjectPhase: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// A snapshot of the upload of an object, over all its parts.
+/// A progress snapshot of an object's upload, over all of its parts.
 ///
-/// Bytes count once they were acknowledged by the store's TCP; those of parts that the store had from an earlier run count
-/// from the beginning. The count never goes back, not even when a part is sent a second time.
+/// A byte counts as acknowledged when the store's TCP has acknowledged it; the bytes of parts that the store has from
+/// an earlier run count from the start. The count never decreases, not even when a part is sent again.
 public struct ObjectProgress: Sendable, Hashable {
-    /// Where it stands.
+    /// The phase of the upload.
     public var phase: ObjectPhase
-    /// Bytes of the object that were acknowledged.
+    /// The number of acknowledged bytes of the object.
     public var acknowledged: Int64
-    /// The size of the object; `nil` before it is known, or when it never is.
+    /// The size of the object in bytes; `nil` if it is not known yet, or never is.
     public var total: Int64?
-    /// Acknowledged bytes per second, all parts in flight together.
+    /// The acknowledged bytes per second, as the sum over all parts in flight.
     public var bytesPerSecond: Double
-    /// Whether it was paused.
+    /// Whether the upload is paused.
     public var isPaused: Bool
-    /// The retry that is waited for, where a request of the object failed; of several the next.
+    /// The next pending retry of a request that failed.
     public var retry: UploadRetry?
 
-    /// Describes a snapshot.
+    /// Creates a snapshot.
     public init(
         phase: ObjectPhase, acknowledged: Int64, total: Int64? = nil, bytesPerSecond: Double = 0,
         isPaused: Bool = false, retry: UploadRetry? = nil
@@ -57,7 +57,7 @@ public struct ObjectProgress: Sendable, Hashable {
         self.retry = retry
     }
 
-    /// The acknowledged share, 0...1; `nil` while the size is unknown. An empty object is whole from the beginning.
+    /// The acknowledged fraction, 0...1; `nil` if the size is unknown. It is 1 for an empty object.
     public var fraction: Double? {
         guard let total else { return nil }
         guard total > 0 else { return 1 }
@@ -67,48 +67,48 @@ public struct ObjectProgress: Sendable, Hashable {
 
 /// Counts the bytes of an object over all requests that carry some of it.
 struct ByteCounter: Sendable {
-    /// The size of the object.
+    /// The size of the object in bytes.
     var total: Int64?
-    /// Bytes of requests that have ended.
+    /// The bytes of requests that have ended.
     private var settled: Int64 = 0
-    /// The requests under way.
+    /// The requests in flight.
     private var moving: [UploadID: (bytes: Int64, rate: Double)] = [:]
-    /// The largest count that was shown.
+    /// The largest count that was reported.
     private var highest: Int64 = 0
     private var retries: [UploadID: UploadRetry] = [:]
 
-    /// Of the requests that wait for a retry, the retry that comes next.
+    /// The earliest pending retry.
     var retry: UploadRetry? { retries.values.min { $0.timeLeft < $1.timeLeft } }
 
-    /// Acknowledged bytes; never fewer than before, never more than ``total``.
+    /// The acknowledged bytes; never less than before, never more than ``total``.
     var acknowledged: Int64 { min(highest, total ?? .max) }
 
-    /// The rate of all requests under way together.
+    /// The sum of the rates of all requests in flight.
     var bytesPerSecond: Double { moving.values.reduce(0) { $0 + $1.rate } }
 
-    /// Enters that a request waits for a retry, or no longer does.
+    /// Sets or clears the pending retry of a request.
     mutating func wait(_ id: UploadID, for retry: UploadRetry?) { retries[id] = retry }
 
-    /// Adds bytes that the store has.
+    /// Adds bytes that are stored.
     mutating func settle(_ bytes: Int64) {
         settled += bytes
         raise()
     }
 
-    /// Enters how many bytes of a request were acknowledged.
+    /// Sets the number of acknowledged bytes of a request.
     mutating func move(_ id: UploadID, bytes: Int64, rate: Double) {
         moving[id] = (bytes, rate)
         raise()
     }
 
-    /// Removes a request that has ended. Its bytes count if the store kept them.
+    /// Removes a request that has ended. Its bytes are counted if the store kept them.
     mutating func end(_ id: UploadID, keeping bytes: Int64?) {
         moving[id] = nil
         retries[id] = nil
         if let bytes { settle(bytes) }
     }
 
-    /// Removes the bytes that the store has lost. ``acknowledged`` does not go back.
+    /// Removes bytes that the store has lost. ``acknowledged`` does not decrease.
     mutating func forget() { settled = 0 }
 
     private mutating func raise() {

@@ -1,10 +1,10 @@
 import Waybill
 import WaybillCore
 
-/// What the requests of one object have in common: they are paused, cancelled and counted as one.
+/// The shared state of an object's requests: they are paused, cancelled and counted together.
 ///
-/// A store's protocol hands every request to ``send(_:in:size:)`` and says in between where it stands; the handle of the
-/// upload does the rest.
+/// The protocol of a store sends every request with ``send(_:in:size:)`` and reports its phase; the handle of the
+/// upload controls and observes this object.
 final class ObjectRun: Sendable {
     private struct State: Sendable {
         var counter = ByteCounter()
@@ -21,17 +21,17 @@ final class ObjectRun: Sendable {
         }
     }
 
-    /// A request under way.
+    /// A request in flight.
     private struct Live: Sendable {
         var task: UploadTask
         var isCounted: Bool
         var watcher: Task<Void, Never>?
     }
 
-    /// The group of the session that all requests belong to, if it is not that of their options.
+    /// The group of all requests in the session; `nil` for the group in their options.
     private let group: String?
     private let state = Locked(State())
-    /// Snapshots are sent under the lock of the state, which keeps their order.
+    /// The listeners. Snapshots are sent while the lock of the state is held, which preserves their order.
     private let listeners = Broadcast<Never?, ObjectProgress>()
     private let gate = Observed(false)
 
@@ -41,22 +41,22 @@ final class ObjectRun: Sendable {
 
     // MARK: For a store's protocol
 
-    /// Says how large the object is.
+    /// Sets the size of the object.
     func setTotal(_ bytes: Int64?) { change { $0.counter.total = bytes } }
 
-    /// Says where the upload stands. The last word is that of the end.
+    /// Sets the phase of the upload, unless it has ended.
     func enter(_ phase: ObjectPhase) { change { if !$0.phase.isTerminal { $0.phase = phase } } }
 
-    /// Counts bytes that the store has from an earlier run.
+    /// Adds bytes that the store has from an earlier run.
     func settle(bytes: Int64) { change { $0.counter.settle(bytes) } }
 
-    /// Takes back what was counted: the store has lost it. What was shown is not taken back.
+    /// Removes stored bytes that the store has lost. The reported count does not decrease.
     func forget() { change { $0.counter.forget() } }
 
-    /// Runs a request, standing still while the upload is paused. `size` are the bytes of the object that it carries, for the
-    /// progress; `nil` for a request that carries none.
+    /// Sends a request; waits while the upload is paused. `size` is the number of object bytes in the request, for
+    /// progress; `nil` if it carries none.
     ///
-    /// - Throws: ``UploadError``; `cancelled` when the task was cancelled.
+    /// - Throws: ``UploadError``, with `cancelled` if the task was cancelled.
     func send(
         _ request: UploadRequest, in session: UploadSession, size: Int64? = nil
     ) async throws(UploadError) -> UploadResponse {
@@ -93,7 +93,7 @@ final class ObjectRun: Sendable {
         change { $0.counter.end(task.id, keeping: bytes) }
     }
 
-    /// Only what somebody listens to is measured.
+    /// Starts observing a request. Without listeners, requests are not observed.
     private func watch(_ task: UploadTask) {
         let watcher = Task { [weak self] in
             for await progress in task.progress {
@@ -129,7 +129,7 @@ final class ObjectRun: Sendable {
             state.isPaused = isPaused
             tasks = state.live.values.map(\.task)
         }
-        // Two callers may be at it at once: what counts is what the state says, and the last to act looks again.
+        // Concurrent calls can interleave: apply the state, then check whether it has changed in the meantime.
         var applied: Bool
         repeat {
             let now = snapshot
@@ -139,7 +139,7 @@ final class ObjectRun: Sendable {
         } while snapshot.isPaused != applied && !snapshot.phase.isTerminal
     }
 
-    /// Nothing follows.
+    /// Ends the upload with a final phase.
     func end(_ phase: ObjectPhase) {
         let wakeups = state.withLock { state -> BroadcastWakeups<ObjectProgress> in
             state.phase = phase
@@ -152,7 +152,7 @@ final class ObjectRun: Sendable {
         wakeups.resume()
     }
 
-    /// Adds a listener, which begins with the latest snapshot.
+    /// Adds a listener, which starts with the latest snapshot.
     func listen() -> Listening<ObjectProgress> {
         let (stream, unwatched) = state.withLock { state -> (Listening<ObjectProgress>, [UploadTask]) in
             let isOver = state.phase.isTerminal

@@ -1,7 +1,7 @@
 import Waybill
 public import WaybillCore
 
-/// The handle of an object on its way to a store, whether it goes in one request or in many parts.
+/// The handle of an object's upload, which consists of one request or of many parts.
 ///
 /// ```swift
 /// let upload = client.startUpload(of: "film.mov", to: "films/7.mov")
@@ -9,14 +9,14 @@ public import WaybillCore
 /// let stored = try await upload.value
 /// ```
 ///
-/// Letting go of the handle changes nothing: the upload goes on.
+/// Releasing the handle does not cancel the upload.
 public final class ObjectUpload<Value: Sendable>: Sendable, Identifiable {
-    /// What tells it from others in the program.
+    /// An ID that is unique within the process.
     public let id = UploadID()
     let run: ObjectRun
     private let task: Task<Result<Value, StoreError>, Never>
 
-    /// Starts a store's protocol, which sends its requests through the run.
+    /// Starts the protocol of a store, which sends its requests through the run.
     init(group: String? = nil, _ work: @escaping @Sendable (ObjectRun) async throws(StoreError) -> Value) {
         let run = ObjectRun(group: group)
         self.run = run
@@ -30,9 +30,9 @@ public final class ObjectUpload<Value: Sendable>: Sendable, Identifiable {
         }
     }
 
-    /// What the store answered, when it has. May be asked any number of times.
+    /// The stored object, available when the upload has ended. It can be awaited any number of times.
     ///
-    /// Cancelling a task that waits here cancels the upload.
+    /// Cancelling a task that awaits the value cancels the upload.
     ///
     /// - Throws: ``StoreError``.
     public var value: Value {
@@ -46,7 +46,8 @@ public final class ObjectUpload<Value: Sendable>: Sendable, Identifiable {
         }
     }
 
-    /// Snapshots over the whole object, for any number of listeners. Nothing is measured while nobody listens.
+    /// Progress snapshots of the whole object, for any number of listeners. Without listeners, progress is not
+    /// measured.
     public var progress: AsyncValues<ObjectProgress, Never> {
         AsyncValues { [run] in
             var snapshots = run.listen().makeAsyncIterator()
@@ -54,24 +55,24 @@ public final class ObjectUpload<Value: Sendable>: Sendable, Identifiable {
         }
     }
 
-    /// Where it stands now. Between listeners, the count of bytes stands still at the last whole part.
+    /// The current progress. While there are no listeners, the byte count only includes requests that have ended.
     public var currentProgress: ObjectProgress { run.snapshot }
 
-    /// Makes it stand still: parts on their way keep their connection for a while, no new one begins. Safe from anywhere and
-    /// any number of times.
+    /// Pauses the upload: parts in flight keep their connection for a while, and no further part is started. Can be
+    /// called from any thread, any number of times.
     public func pause() { run.setPaused(true) }
 
-    /// Lets it go on after ``pause()``.
+    /// Resumes the upload after ``pause()``.
     public func resume() { run.setPaused(false) }
 
-    /// Whether it was told to stand still.
+    /// Whether the upload is paused.
     public var isPaused: Bool { run.snapshot.isPaused }
 
-    /// Cancels it; it ends with ``StoreError/Code/cancelled`` unless the answer was there already. What can be resumed later
-    /// still can be.
+    /// Cancels the upload. It ends with ``StoreError/Code/cancelled`` unless the response has already arrived. A
+    /// resumable upload remains resumable.
     public func cancel() { task.cancel() }
 
-    /// Calls back once, with the end, on a thread of Swift's own.
+    /// Registers a callback that is called once, when the upload has ended, on a thread of the Swift runtime.
     ///
     /// - Returns: The upload.
     @discardableResult
@@ -80,7 +81,7 @@ public final class ObjectUpload<Value: Sendable>: Sendable, Identifiable {
         return self
     }
 
-    /// Calls back with every snapshot, one after the other.
+    /// Registers a callback that is called with each snapshot, one at a time.
     ///
     /// - Returns: The upload.
     @discardableResult
@@ -92,6 +93,6 @@ public final class ObjectUpload<Value: Sendable>: Sendable, Identifiable {
 }
 
 extension ObjectUpload: CustomStringConvertible {
-    /// Id and phase.
+    /// The ID and the phase.
     public var description: String { "\(id) \(run.snapshot.phase)" }
 }

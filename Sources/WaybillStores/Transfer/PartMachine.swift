@@ -1,8 +1,8 @@
-/// The life of an object that goes up in parts: events in, actions out. No clock, no task, no network.
+/// The state machine of a multipart upload. Takes events and returns actions; has no clock, tasks or network.
 ///
-/// What it holds to, whatever order events come in: a part that the store listed is never sent again; a part is in flight
-/// at most once; no more are in flight than allowed; what may have been stored is looked up before it is repeated, and
-/// repeated once at most; there is one end, and nothing is sent after it.
+/// Invariants for any order of events: a part that the store listed is never sent again; a part is in flight at most
+/// once; at most the allowed number of parts is in flight; a part that may have been stored is looked up before it is
+/// repeated, and repeated at most once; there is exactly one end, and nothing is sent after it.
 ///
 /// ```text
 ///             ┌────────── again, or looked up and not there ──────────┐
@@ -13,35 +13,35 @@
 ///                              done ◀────────────────────────┘
 /// ```
 struct PartMachine: Sendable {
-    /// Something that happened.
+    /// An input of the state machine.
     enum Event: Sendable, Hashable {
-        /// The store took a part.
+        /// The store accepted a part.
         case stored(PartReceipt)
-        /// A part did not arrive whole, and sending it again is worth a try.
+        /// A part arrived damaged, and sending it again can help.
         case again(Int)
-        /// Nobody knows whether a part was stored.
+        /// It is unknown whether a part was stored.
         case uncertain(Int)
-        /// A part failed for good.
+        /// A part failed permanently.
         case failed(Int)
-        /// What the store has.
+        /// The store listed its parts.
         case listed([PartReceipt])
-        /// The store could not be asked what it has.
+        /// Listing the parts failed.
         case listingFailed
-        /// Nothing more is wanted.
+        /// The upload was cancelled.
         case cancelled
     }
 
-    /// Something to be done.
+    /// An output of the state machine.
     enum Action: Sendable, Hashable {
         /// Send a part.
         case send(Int)
-        /// Ask the store what it has.
+        /// List the parts at the store.
         case list
-        /// Stop what is in flight; its ends are still awaited.
+        /// Cancel what is in flight; its results are still awaited.
         case stop
-        /// All parts are stored: the receipts, in the order of the parts.
+        /// Complete the upload: all parts are stored. The receipts are in the order of the parts.
         case complete([PartReceipt])
-        /// It is over without all parts: why the caller knows from the event that led here.
+        /// Fail. The caller knows the reason from the event that led here.
         case giveUp
     }
 
@@ -53,24 +53,24 @@ struct PartMachine: Sendable {
     private var isListing = false
     private var repeated: Set<Int> = []
     private var doubted: Set<Int> = []
-    // Numbers that were never sent come from the counter, so that ten thousand parts are not a sorted set.
+    // The counter yields the parts that were never sent, which avoids a sorted set of 10,000 numbers.
     private var nextFresh = 1
     private var toRepeat: [Int] = []
-    /// Whether it came to a failure, and only waits for what is in flight.
+    /// Whether the upload has failed and only waits for what is in flight.
     private(set) var isStopping = false
     private var isOver = false
 
-    /// A machine that knows what the store has already. Of parts with another size than the plan's nothing is believed.
+    /// Creates a state machine with the parts that the store has. Parts whose size differs from the plan are ignored.
     init(plan: PartPlan, listed: [PartReceipt] = [], atOnce: Int) {
         self.plan = plan
         self.atOnce = max(1, atOnce)
         for receipt in listed where fits(receipt) { done[receipt.number] = receipt }
     }
 
-    /// What is to be done first.
+    /// Returns the first actions.
     mutating func start() -> [Action] { goOn() }
 
-    /// What is to be done after an event.
+    /// Returns the actions that follow an event.
     mutating func handle(_ event: Event) -> [Action] {
         guard !isOver else { return [] }
         switch event {
@@ -107,7 +107,7 @@ struct PartMachine: Sendable {
         }
     }
 
-    /// The bytes of all parts that the store has.
+    /// The number of bytes in all stored parts.
     var storedBytes: Int64 { done.keys.reduce(0) { $0 + plan.size(of: $1) } }
 
     private func fits(_ receipt: PartReceipt) -> Bool {
@@ -141,7 +141,7 @@ struct PartMachine: Sendable {
             inFlight.insert(number)
             actions.append(.send(number))
         }
-        // One look settles all doubts, so it waits until there is nothing else to do.
+        // A single list resolves all doubtful parts, so it is requested when nothing else is left to do.
         if inFlight.isEmpty, !inDoubt.isEmpty, !isListing {
             isListing = true
             actions.append(.list)

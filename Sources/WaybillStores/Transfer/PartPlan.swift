@@ -1,28 +1,28 @@
 import WaybillCore
 
-/// What a store allows of the parts of an object.
+/// The limits of a store for the parts of an object.
 struct PartLimits: Sendable, Hashable {
-    /// The smallest part, apart from the last.
+    /// The minimum part size, except for the last part.
     var smallest: ByteCount
-    /// The largest part.
+    /// The maximum part size.
     var largest: ByteCount
-    /// The most parts.
+    /// The maximum number of parts.
     var most: Int
 }
 
-/// An object taken into parts, numbered from 1. All are of one size but the last.
+/// The division of an object into parts, numbered from 1. All parts except the last have the same size.
 struct PartPlan: Sendable, Hashable {
-    /// The object's size in bytes.
+    /// The size of the object in bytes.
     let objectSize: Int64
-    /// The size of every part but the last.
+    /// The size of every part except the last.
     let partSize: Int64
 
-    /// Parts of the size that was wished for, or larger where there would be too many of them.
+    /// Divides an object into parts of the requested size, or of a larger size if there would be too many.
     ///
-    /// The size grows to the `most`-th part of the object, rounded up to 64 KiB.
+    /// The larger size is the object size divided by `most`, rounded up to a multiple of 64 KiB.
     ///
-    /// - Throws: ``StoreError/Code/invalidArgument`` for a wish that the store does not allow,
-    ///   ``StoreError/Code/objectTooLarge`` when even the largest parts are too many.
+    /// - Throws: ``StoreError/Code/invalidArgument`` for a size that the store does not allow,
+    ///   ``StoreError/Code/objectTooLarge`` if even parts of the maximum size would be too many.
     init(objectSize: Int64, wished: ByteCount, limits: PartLimits) throws(StoreError) {
         guard wished >= limits.smallest, wished <= limits.largest else {
             throw StoreError(
@@ -40,53 +40,53 @@ struct PartPlan: Sendable, Hashable {
         self.init(objectSize: objectSize, partSize: size)
     }
 
-    /// Parts of a size that is known to be allowed.
+    /// Creates a plan with a part size that is known to be allowed.
     init(objectSize: Int64, partSize: Int64) {
         precondition(objectSize >= 0 && partSize > 0, "sizes are not negative")
         self.objectSize = objectSize
         self.partSize = partSize
     }
 
-    /// How many parts there are; one, of no bytes, for an empty object.
+    /// The number of parts; an empty object has one empty part.
     var count: Int { objectSize == 0 ? 1 : Int((objectSize - 1) / partSize) + 1 }
 
     /// The numbers of all parts.
     var numbers: ClosedRange<Int> { 1...count }
 
-    /// Where a part lies in the object.
+    /// Returns the byte range of a part in the object.
     func range(of number: Int) -> Range<Int64> {
         precondition(numbers.contains(number), "there is no such part")
         let start = Int64(number - 1) * partSize
         return start..<min(objectSize, start + min(partSize, objectSize - start))
     }
 
-    /// How many bytes a part has.
+    /// Returns the size of a part in bytes.
     func size(of number: Int) -> Int64 {
         let range = range(of: number)
         return range.upperBound - range.lowerBound
     }
 
-    /// Up to a multiple of 64 KiB.
+    /// Rounds up to a multiple of 64 KiB.
     private static func rounded(_ size: Int64) -> Int64 {
         let step: Int64 = 65_536
         return size > .max - step ? .max : (size + step - 1) / step * step
     }
 }
 
-/// A part that the store has.
+/// A part at the store.
 struct PartReceipt: Sendable, Hashable, Codable {
-    /// Its number, from 1.
+    /// The part number, from 1.
     var number: Int
-    /// How many bytes it has.
+    /// The size in bytes.
     var size: Int64
-    /// What the store calls it: the `ETag`, in the store's spelling.
+    /// The `ETag` of the part, as received from the store.
     var tag: String
-    /// The checksum of its bytes in the store's spelling; `nil` where nobody said one.
+    /// The checksum of the part in the store's format; `nil` if unknown.
     var checksum: String?
 }
 
 extension [PartReceipt] {
-    /// The CRC-64 of the whole object, from those of its parts in their order; `nil` when one is missing.
+    /// The CRC-64 of the whole object, combined from those of its ordered parts; `nil` if one is missing.
     var wholeChecksum: UInt64? {
         var whole = CRC64()
         for part in self {

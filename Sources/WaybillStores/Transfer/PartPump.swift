@@ -1,28 +1,28 @@
-/// How one store takes the parts of an object.
+/// The multipart protocol of a store.
 protocol PartStore: Sendable {
-    /// Sends a part and says what came of it. Called for several parts at once.
+    /// Sends a part and returns the result. Called concurrently for several parts.
     func send(part number: Int, _ run: ObjectRun) async -> PartAnswer
 
-    /// Asks which parts the store has. Only receipts that may be believed: of another checksum than ours, none.
+    /// Returns the parts at the store. A part whose checksum differs from the local one must be left out.
     func listParts(_ run: ObjectRun) async throws(StoreError) -> [PartReceipt]
 
-    /// Told of each part that the store has taken, one after the other: the moment to write it down.
+    /// Called for each part that the store has accepted, one at a time, so that it can be recorded.
     func took(_ receipt: PartReceipt) async throws(StoreError)
 }
 
-/// What came of sending a part.
+/// The result of sending a part.
 enum PartAnswer: Sendable {
-    /// The store took it.
+    /// The store accepted the part.
     case stored(PartReceipt)
-    /// It did not arrive whole; sending it again is worth a try.
+    /// The part arrived damaged, and sending it again can help.
     case again(StoreError)
-    /// It may have been stored.
+    /// The part may have been stored.
     case uncertain(StoreError)
-    /// It failed for good.
+    /// The part failed permanently.
     case failed(StoreError)
 }
 
-/// Does what a ``PartMachine`` says: some parts at once, each a request of its own.
+/// Performs the actions of a ``PartMachine`` by sending parts concurrently, each as its own request.
 struct PartPump<Store: PartStore>: Sendable {
     let store: Store
     let run: ObjectRun
@@ -34,8 +34,8 @@ struct PartPump<Store: PartStore>: Sendable {
 
     /// Sends every part that is not listed.
     ///
-    /// - Returns: The receipts of all parts in their order.
-    /// - Throws: The first error that ended it; ``StoreError/Code/cancelled`` when the task was cancelled.
+    /// - Returns: The receipts of all parts in order.
+    /// - Throws: The first error that ended the upload; ``StoreError/Code/cancelled`` if the task was cancelled.
     func send(_ plan: PartPlan, listed: [PartReceipt], atOnce: Int) async throws(StoreError) -> [PartReceipt] {
         var machine = PartMachine(plan: plan, listed: listed, atOnce: atOnce)
         run.settle(bytes: machine.storedBytes)
@@ -59,14 +59,15 @@ struct PartPump<Store: PartStore>: Sendable {
                 guard let report = await group.next() else { return .failure(error ?? Self.cancelled) }
                 let (event, failure) = await event(of: report, plan)
                 if case .listed = event {
-                    // What was found counts too, not only what was sent.
+                    // Count the parts that were found by listing, too.
                     let before = machine.storedBytes
                     actions = machine.handle(event)
                     run.settle(bytes: machine.storedBytes - before)
                 } else {
                     actions = machine.handle(event)
                 }
-                // The one that made it stop; what follows is its echo. One that is repeated ends nothing.
+                // Report the error that caused the stop: later ones are consequences, and a repeated part is not an
+                // error.
                 if machine.isStopping, error == nil { error = failure }
             }
         }
@@ -94,7 +95,7 @@ struct PartPump<Store: PartStore>: Sendable {
 }
 
 extension StoreError {
-    /// The same error, about a part.
+    /// Returns the error with a part number.
     func about(part number: Int) -> StoreError {
         var error = self
         error.part = error.part ?? number
@@ -103,7 +104,7 @@ extension StoreError {
 }
 
 extension Result {
-    /// What an asynchronous call gives or throws.
+    /// Creates the result of an asynchronous closure.
     init(_ work: () async throws(Failure) -> Success) async {
         do throws(Failure) {
             self = .success(try await work())

@@ -2,7 +2,7 @@ import Glibc
 import WaybillCore
 import WaybillMultipart
 
-/// A record that no other upload touches until the claim is closed or released.
+/// Exclusive ownership of a record until the claim is closed or released.
 final class RecordClaim: Sendable {
     private let folder: FileDescriptor
     private let lock: FileDescriptor
@@ -10,7 +10,8 @@ final class RecordClaim: Sendable {
     private let path: String
     private let isClosed = Locked(false)
 
-    /// Locks a record; `nil` when another upload has it. Call it where blocking on a disk is allowed.
+    /// Locks a record; returns `nil` if another upload has it. Call this on a thread where blocking on a disk is
+    /// allowed.
     init?(folder path: String, name: String) throws(StoreError) {
         self.path = path
         self.name = name
@@ -19,12 +20,12 @@ final class RecordClaim: Sendable {
         self.lock = lock
     }
 
-    /// The path of the record's file, for messages.
+    /// The path of the record file, for error messages.
     var filePath: String { "\(path)/\(name).json" }
 
-    /// Reads the record for an upload of `subject` at a time (seconds since 1970).
+    /// Reads the record for an upload of `subject` at a Unix time in seconds.
     ///
-    /// - Throws: ``StoreError/Code/recordRefused`` when it is not ours to read.
+    /// - Throws: ``StoreError/Code/recordRefused`` if owner or permissions of the file are not safe.
     func load(_ subject: ResumeSubject, at now: Int64) async throws(StoreError) -> FoundRecord {
         try await RecordDisk.run { [self] () throws(StoreError) in
             guard let bytes = try RecordDisk.read("\(name).json", in: folder, filePath) else { return .none }
@@ -32,7 +33,7 @@ final class RecordClaim: Sendable {
         }
     }
 
-    /// Puts a record in the place of the one before, as a whole or not at all, and on the disk before it returns.
+    /// Replaces the record atomically, and syncs it to disk before it returns.
     func save(_ record: ResumeRecord) async throws(StoreError) {
         try await RecordDisk.run { [self] () throws(StoreError) in
             let bytes: [UInt8]
@@ -45,19 +46,19 @@ final class RecordClaim: Sendable {
         }
     }
 
-    /// Throws the record away.
+    /// Removes the record.
     func remove() async {
         try? await RecordDisk.run { [self] in RecordDisk.remove("\(name).json", in: folder) }
     }
 
-    /// Lets others have the record, at once: a claim may be held for a moment longer by a task that is just ending.
+    /// Releases the record immediately: a task that is about to end can retain the claim for a moment longer.
     func close() {
         let isFirst = isClosed.withLock { isClosed in
             defer { isClosed = true }
             return !isClosed
         }
         guard isFirst else { return }
-        // While it is still locked, so that whoever comes next makes a new one.
+        // Remove the lock file while it is locked, so that the next owner creates a new one.
         RecordDisk.remove("\(name).lock", in: folder)
         _ = flock(lock.raw, LOCK_UN)
     }
@@ -65,25 +66,25 @@ final class RecordClaim: Sendable {
     deinit { close() }
 }
 
-/// Where the record of one upload is kept while the upload runs: a file, or a place that the caller provides.
+/// The storage of an upload's record while the upload runs: a file, or storage that the caller provides.
 protocol RecordKeeper: Sendable {
-    /// Reads the record for an upload of `subject` at a time (seconds since 1970).
+    /// Reads the record for an upload of `subject` at a Unix time in seconds.
     func load(_ subject: ResumeSubject, at now: Int64) async throws(StoreError) -> FoundRecord
 
-    /// Puts a record in the place of the one before, on the disk before it returns.
+    /// Replaces the record, and syncs it to disk before it returns.
     func save(_ record: ResumeRecord) async throws(StoreError)
 
-    /// The same of a record that has a part more, where it may also be left to a later call: what a record lacks is found by
-    /// asking the store.
+    /// Replaces the record after a part was added. This can be deferred to a later call: parts that the record lacks
+    /// are found by listing them at the store.
     func note(_ record: ResumeRecord) async throws(StoreError)
 
-    /// Removes the record: no upload can resume from it.
+    /// Removes the record, so that no upload can resume from it.
     func remove() async
 
-    /// Removes the record: the object is stored.
+    /// Removes the record after the object was stored.
     func finish() async
 
-    /// Lets others have it.
+    /// Releases the record.
     func close()
 }
 

@@ -2,13 +2,13 @@ import Glibc
 import WaybillCore
 import WaybillMultipart
 
-/// The system calls behind records. Each opens by name in a folder that is open already, follows no link, and looks at
-/// whose the file is before it believes a byte of it.
+/// The system calls behind records. Each opens a name relative to an open directory, does not follow symbolic links,
+/// and checks the owner of the file before it trusts the content.
 enum RecordDisk {
-    /// The largest file that is read as a record: ten thousand parts take two megabytes.
+    /// The maximum size of a record file. A record of 10,000 parts has about 2 MB.
     static let largest = 8 << 20
 
-    /// Runs work where waiting for a disk is allowed.
+    /// Runs a closure on a thread where blocking on a disk is allowed.
     static func run<Value: Sendable>(
         _ work: @escaping @Sendable () throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
@@ -23,7 +23,7 @@ enum RecordDisk {
         return try result.get()
     }
 
-    /// Opens a folder that is ours alone, and makes it if nothing is there.
+    /// Opens a directory that only this user can access, and creates it if it does not exist.
     static func openFolder(_ path: String) throws(StoreError) -> FileDescriptor {
         guard path.hasPrefix("/"), !path.utf8.contains(0) else {
             throw StoreError(.recordFolderUnusable, "the folder of records needs an absolute path: \(shown(path))")
@@ -40,7 +40,7 @@ enum RecordDisk {
         return folder
     }
 
-    /// Locks a file, which is made for that; `nil` when somebody else has locked it.
+    /// Creates and locks a file; returns `nil` if another task or process has locked it.
     static func lock(_ name: String, in folder: FileDescriptor, _ path: String) throws(StoreError) -> FileDescriptor? {
         while true {
             let raw = unsafe openat(folder.raw, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -56,7 +56,8 @@ enum RecordDisk {
                 }
                 return nil
             }
-            // Whoever had it may have removed it in between: then this lock is on a file that nobody else finds.
+            // The previous owner may have removed the file meanwhile. The lock would then be on an unlinked file: try
+            // again.
             var named = stat()
             if unsafe fstatat(folder.raw, name, &named, AT_SYMLINK_NOFOLLOW) == 0, named.st_ino == status.st_ino,
                 named.st_dev == status.st_dev
@@ -66,7 +67,7 @@ enum RecordDisk {
         }
     }
 
-    /// The bytes of a file that is ours alone; `nil` when there is none.
+    /// Returns the bytes of a file that only this user can access; `nil` if it does not exist.
     static func read(_ name: String, in folder: FileDescriptor, _ path: String) throws(StoreError) -> [UInt8]? {
         let raw = unsafe openat(folder.raw, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard raw >= 0 else {
@@ -80,7 +81,7 @@ enum RecordDisk {
         guard status.st_uid == geteuid() else { throw refused(path, "belongs to somebody else") }
         guard status.st_mode & 0o077 == 0 else { throw refused(path, "is open to others") }
         guard status.st_nlink == 1 else { throw refused(path, "has a second name") }
-        // Too large for a record is torn for whoever reads it.
+        // A file that is too large can't be a record: return no bytes, so that it is treated as corrupt.
         guard status.st_size <= largest else { return [] }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
         var count = 0
@@ -95,12 +96,12 @@ enum RecordDisk {
         return Array(bytes[..<count])
     }
 
-    /// Writes a file beside, brings it to the disk, and gives it the name.
+    /// Writes a new file, syncs it to disk, and renames it over the old one.
     static func replace(
         _ name: String, in folder: FileDescriptor, with bytes: [UInt8], _ path: String
     ) throws(StoreError) {
         let fresh = "\(name).new"
-        // One that a crash left; whoever holds the lock is alone here.
+        // Remove a leftover of a crash. The lock ensures exclusive access.
         remove(fresh, in: folder)
         do {
             let file = try NewFile.named(fresh, in: folder)
@@ -110,11 +111,11 @@ enum RecordDisk {
         } catch {
             throw unusable(path, "can't be written: \(error)")
         }
-        // The new name is on the disk only when the folder is. A file system that can't do that has done what it can.
+        // The rename is durable only after the directory is synced. Ignore file systems that do not support this.
         _ = fsync(folder.raw)
     }
 
-    /// Removes a file; one that is not there is removed already.
+    /// Removes a file. Does nothing if it does not exist.
     static func remove(_ name: String, in folder: FileDescriptor) {
         unsafe _ = unlinkat(folder.raw, name, 0)
     }
@@ -123,7 +124,7 @@ enum RecordDisk {
         var made = ""
         for step in path.split(separator: "/") {
             made += "/\(step)"
-            // What can't be made shows when the last one is opened.
+            // Errors are reported when the last directory is opened.
             unsafe _ = mkdir(made, 0o700)
         }
     }

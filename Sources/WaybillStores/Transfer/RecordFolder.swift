@@ -2,40 +2,42 @@ import Crypto
 import Glibc
 import WaybillCore
 
-/// Where the records lie that uploads in parts are resumed from.
+/// A directory of the records from which multipart uploads are resumed.
 ///
 /// ```swift
 /// configuration.records = RecordFolder(path: "/var/lib/scans/uploads")
 /// ```
 ///
-/// One record per file, object and place. It is a JSON file with a version and a checksum that replaces the one before as a
-/// whole, for its owner's eyes only (0600 in a folder of 0700), and it holds no secret. While somebody works on it, a lock
-/// file keeps other tasks and other processes away; the kernel lets go of the lock when its process ends, however it ends.
+/// There is one record per file, object and endpoint: a JSON file with a version and a checksum that is replaced
+/// atomically. Only its owner has access (0600 in a directory of 0700), and it contains no secret. During an upload, a
+/// lock file excludes other tasks and processes; the kernel releases the lock when the process ends, even after a
+/// crash.
 ///
-/// A record of a file that changed, of other parts, of another version, or one that is torn is thrown away, and the upload
-/// begins anew. One that somebody else owns, others may read, or that is a link, is refused.
+/// A record is discarded, and the upload starts over, if the file has changed, the part size or record version differs,
+/// or the record is corrupt. A record that belongs to another user, is accessible to others, or is a symbolic link is
+/// rejected.
 public struct RecordFolder: Sendable, Hashable {
-    /// What a second task or process on the same upload does.
+    /// The behavior of a second task or process with the same upload.
     public enum WhenBusy: Sendable, Hashable {
-        /// It ends with ``StoreError/Code/recordInUse``.
+        /// The second upload fails with ``StoreError/Code/recordInUse``.
         case fail
-        /// It waits until the first is done, and finds the object stored or goes on from the record.
+        /// The second upload waits until the first has ended, then finds the object stored or resumes from the record.
         case wait
     }
 
-    /// The folder's path. It is made, with mode 0700, when the first record is.
+    /// The path of the directory. It is created with mode 0700 for the first record.
     public var path: String
-    /// What a second upload of the same file to the same place does.
+    /// The behavior of a second upload of the same file to the same object.
     public var whenBusy: WhenBusy
 
-    /// Names a folder; nothing is made yet.
+    /// Creates a reference to a directory without creating the directory.
     public init(path: String, whenBusy: WhenBusy = .fail) {
         self.path = path
         self.whenBusy = whenBusy
     }
 
-    /// `waybill/uploads` where programs of this user keep what is no configuration and no cache: in `XDG_STATE_HOME`, else in
-    /// `~/.local/state` (XDG Base Directory Specification 0.8). `nil` when neither is known.
+    /// The directory `waybill/uploads` in `XDG_STATE_HOME`, or else in `~/.local/state` (XDG Base Directory
+    /// Specification 0.8). `nil` if neither `XDG_STATE_HOME` nor `HOME` is set.
     public static var standard: RecordFolder? {
         if let state = variable("XDG_STATE_HOME"), state.hasPrefix("/") {
             return RecordFolder(path: "\(state)/waybill/uploads")
@@ -50,10 +52,10 @@ public struct RecordFolder: Sendable, Hashable {
 }
 
 extension RecordFolder {
-    /// Takes the record of an upload for oneself until the claim is let go.
+    /// Claims exclusive ownership of the record of an upload.
     ///
-    /// - Throws: ``StoreError/Code/recordInUse``, ``StoreError/Code/recordFolderUnusable``, ``StoreError/Code/recordRefused``,
-    ///   or ``StoreError/Code/cancelled`` while it waited.
+    /// - Throws: ``StoreError/Code/recordInUse``, ``StoreError/Code/recordFolderUnusable``,
+    ///   ``StoreError/Code/recordRefused``, or ``StoreError/Code/cancelled`` while waiting.
     func claim(_ subject: ResumeSubject) async throws(StoreError) -> RecordClaim {
         let path = path
         while true {
@@ -66,14 +68,14 @@ extension RecordFolder {
                     .recordInUse,
                     "Another task or process is uploading this file to this object. \(Remedy.waitForRecord)")
             }
-            // A lock of the kernel's tells nobody when it is free, and waiting in it would take a thread.
+            // Poll: `flock` offers no notification, and blocking in it would occupy a thread.
             guard (try? await Task.sleep(for: .milliseconds(50))) != nil else {
                 throw StoreError(.cancelled, "cancelled while another upload of the same file was waited for")
             }
         }
     }
 
-    /// A name that tells nothing about the file.
+    /// Returns a name that reveals nothing about the file.
     static func name(of subject: ResumeSubject) -> String {
         SHA256.hash(data: Array(subject.place.utf8)).prefix(16).map { byte in
             (byte < 16 ? "0" : "") + String(byte, radix: 16)

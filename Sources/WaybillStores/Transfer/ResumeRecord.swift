@@ -1,20 +1,20 @@
 import FoundationEssentials
 import WaybillMultipart
 
-/// What an upload is of and where it goes: two runs with the same subject are the same upload.
+/// The identity of an upload: two runs with the same subject perform the same upload.
 struct ResumeSubject: Sendable, Hashable, Codable {
-    /// The store's address, as the client was given it.
+    /// The endpoint of the store, as configured.
     var endpoint: String
     var bucket: String
-    /// The object's key; `nil` where the store chooses it.
+    /// The object key; `nil` if the store chooses it.
     var key: String?
     /// The absolute path of the file.
     var path: String
     var size: Int64
-    /// The time of the file's last change: seconds and nanoseconds since 1970.
+    /// The modification time of the file as a Unix time.
     var modifiedSeconds: Int64
     var modifiedNanoseconds: Int64
-    /// The time of the last change of what is known of it. Nobody can set that back, as they can the other.
+    /// The status change time (`st_ctim`) of the file. Unlike the modification time, programs can't set it.
     var changedSeconds: Int64
     var changedNanoseconds: Int64
     var device: UInt64
@@ -36,7 +36,7 @@ struct ResumeSubject: Sendable, Hashable, Codable {
         self.partSize = partSize
     }
 
-    /// Only the place, to look for whatever record lies there: no file ever looks like this.
+    /// Creates a subject for finding any record of an upload. It does not match any file.
     init(endpoint: String, bucket: String, key: String?, path: String) {
         self.endpoint = endpoint
         self.bucket = bucket
@@ -46,17 +46,18 @@ struct ResumeSubject: Sendable, Hashable, Codable {
         (device, inode, partSize) = (0, 0, 0)
     }
 
-    /// Leaves out the number of the device, which may be another one after the machine was started anew, for records that
-    /// outlive that. The file's own number and its times stay.
+    /// Clears the device number, for records that must survive a reboot, which can change it. The inode number and the
+    /// times remain.
     mutating func forgetDevice() { device = 0 }
 
-    /// What does not change when the file does, so that a new file at the old place finds, and drops, the old record.
+    /// The part of the identity that does not change with the file, so that a new file at the same path finds the old
+    /// record and discards it.
     var place: String {
-        // Lengths keep two places apart whose texts run together.
+        // Length prefixes keep the concatenation unambiguous.
         [endpoint, bucket, key ?? "", key == nil ? "-" : "+", path].map { "\($0.utf8.count):\($0)" }.joined()
     }
 
-    /// How `now` differs, in words for people; `nil` when it is the same.
+    /// Returns a readable description of the first difference from `now`; `nil` if they are equal.
     func difference(from now: ResumeSubject) -> String? {
         if place != now.place { return "it is of another file or another object" }
         if size != now.size { return "the file had \(size) bytes and has \(now.size)" }
@@ -72,16 +73,17 @@ struct ResumeSubject: Sendable, Hashable, Codable {
     }
 }
 
-/// Where an upload in parts stands, to go on from in another process. It holds no key, no token and no signature.
+/// The state of a multipart upload, for resuming it in another process. It contains no key, token or signature.
 struct ResumeRecord: Sendable, Hashable, Codable {
     var subject: ResumeSubject
-    /// The store's id of the upload. Not to be printed: whoever has it and a right to the bucket can change the upload.
+    /// The store's ID of the upload. It must not be printed: anyone who has it and access to the bucket can modify the
+    /// upload.
     var uploadID: String
-    /// When the store forgets the upload, in seconds since 1970; `nil` where it says nothing of that.
+    /// The Unix time in seconds at which the store discards the upload; `nil` if the store does not report it.
     var expires: Int64?
-    /// The parts that the store took.
+    /// The parts that the store has accepted.
     var parts: [PartReceipt] = []
-    /// What a store's protocol has to remember besides.
+    /// Additional values of a store's protocol.
     var notes: [String: String] = [:]
 
     init(subject: ResumeSubject, uploadID: String) {
@@ -91,19 +93,19 @@ struct ResumeRecord: Sendable, Hashable, Codable {
 }
 
 extension ResumeRecord: CustomStringConvertible, CustomReflectable {
-    /// How many parts; not the id.
+    /// The number of parts, without the ID.
     var description: String { "record of \(parts.count) parts" }
     /// The description only.
     var customMirror: Mirror { Mirror(self, children: ["record": description]) }
 }
 
-/// What a record's file was found to be.
+/// The result of reading a record file.
 enum FoundRecord: Sendable, Hashable {
-    /// There is none.
+    /// There is no record.
     case none
-    /// It can be gone on from.
+    /// The upload can be resumed.
     case usable(ResumeRecord)
-    /// It is of no use, and why; with the record, where it could be read.
+    /// The record can't be used, with the reason, and the record if it could be read.
     case useless(String, ResumeRecord?)
 }
 
@@ -123,14 +125,14 @@ extension ResumeRecord {
     private static let format = "waybill-resume"
     private static let version = 1
 
-    /// The bytes of its file: JSON with a version, and a checksum over the record's own JSON with its names in order.
+    /// Returns the file content: JSON with a version, and a checksum of the record's JSON with sorted keys.
     func encoded() throws -> [UInt8] {
         let file = File(
             format: Self.format, version: Self.version, checksum: try Self.checksum(of: self), record: self)
         return Array(try Self.encoder.encode(file))
     }
 
-    /// What the bytes of a file are, for somebody who wants to upload `subject` at a moment (seconds since 1970).
+    /// Parses the content of a record file for an upload of `subject` at a Unix time in seconds.
     static func read(_ bytes: [UInt8], for subject: ResumeSubject, at now: Int64) -> FoundRecord {
         let data = Data(bytes)
         guard let kind = try? JSONDecoder().decode(Kind.self, from: data), kind.format == format else {

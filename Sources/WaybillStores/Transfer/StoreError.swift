@@ -1,7 +1,7 @@
 public import Waybill
 public import WaybillCore
 
-/// Why something did not work with an object store, and what may be believed about the object.
+/// An error of an object store operation, with what is known about the outcome for the object.
 ///
 /// ```swift
 /// do {
@@ -13,41 +13,41 @@ public import WaybillCore
 /// }
 /// ```
 ///
-/// ``code`` is for programs, ``message`` for people. Nothing that is printed holds a key, a token, a signature or the id of a
+/// ``code`` is for programs, ``message`` for people. The description contains no key, token, signature or ID of a
 /// multipart upload.
 public struct StoreError: Error, Sendable {
-    /// A kind of failure. Open: new ones may come with any release, so give a `switch` a `default`. The codes of
-    /// `UploadError` keep their names here.
+    /// The code of a failure. New codes can be added in any release, so add a `default` to a `switch`. The codes of
+    /// `UploadError` have the same names here.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The name, as it is printed.
+        /// The name of the code.
         public let description: String
         package init(_ name: String) { description = name }
     }
 
-    /// What kind of failure it is.
+    /// The code of the failure.
     public var code: Code
-    /// What went wrong, and the remedy.
+    /// A description of the failure and its remedy.
     public var message: String
-    /// What may be believed about the store's side; `nil` where nothing was asked of the store.
+    /// The outcome at the store; `nil` if no request was made.
     public var outcome: UploadOutcome?
-    /// Whether the object is known to be stored though something else failed: a callback, mostly.
+    /// Whether the object is known to be stored although another step failed, usually the callback.
     public var isStored = false
-    /// The status of the store's answer, when there was one.
+    /// The status of the store's response, if there was one.
     public var status: Int?
-    /// The store's own name for the failure, such as `NoSuchUpload`.
+    /// The store's error code, such as `NoSuchUpload`.
     public var storeCode: String?
-    /// The store's finer code, `EC` with OSS: `0003-00000001`.
+    /// The store's detailed error code, `EC` for OSS: `0003-00000001`.
     public var detailCode: String?
-    /// The id under which the store's support finds the request.
+    /// The ID of the request, for the store's support.
     public var requestID: String?
-    /// The host that was asked.
+    /// The host of the request.
     public var host: String?
-    /// The part of a multipart upload that is to blame, from 1.
+    /// The number, from 1, of the part of a multipart upload that failed.
     public var part: Int?
-    /// The error underneath: an `UploadError`, a `BodyError`, or whatever a closure of yours threw.
+    /// The underlying error: an `UploadError`, a `BodyError`, or an error that a closure threw.
     public var cause: (any Error)?
 
-    /// Describes a failure.
+    /// Creates an error.
     public init(_ code: Code, _ message: String, outcome: UploadOutcome? = nil, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
@@ -55,7 +55,7 @@ public struct StoreError: Error, Sendable {
         self.cause = cause
     }
 
-    /// What a session says of a request that got no usable answer. The code keeps its name.
+    /// Converts the session's error of a request without a usable response. The name of the code is preserved.
     public init(_ error: UploadError) {
         self.init(Code(error.code.description), error.message, outcome: error.outcome, cause: error)
         status = error.response?.status.code
@@ -63,31 +63,32 @@ public struct StoreError: Error, Sendable {
 }
 
 extension StoreError.Code {
-    /// The store answered no; ``StoreError/storeCode`` says why.
+    /// The store rejected the request; ``StoreError/storeCode`` has the reason.
     public static let rejected = Self("rejected")
-    /// An argument can't be sent as it is; the message names it.
+    /// An argument is invalid; the message names it.
     public static let invalidArgument = Self("invalidArgument")
-    /// The endpoint is no host name or URL, or does not go with the bucket.
+    /// The endpoint is not a valid host name or URL, or does not fit the bucket.
     public static let invalidEndpoint = Self("invalidEndpoint")
-    /// Credentials would have gone over a connection that is not encrypted.
+    /// Credentials would be sent over an unencrypted connection, or without verification of the certificate.
     public static let encryptionRequired = Self("encryptionRequired")
-    /// What the store has differs from what was sent: the two checksums are in the message.
+    /// The stored bytes differ from those sent; the message contains both checksums.
     public static let checksumMismatch = Self("checksumMismatch")
-    /// The answer is not one that this store gives: a proxy's page, a captive portal, something that is cut short.
+    /// The response is not from the store, such as the page of a proxy or captive portal, or it is incomplete.
     public static let unexpectedAnswer = Self("unexpectedAnswer")
-    /// The object was stored, and the callback to your server failed: ``StoreError/isStored``.
+    /// The object was stored, but the callback to your server failed: ``StoreError/isStored``.
     public static let storedButCallbackFailed = Self("storedButCallbackFailed")
     /// The store no longer knows the multipart upload.
     public static let uploadGone = Self("uploadGone")
     /// The object is too large for the store, or for the largest number of parts.
     public static let objectTooLarge = Self("objectTooLarge")
-    /// The file is not what it was: it shrank, grew, was written to or replaced.
+    /// The file has changed: it was truncated, extended, modified or replaced.
     public static let sourceChanged = Self("sourceChanged")
-    /// The body can be read once and would have had to be sent again.
+    /// The body can be read only once but would have to be sent again.
     public static let bodyNotReplayable = Self("bodyNotReplayable")
-    /// Another task or process is at work on the same upload.
+    /// Another task or process runs the same upload.
     public static let recordInUse = Self("recordInUse")
-    /// A record lies there that is not ours to read: of another owner, open to others, a link, or no file.
+    /// The record is not safe to read: it belongs to another user, is accessible to others, is a link, or not a regular
+    /// file.
     public static let recordRefused = Self("recordRefused")
     /// No file exists at the path.
     public static let fileNotFound = Self("fileNotFound")
@@ -95,17 +96,17 @@ extension StoreError.Code {
     public static let notARegularFile = Self("notARegularFile")
     /// The file cannot be opened or read.
     public static let fileNotReadable = Self("fileNotReadable")
-    /// The folder of records can't be used; the message says why.
+    /// The directory of the records can't be used; the message has the reason.
     public static let recordFolderUnusable = Self("recordFolderUnusable")
-    /// Cancelled by the caller, or by the closing of the session.
+    /// The upload was cancelled by the caller, or because the session was closed.
     public static let cancelled = Self("cancelled")
 }
 
 extension StoreError {
-    /// Whether the caller ended it.
+    /// Whether the upload was cancelled.
     public var isCancelled: Bool { code == .cancelled }
 
-    /// Text of foreign origin, cut and with control characters made visible.
+    /// Returns a string of external origin, truncated and with visible control characters.
     static func shown(_ text: String, atMost most: Int = 300) -> String {
         let kept = text.unicodeScalars.prefix(most)
         return Redaction.escaped(String(String.UnicodeScalarView(kept)) + (kept.endIndex < text.endIndex ? "…" : ""))
@@ -113,7 +114,7 @@ extension StoreError {
 }
 
 extension StoreError: CustomStringConvertible {
-    /// One line: code, message and what the store's support asks for.
+    /// One line with the code, the message, and the details that the store's support needs.
     public var description: String {
         let context = [
             part.map { "part \($0)" }, status.map { "status \($0)" }, detailCode.map { "EC \(Self.shown($0))" },
