@@ -3,7 +3,7 @@ import WaybillCore
 import WaybillMultipart
 
 extension Delivery {
-    /// Runs the requests of an object, and tells of all of them as of one upload.
+    /// Runs the requests of an object and reports their progress as that of a single upload.
     func run<Value: Sendable>(
         isEncrypted: Bool, _ work: @escaping @Sendable (ObjectRun) async throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
@@ -14,13 +14,13 @@ extension Delivery {
             }
         }
         let result = await Result { () async throws(StoreError) in try await upload.value }
-        // Nobody is told of anything after the delivery has returned.
+        // Wait for the reporter: no progress may be reported after the delivery has returned.
         await telling.value
         return try result.get()
     }
 
-    /// Looks at a file and makes sure that it is still what was handed over. What was found is what is sent, and it is looked
-    /// at once more before the last byte.
+    /// Examines a file and throws if it has changed since it was enqueued. The upload sends the examined file and
+    /// checks it again before the last byte.
     func source(_ file: DurableFile) async throws(UploadError) -> SourceFile? {
         guard file.pending == nil else { return nil }
         try await file.check()
@@ -54,12 +54,12 @@ extension UploadProgress {
 }
 
 extension DurableFile {
-    /// Refuses what can't be written down, with the name of what to do instead.
+    /// Creates the error for an upload that can't be persisted, with a message that names the remedy.
     static func refused(_ message: String) -> StoreError {
         StoreError(StoreError.Code(UploadError.Code.notDurable.description), message)
     }
 
-    /// A file by a path that means the same in another program, looked at.
+    /// Returns an examined file with a path that is independent of the working directory.
     static func looked(at path: String) async throws(StoreError) -> DurableFile {
         var file = DurableFile(path: try AbsolutePath.of(path))
         do throws(UploadError) {

@@ -1,12 +1,12 @@
 import Waybill
 import WaybillCore
 
-/// The record of an upload whose queue keeps it beside the upload itself: there is no file, and no lock, for the queue gives an
-/// upload to one worker at a time.
+/// The record of an upload whose queue stores it with the upload itself. No file or lock is needed: the queue assigns
+/// an upload to only one worker at a time.
 final class DeliveryRecord: RecordKeeper {
     private struct State: Sendable {
         var bytes: [UInt8]?
-        /// How many parts the queue knows of.
+        /// The number of parts in the record that the queue has.
         var parts = 0
     }
 
@@ -34,7 +34,8 @@ final class DeliveryRecord: RecordKeeper {
         await keep(bytes)
     }
 
-    /// A record is written whole, so with many parts not after each: some hundred times in all.
+    /// Saves the record if enough parts were added. A record is always written as a whole, about a hundred times in
+    /// total.
     func note(_ record: ResumeRecord) async throws(StoreError) {
         let known = state.withLock { $0.parts }
         guard record.parts.count - known >= max(1, known / 50) else { return }
@@ -46,14 +47,14 @@ final class DeliveryRecord: RecordKeeper {
         await keep([])
     }
 
-    /// The record stays: if the program ends before the queue has written down that the object is there, it says whom to ask.
+    /// Keeps the record: if the process ends before the queue has stored the result, the record identifies the upload.
     func finish() async {}
 
     func close() {}
 }
 
 extension Delivery {
-    /// The record that was kept last, whatever it is of.
+    /// Returns the record that was saved last, even if it no longer matches the file.
     func record(endpoint: String, bucket: String, key: String?) -> ResumeRecord? {
         guard let resume, !resume.isEmpty else { return nil }
         let nobody = ResumeSubject(endpoint: endpoint, bucket: bucket, key: key, path: "")

@@ -4,10 +4,10 @@ import WaybillCore
 import WaybillMultipart
 
 extension DurableOSSUpload {
-    /// Sends it: what the store lists of an earlier attempt not again.
+    /// Uploads the object. Parts that the store has from an earlier attempt are not sent again.
     ///
-    /// The file is looked at before the first byte, before the last of each request, and before the object is put together of
-    /// its parts. A wrong clock is corrected and credentials are renewed once, within the attempt.
+    /// The file is checked for changes before the first byte, before the last byte of each request, and before the
+    /// upload is completed. Within the attempt, a wrong clock is corrected and credentials are renewed at most once.
     public func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse {
         let looked = try await delivery.source(source)
         do throws(StoreError) {
@@ -31,18 +31,19 @@ extension DurableOSSUpload {
         }
     }
 
-    /// Asks the store: whether it still has the parts, then whether the object is there with the size and the CRC-64 of the file.
+    /// Queries the store for the parts, then for an object with the size and the CRC-64 of the file.
     ///
-    /// - ``/Waybill/DeliveryVerdict/resume(_:)`` while the store lists the parts: the object was not made, for that ends the list.
-    /// - ``/Waybill/DeliveryVerdict/delivered(_:)`` where the object is there. One of the same bytes counts, whoever stored it;
-    ///   what a callback answered is lost.
-    /// - ``/Waybill/DeliveryVerdict/absent`` where no object is there, or another one: the key has to hold these bytes, and
-    ///   putting them there twice leaves one object. In a bucket that keeps versions it leaves two versions.
-    /// - ``/Waybill/DeliveryVerdict/cannotTell`` where an object of this size is there and the file is no longer what it was, so
-    ///   that nothing can be compared; and where the account may not ask, and a second one would tell a callback twice or meet
-    ///   the first one as somebody else's (``OSSObjectOptions/forbidsOverwrite``).
+    /// - ``/Waybill/DeliveryVerdict/resume(_:)`` while the store lists the parts: the list ends with the completion, so
+    ///   the object was not created.
+    /// - ``/Waybill/DeliveryVerdict/delivered(_:)`` if the object exists. Any object with the same bytes counts,
+    ///   regardless of the client that stored it; the response of a callback is lost.
+    /// - ``/Waybill/DeliveryVerdict/absent`` if there is no object, or a different one: the upload can be repeated, and
+    ///   leaves one object even if it is stored twice. In a bucket with versioning, it leaves two versions.
+    /// - ``/Waybill/DeliveryVerdict/cannotTell`` if an object of this size exists but the file has changed, so that
+    ///   nothing can be compared. Also if the account has no permission to query, and a repeated upload would call the
+    ///   callback twice or fail because of its own first request (``OSSObjectOptions/forbidsOverwrite``).
     ///
-    /// The file is read for this, unless all checksums of its parts are known: only when an object of its size is there.
+    /// The file is read only if an object of its size exists and the checksums of the parts are not all known.
     public func verify(_ delivery: Delivery) async throws(UploadError) -> DeliveryVerdict {
         let record = delivery.record(endpoint: sending.endpoint, bucket: bucket, key: key)
         do throws(StoreError) {
@@ -101,7 +102,8 @@ extension DurableOSSUpload {
         return theirs == ours ? .delivered(response) : .absent
     }
 
-    /// The checksum of what was sent: from those of its parts, or off the disk; `nil` when neither can be had any more.
+    /// Returns the checksum of the file, from those of its parts or from the disk; `nil` if neither is available any
+    /// more.
     private func checksum(_ record: ResumeRecord?) async -> UInt64? {
         if let bytes = source.pending { return CRC64(of: bytes).value }
         if let whole = record?.wholeChecksum(of: source.count) { return whole }
@@ -117,7 +119,7 @@ extension DurableOSSUpload {
 }
 
 extension ResumeRecord {
-    /// The CRC-64 of the whole object, where the record has all parts of it.
+    /// The CRC-64 of the whole object, if the record contains all of its parts.
     fileprivate func wholeChecksum(of size: Int64?) -> UInt64? {
         let parts = parts.sorted { $0.number < $1.number }
         guard parts.map(\.number) == Array(1..<parts.count + 1), parts.reduce(0, { $0 + $1.size }) == size else {

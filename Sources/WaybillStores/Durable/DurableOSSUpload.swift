@@ -2,8 +2,8 @@ public import Waybill
 import WaybillCore
 import WaybillMultipart
 
-/// An object on its way to Aliyun OSS that can be written down: a file that goes on being uploaded when the program was started
-/// anew, after `kill -9` and after a power cut.
+/// A durable upload of an object to Aliyun OSS: it can be persisted in a queue, and continues after the process was
+/// restarted, killed (`kill -9`) or stopped by a power failure.
 ///
 /// ```swift
 /// configuration.kinds = [DurableOSSUpload.self]
@@ -15,49 +15,49 @@ import WaybillMultipart
 /// try await outbox.enqueue(upload)
 /// ```
 ///
-/// What is written down is the file's path or a copy of the file, the place, and all that is said about the object; of the
-/// account only its name (``StoreAccounts``). Of the client's configuration those settings are kept that say where and how an
-/// object is made. Limits in time, proxy, TLS and slots are those of the session that delivers.
+/// The queue stores the path of the file or a copy of the file, the destination, the object options, and only the name
+/// of the account (``StoreAccounts``). Of the client's configuration, it stores the settings for the endpoint, the
+/// signature and the parts. Time limits, proxy, TLS and slots are those of the session that delivers.
 ///
-/// A small file goes in one request, a large one in parts (`wholeUpTo`, `partSize`). Where a large one stands is written into the
-/// queue with the upload itself, the id of the multipart upload too, so the queue's folder has to be its owner's alone, which
-/// an outbox sees to. Parts that the store lists are never sent again. That takes the rights to list parts
-/// (`oss:ListParts`), and to look whether an object is there that to read it (`oss:GetObject`).
+/// A small file is uploaded in a single request, a large one in parts (`wholeUpTo`, `partSize`). The state of a
+/// multipart upload, including its ID, is stored in the queue with the upload. The queue's directory must therefore be
+/// accessible only to its owner, which an outbox ensures. Parts that the store lists are never sent again. This
+/// requires the permissions to list parts (`oss:ListParts`) and to query the object (`oss:GetObject`).
 ///
-/// How it can end, beside success:
+/// Outcomes besides success:
 ///
-/// - An object that is stored though its callback failed is delivered, with the status 203 as its answer.
-/// - Credentials that have run out, a signature or a clock that the store does not take block the lane: nothing of this
-///   bucket and account is sent until somebody has mended that, and no attempt is spent.
-/// - ``OSSObjectOptions/forbidsOverwrite`` and an object that is there: refused.
+/// - An object that is stored although its callback failed counts as delivered; its response has the status 203.
+/// - Expired credentials, or a signature or clock that the store rejects, block the lane: nothing is sent to this
+///   bucket with this account until the problem is fixed. No attempt is used up.
+/// - With ``OSSObjectOptions/forbidsOverwrite``, an existing object leads to rejection.
 ///
-/// Parts of an upload that was called off stay in the store until a lifecycle rule of the bucket removes them.
+/// The parts of a cancelled upload stay in the store until a lifecycle rule of the bucket deletes them.
 public struct DurableOSSUpload: DurableUpload {
-    /// `oss`.
+    /// The kind of the upload: `oss`.
     public static let kind = "oss"
 
     /// The bucket.
     public let bucket: String
-    /// The key.
+    /// The object key.
     public let key: String
-    /// The name of the account: ``StoreAccounts``.
+    /// The name of the account, see ``StoreAccounts``.
     public let credential: String
-    /// What is said about the object.
+    /// The options of the object.
     public let options: OSSObjectOptions
     let sending: OSSSending
     private var file: DurableFile
 
-    /// Describes the upload of a file, which must be there.
+    /// Creates an upload of a file, which must exist.
     ///
     /// - Parameters:
-    ///   - path: The file.
-    ///   - key: The key.
-    ///   - configuration: Where and how, as a client is set up.
-    ///   - bucket: The bucket; `nil` for the configuration's.
+    ///   - path: The path of the file.
+    ///   - key: The object key.
+    ///   - configuration: The configuration of a client for the endpoint.
+    ///   - bucket: The bucket, or `nil` for the bucket of the configuration.
     ///   - credential: The name of the account.
-    ///   - options: Type, metadata, who may read, callback.
-    /// - Throws: ``StoreError``: what is wrong with the file, the place or the options; with the code `notDurable` for a
-    ///   header field that holds a secret.
+    ///   - options: The content type, metadata, access control and callback of the object.
+    /// - Throws: ``StoreError`` if the file, the destination or the options are invalid, with the code `notDurable` for
+    ///   a header field that contains a secret.
     public init(
         file path: String, to key: String, configuration: AliyunOSSClient.Configuration, in bucket: String? = nil,
         credential: String, options: OSSObjectOptions = OSSObjectOptions()
@@ -67,7 +67,7 @@ public struct DurableOSSUpload: DurableUpload {
         try checkSize()
     }
 
-    /// Describes the upload of bytes. The outbox puts them into a file of its own.
+    /// Creates an upload of bytes. The outbox writes them to its own file.
     ///
     /// - Throws: ``StoreError``, as for a file.
     public init(
@@ -78,7 +78,7 @@ public struct DurableOSSUpload: DurableUpload {
         try checkSize()
     }
 
-    /// Describes the upload of an object that a recipe has made: of its picture, or of its file as it is.
+    /// Creates an upload of an object prepared by a recipe: its compressed image, or its unchanged file.
     ///
     /// ```swift
     /// let object = try await UploadRecipe.idCardFront.prepare(file: "IMG_0042.jpg", parameters: ["businessNo": number])
@@ -116,7 +116,7 @@ public struct DurableOSSUpload: DurableUpload {
             )
         }
         var options = options
-        // What a table of endings says may be another thing in the next release.
+        // Persist the derived type: the table of file extensions can change in the next release.
         options.contentType = try options.fields(for: key)[.contentType]
         _ = try options.limitFields()
         _ = try options.callback?.fields()
@@ -130,13 +130,14 @@ public struct DurableOSSUpload: DurableUpload {
         sending = OSSSending(configuration)
     }
 
-    /// Parts that are not allowed, or too many of them, are told now and not when nobody is there to see it.
+    /// Throws if the part size is not allowed or there would be too many parts. Checked when the upload is created, so
+    /// that the caller sees the error.
     private func checkSize() throws(StoreError) {
         guard let size = file.count, isInParts else { return }
         _ = try PartPlan(objectSize: size, wished: .bytes(sending.partSize), limits: OSSFileUpload.limits)
     }
 
-    /// The host of the bucket, and the account.
+    /// The host of the bucket and the account.
     public var lane: DurableLane {
         let host = (try? sending.place().url(bucket: bucket, key: "")).flatMap {
             try? DurableLane(url: $0, account: credential)
@@ -144,13 +145,13 @@ public struct DurableOSSUpload: DurableUpload {
         return host ?? DurableLane(host: sending.endpoint, account: credential)
     }
 
-    /// The file.
+    /// The file, as the only element.
     public var files: [DurableFile] {
         get { [file] }
         set { if let first = newValue.first { file = first } }
     }
 
-    /// Whether it goes in parts. Bytes in memory don't: they have no file to go on from.
+    /// Whether the upload uses parts. Bytes in memory do not: there is no file to resume from.
     var isInParts: Bool { file.pending == nil && (file.count ?? 0) > max(0, sending.wholeUpTo) }
 
     var source: DurableFile { file }
@@ -162,7 +163,7 @@ public struct DurableOSSUpload: DurableUpload {
 }
 
 extension DurableOSSUpload: CustomStringConvertible, CustomReflectable {
-    /// Bucket, key and the file.
+    /// The bucket, the key and the file.
     public var description: String { "oss://\(StoreError.shown(bucket))/\(StoreError.shown(key)) (\(file))" }
     /// The description only.
     public var customMirror: Mirror { Mirror(self, children: ["upload": description]) }

@@ -5,10 +5,10 @@ import WaybillCore
 import WaybillMultipart
 
 extension DurableQiniuUpload {
-    /// Sends it: what the store lists of an earlier attempt not again.
+    /// Uploads the object. Parts that the store has from an earlier attempt are not sent again.
     ///
-    /// The file is looked at before the first byte and before the last of each request. Hosts are tried one after the other,
-    /// as by a client; a token that the store refuses is replaced once, where the account can make another.
+    /// The file is checked for changes before the first byte and before the last byte of each request. Hosts are tried
+    /// in order, as by a client. A token that the store rejects is replaced once, if the account can create another.
     public func deliver(_ delivery: Delivery) async throws(UploadError) -> UploadResponse {
         let looked = try await delivery.source(source)
         do throws(StoreError) {
@@ -28,15 +28,17 @@ extension DurableQiniuUpload {
         }
     }
 
-    /// Asks the store whether it still has the parts. More an upload token does not allow: whether an object is there, only the
-    /// keys of the account may ask, and by another service.
+    /// Queries the store for the parts. An upload token allows no more than that: querying an object requires the keys
+    /// of the account, and a different service.
     ///
-    /// - ``/Waybill/DeliveryVerdict/resume(_:)`` while the store lists the parts: the object was not made, for that ends the list.
-    /// - ``/Waybill/DeliveryVerdict/repeatable`` where nothing is listed, or it went as a form, and a second one does no harm: under the
-    ///   same key the same bytes are the same object to Qiniu, whether the token may overwrite or not.
-    /// - ``/Waybill/DeliveryVerdict/cannotTell`` where it may do harm: a callback or work on the object would be set going twice, a
-    ///   key that the store makes may be another one each time, and an upload that must be the first of its key
-    ///   (`insertOnly`) may meet itself.
+    /// - ``/Waybill/DeliveryVerdict/resume(_:)`` while the store lists the parts: the list ends with the completion, so
+    ///   the object was not created.
+    /// - ``/Waybill/DeliveryVerdict/repeatable`` if no parts are listed, or the upload was a form, and repeating it is
+    ///   harmless: to Qiniu, the same bytes under the same key are the same object, whether the token allows
+    ///   overwriting or not.
+    /// - ``/Waybill/DeliveryVerdict/cannotTell`` if repeating it can do harm: a callback or processing would be
+    ///   triggered twice, a key that the store chooses can differ each time, and an upload that must be the first of
+    ///   its key (`insertOnly`) can conflict with itself.
     public func verify(_ delivery: Delivery) async throws(UploadError) -> DeliveryVerdict {
         let record = delivery.record(endpoint: "qiniu", bucket: bucket, key: key)
         do throws(StoreError) {
@@ -67,7 +69,7 @@ extension DurableQiniuUpload {
         return QiniuClient(tokens: tokens, sharing: home)
     }
 
-    /// The account's tokens, or with its keys those of the upload's own policy.
+    /// Returns the tokens of the account, or tokens for the upload's own policy, signed with the keys of the account.
     private func tokens(of account: QiniuTokens) throws(StoreError) -> QiniuTokens {
         guard policy != nil else { return account }
         guard let keys = account.keys else {
@@ -89,7 +91,7 @@ extension DurableQiniuUpload {
         return QiniuPayload(looked, fileName: fileName, contentType: contentType)
     }
 
-    /// Whether the store still knows the upload in parts. A host that is no longer among those that may be asked is not.
+    /// Whether the store still knows the multipart upload. `false` if its host is no longer allowed.
     private func isOpen(_ record: ResumeRecord, _ channel: QiniuChannel) async throws(StoreError) -> Bool {
         guard let host = record.notes["host"], channel.choose(host) else { return false }
         channel.pin()
@@ -108,7 +110,7 @@ extension DurableQiniuUpload {
         key != nil && !token.hasSideEffects && !token.forcesKey && !token.isInsertOnly
     }
 
-    /// What the store has answered, as far as an object tells it.
+    /// Reconstructs a response from an object.
     private static func answer(_ object: QiniuObject) -> UploadResponse {
         var headers: HTTPFields = [.contentType: "application/json"]
         headers[QiniuReply.requestID] = object.requestID

@@ -3,8 +3,8 @@ public import Waybill
 import WaybillCore
 import WaybillMultipart
 
-/// An object on its way to Qiniu that can be written down: a file that goes on being uploaded when the program was started anew,
-/// after `kill -9` and after a power cut.
+/// A durable upload of an object to Qiniu: it can be persisted in a queue, and continues after the process was
+/// restarted, killed (`kill -9`) or stopped by a power failure.
 ///
 /// ```swift
 /// configuration.kinds = [DurableQiniuUpload.self]
@@ -16,58 +16,60 @@ import WaybillMultipart
 /// try await outbox.enqueue(upload)
 /// ```
 ///
-/// What is written down is the file's path or a copy of the file, the place, and all that goes with the object; of the account
-/// only its name (``StoreAccounts``). The upload token is made or asked for when it is the upload's turn, so none can grow old in
-/// the queue. A policy of the upload's own, if it has one, is written down without its deadline and signed by then; that
-/// takes an account that has keys.
+/// The queue stores the path of the file or a copy of the file, the destination, the options of the object, and only
+/// the name of the account (``StoreAccounts``). The upload token is created or requested when the upload starts, so it
+/// can't expire in the queue. If the upload has its own policy, that is stored without its deadline and signed when the
+/// upload starts, which requires an account with keys.
 ///
-/// A small file goes as a form, a large one in parts (`formThreshold`, `partSize`), as with a client. Where a large one stands
-/// is written into the queue with the upload itself. Parts that the store lists are never sent again while the upload lives,
-/// which is seven days.
+/// A small file is uploaded as a form, a large one in parts (`formThreshold`, `partSize`), as by a client. The state of
+/// a multipart upload is stored in the queue with the upload. Parts that the store lists are never sent again during
+/// the lifetime of the multipart upload, which is seven days.
 ///
-/// How it can end, beside success:
+/// Outcomes besides success:
 ///
-/// - An object that is stored though its callback failed is delivered, with the status 579 as its answer.
-/// - A token that can't be had, that has run out (401) or whose account is frozen (419) blocks the lane: nothing of this bucket
-///   and account is sent until somebody has mended that, and no attempt is spent.
-/// - Something else under the key that may not be overwritten (614), a file that the policy does not allow: refused.
+/// - An object that is stored although its callback failed counts as delivered; its response has the status 579.
+/// - A token that is unavailable, that has expired (401), or whose account is frozen (419) blocks the lane: nothing is
+///   sent to this bucket with this account until the problem is fixed. No attempt is used up.
+/// - A different object under the key that can't be overwritten (614), or a file that the policy does not allow, leads
+///   to rejection.
 public struct DurableQiniuUpload: DurableUpload {
-    /// `qiniu`.
+    /// The kind of the upload: `qiniu`.
     public static let kind = "qiniu"
 
     /// The bucket.
     public let bucket: String
-    /// The key; `nil` lets the store choose it.
+    /// The object key, or `nil` to let the store choose it.
     public let key: String?
-    /// The name of the account: ``StoreAccounts``.
+    /// The name of the account, see ``StoreAccounts``.
     public let credential: String
-    /// The file name that goes with it.
+    /// The file name that is sent.
     public let fileName: String
-    /// The content type; `nil` where it follows from the file name.
+    /// The content type; `nil` to derive it from the file name.
     public let contentType: String?
-    /// What else goes with it.
+    /// The options of the object.
     public let options: QiniuPutOptions
-    /// The policy of the upload's own; `nil` for the account's.
+    /// The put policy of this upload; `nil` for that of the account.
     public let policy: QiniuPutPolicy?
-    /// How long a token of that policy is good, in seconds.
+    /// The validity of a token for ``policy``, in seconds.
     public let tokenLifetimeSeconds: Int64
     let sending: QiniuSending
     private var file: DurableFile
 
-    /// Describes the upload of a file, which must be there.
+    /// Creates an upload of a file, which must exist.
     ///
     /// - Parameters:
-    ///   - path: The file.
-    ///   - key: The key; `nil` lets the store choose it: `saveKey` of the policy, else the hash.
+    ///   - path: The path of the file.
+    ///   - key: The object key. `nil` lets the store choose: the policy's `saveKey`, or else the hash.
     ///   - bucket: The bucket.
     ///   - credential: The name of the account.
-    ///   - configuration: Where and how, as a client is set up. Retries, records, limits and clocks are those of whoever
-    ///     delivers.
-    ///   - contentType: The content type; `nil` lets it follow from the file name.
+    ///   - configuration: The configuration of a client. Retries, records, limits and clocks are those of the worker
+    ///     that delivers the upload.
+    ///   - contentType: The content type; `nil` to derive it from the file name.
     ///   - options: Variables, metadata and other fields.
-    ///   - policy: What its token is to allow, if not what the account says. Its deadline is replaced at each delivery.
-    ///   - tokenLifetime: How long a token of that policy is good.
-    /// - Throws: ``StoreError``: what is wrong with the file, the key, the options or the policy.
+    ///   - policy: The put policy of the token, if it is not that of the account. Its deadline is replaced at each
+    ///     delivery.
+    ///   - tokenLifetime: The validity of a token for `policy`.
+    /// - Throws: ``StoreError`` if the file, the key, the options or the policy are invalid.
     public init(
         file path: String, to key: String?, in bucket: String, credential: String,
         configuration: QiniuClient.Configuration = QiniuClient.Configuration(), contentType: String? = nil,
@@ -79,7 +81,7 @@ public struct DurableQiniuUpload: DurableUpload {
         try self.init(file, named, key, bucket, credential, configuration, options, policy, tokenLifetime)
     }
 
-    /// Describes the upload of bytes. The outbox puts them into a file of its own.
+    /// Creates an upload of bytes. The outbox writes them to its own file.
     ///
     /// - Throws: ``StoreError``, as for a file.
     public init(
@@ -94,7 +96,7 @@ public struct DurableQiniuUpload: DurableUpload {
         try self.init(file, named, key, bucket, credential, configuration, options, policy, tokenLifetime)
     }
 
-    /// Describes the upload of an object that a recipe has made: of its picture, or of its file as it is.
+    /// Creates an upload of an object prepared by a recipe: its compressed image, or its unchanged file.
     ///
     /// ```swift
     /// let object = try await UploadRecipe.idCardFront.prepare(file: "IMG_0042.jpg", parameters: ["businessNo": number])
@@ -139,7 +141,7 @@ public struct DurableQiniuUpload: DurableUpload {
         sending = QiniuSending(configuration)
         tokenLifetimeSeconds = max(1, tokenLifetime.components.seconds)
         var policy = policy
-        // A deadline of its own would run out in the queue; and an equal upload is written down equally.
+        // Clear the deadline: it would expire in the queue, and equal uploads must have equal encodings.
         policy?.deadline = Date(timeIntervalSince1970: 0)
         self.policy = policy
         if let policy = self.policy(at: .now) {
@@ -153,21 +155,21 @@ public struct DurableQiniuUpload: DurableUpload {
         _ = try PartPlan(objectSize: size, wished: configuration.partSize, limits: QiniuPartsUpload.limits)
     }
 
-    /// The bucket and the account. Which hosts it has is no matter: where one is out of reach, the next one is tried.
+    /// The bucket and the account. The upload hosts are not part of the lane: if one is unreachable, the next is tried.
     public var lane: DurableLane { DurableLane(host: "qiniu:\(bucket)", account: credential) }
 
-    /// The file.
+    /// The file, as the only element.
     public var files: [DurableFile] {
         get { [file] }
         set { if let first = newValue.first { file = first } }
     }
 
-    /// Whether it goes in parts.
+    /// Whether the upload uses parts.
     var isInParts: Bool { (file.count ?? 0) > sending.formThreshold }
 
     var source: DurableFile { file }
 
-    /// The policy with a deadline.
+    /// Returns the policy with a deadline.
     func policy(at now: Date) -> QiniuPutPolicy? {
         var policy = policy
         policy?.deadline = now.addingTimeInterval(TimeInterval(tokenLifetimeSeconds))
@@ -176,7 +178,7 @@ public struct DurableQiniuUpload: DurableUpload {
 }
 
 extension DurableQiniuUpload: CustomStringConvertible, CustomReflectable {
-    /// Bucket, key and the file.
+    /// The bucket, the key and the file.
     public var description: String {
         "qiniu://\(StoreError.shown(bucket))/\(StoreError.shown(key ?? "")) (\(file))"
     }

@@ -1,7 +1,7 @@
 import HTTPTypes
 
-// What is said about an object, written down. Only what was said is written, and what an older release did not know is as if
-// nothing had been said.
+// The persistent form of object options. Only properties that are set are encoded; properties that are absent in data
+// of an older release have their defaults.
 
 extension OSSObjectOptions: Codable {
     private enum CodingKeys: String, CodingKey {
@@ -9,7 +9,7 @@ extension OSSObjectOptions: Codable {
         case encryptionKeyID, trafficLimit, callback
     }
 
-    /// Reads what ``encode(to:)`` wrote.
+    /// Decodes the result of ``encode(to:)``.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         self.init()
@@ -27,7 +27,7 @@ extension OSSObjectOptions: Codable {
         callback = try values.decodeIfPresent(OSSCallback.self, forKey: .callback)
     }
 
-    /// Writes what was said.
+    /// Encodes the properties that are set.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encodeIfPresent(contentType, forKey: .contentType)
@@ -53,7 +53,7 @@ extension OSSCallback: Codable {
         case urls, body, bodyType, host, sendsServerName, variables
     }
 
-    /// Reads what ``encode(to:)`` wrote.
+    /// Decodes the result of ``encode(to:)``.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         let type = try values.decodeIfPresent(String.self, forKey: .bodyType).flatMap(BodyType.init(rawValue:))
@@ -65,7 +65,7 @@ extension OSSCallback: Codable {
         variables = try values.decodeIfPresent([String: String].self, forKey: .variables) ?? [:]
     }
 
-    /// Writes the callback, its variables too.
+    /// Encodes the callback, including its variables.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(urls, forKey: .urls)

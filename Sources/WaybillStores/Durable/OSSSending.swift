@@ -2,11 +2,11 @@ import HTTPTypes
 import Waybill
 import WaybillCore
 
-/// What can be written down of an OSS client's configuration: where, how signed, and in which pieces. How the program reaches the
-/// store, and how often it tries, is up to whoever delivers.
+/// The persistent part of an OSS client's configuration: endpoint, signature and parts. Network options and retries are
+/// those of the worker that delivers the upload.
 struct OSSSending: Codable, Sendable, Hashable {
     var endpoint: String
-    /// `virtualHost`, `path` or `domain`.
+    /// The position of the bucket: `virtualHost`, `path` or `domain`.
     var form: String
     var allowsUnencrypted: Bool
     var signatureVersion: String?
@@ -37,9 +37,9 @@ struct OSSSending: Codable, Sendable, Hashable {
         wholeUpTo = configuration.wholeUpTo.bytes
     }
 
-    /// The endpoint as it was given.
+    /// Returns the endpoint as it was configured.
     ///
-    /// - Throws: ``StoreError/Code/invalidEndpoint`` for a text that somebody else has written.
+    /// - Throws: ``StoreError/Code/invalidEndpoint`` if the stored string is invalid, which means that it was modified.
     func place() throws(StoreError) -> OSSEndpoint {
         let form: OSSEndpoint.Form =
             switch form {
@@ -50,14 +50,14 @@ struct OSSSending: Codable, Sendable, Hashable {
         return try OSSEndpoint(endpoint, form: form, keepsPath: true)
     }
 
-    /// The configuration of a client that delivers.
+    /// Returns the configuration of the client that delivers.
     ///
     /// - Parameters:
-    ///   - delivery: Whose session sends.
-    ///   - isInParts: Whether requests that fail in a passing way are made again at once. Of an object in one request, the
-    ///     attempts are counted where they are written down; a part is no attempt.
-    /// - Returns: The configuration, without a folder of records.
-    /// - Throws: As ``place()``.
+    ///   - delivery: The delivery, whose session sends the requests.
+    ///   - isInParts: Whether transient failures are retried immediately. An object in a single request is retried by
+    ///     the queue, which stores the number of attempts; a part does not count as an attempt.
+    /// - Returns: The configuration, without a directory of records.
+    /// - Throws: The errors of ``place()``.
     func configuration(
         _ delivery: Delivery, isInParts: Bool
     ) throws(StoreError) -> AliyunOSSClient.Configuration {

@@ -1,13 +1,13 @@
 import Waybill
 
-// What goes with an object, and what its token allows, written down.
+// The persistent form of put options and of the scope of a token.
 
 extension QiniuPutOptions: Codable {
     private enum CodingKeys: String, CodingKey {
         case variables, metadata, formFields, priority, tags, group
     }
 
-    /// Reads what ``encode(to:)`` wrote.
+    /// Decodes the result of ``encode(to:)``.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         self.init()
@@ -19,7 +19,7 @@ extension QiniuPutOptions: Codable {
         group = try values.decodeIfPresent(String.self, forKey: .group)
     }
 
-    /// Writes what differs from nothing.
+    /// Encodes the properties that differ from their defaults.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         if !variables.isEmpty { try values.encode(variables, forKey: .variables) }
@@ -36,7 +36,7 @@ extension QiniuScope: Codable {
         case text, isPrefix, isNew
     }
 
-    /// Reads what ``encode(to:)`` wrote.
+    /// Decodes the result of ``encode(to:)``.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -45,7 +45,7 @@ extension QiniuScope: Codable {
             isInsertOnly: try values.decodeIfPresent(Bool.self, forKey: .isNew) ?? false)
     }
 
-    /// Writes the text of `scope`, and what it means.
+    /// Encodes the value of `scope` and its interpretation.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(text, forKey: .text)

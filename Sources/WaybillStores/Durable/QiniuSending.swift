@@ -1,11 +1,11 @@
 import Waybill
 import WaybillCore
 
-/// What can be written down of a Qiniu client's configuration: where, and in which pieces.
+/// The persistent part of a Qiniu client's configuration: hosts and parts.
 struct QiniuSending: Codable, Sendable, Hashable {
     var hosts: [String]?
     var regions: [QiniuRegion]?
-    /// Who is asked where a bucket is, where neither hosts nor regions are given.
+    /// The services that are queried for the region of a bucket if neither hosts nor regions are set.
     var services: [String]?
     var suffixes: [String]?
     var cacheFolder: String?
@@ -31,13 +31,13 @@ struct QiniuSending: Codable, Sendable, Hashable {
         checksHash = configuration.checksHash
     }
 
-    /// The configuration of a client that delivers.
+    /// Returns the configuration of the client that delivers.
     ///
     /// - Parameters:
-    ///   - delivery: Whose session sends.
-    ///   - isInParts: Whether a request that fails in a passing way is made again at the same host at once. Of a form, the
-    ///     attempts are counted where they are written down.
-    /// - Returns: The configuration, without a folder of records.
+    ///   - delivery: The delivery, whose session sends the requests.
+    ///   - isInParts: Whether transient failures are retried immediately at the same host. A form is retried by the
+    ///     queue, which stores the number of attempts.
+    /// - Returns: The configuration, without a directory of records.
     func configuration(_ delivery: Delivery, isInParts: Bool) -> QiniuClient.Configuration {
         var configuration = QiniuClient.Configuration()
         if let hosts {
@@ -60,12 +60,12 @@ struct QiniuSending: Codable, Sendable, Hashable {
         configuration.records = nil
         if !isInParts {
             configuration.retriesPerHost = 0
-            // A queue waits longer, and lets others go in the meantime.
+            // The queue retries after a longer delay, and delivers other uploads in the meantime.
             configuration.patience = 0
         }
         return configuration
     }
 
-    /// Whether nobody can listen on the way to the hosts.
+    /// Whether the connections to all hosts are encrypted.
     var isEncrypted: Bool { usesTLS && !(hosts ?? []).contains { $0.hasPrefix("http://") } }
 }

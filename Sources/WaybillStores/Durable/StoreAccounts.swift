@@ -1,10 +1,11 @@
 public import Waybill
 import WaybillCore
 
-/// The accounts with object stores that uploads in an outbox only name.
+/// The object store accounts that uploads in an outbox refer to by name.
 ///
-/// A credential of a form is one secret text. An account of a store is more than that: two keys, perhaps a token, and something
-/// that renews them. So the program that delivers hands in who has them, each under the name that uploads were given:
+/// The credential of a form is a single secret string. A store account consists of more: two keys, possibly a token,
+/// and a provider that renews them. The program that delivers therefore supplies the providers under the names in the
+/// uploads:
 ///
 /// ```swift
 /// configuration.credentials = StoreAccounts(
@@ -12,11 +13,12 @@ import WaybillCore
 /// configuration.kinds = [DurableOSSUpload.self, DurableQiniuUpload.self]
 /// ```
 ///
-/// A name that is not among them is asked of `others`, and its text has to be what token servers give: for OSS the JSON that
-/// ``StoreCredentials/init(json:)`` reads, for Qiniu an upload token or JSON with `accessKey` and `secretKey`. Any other
-/// ``/Waybill/NamedCredentials`` can so be used by itself.
+/// Unknown names are resolved by `others`, whose secret must have the format of a token server: for OSS the JSON that
+/// ``StoreCredentials/init(json:)`` parses, for Qiniu an upload token or JSON with `accessKey` and `secretKey`. Any
+/// other ``/Waybill/NamedCredentials`` can be used without this class in the same way.
 ///
-/// What deliveries learn is shared by all that use the same accounts: how far a store's clock is ahead, where buckets are, and
+/// Deliveries with the same accounts share state: the offset of a store's clock, the regions of buckets, and the
+/// request pace. Create a single instance for the lifetime of the program.
 /// how fast may be asked. So make one for the life of the program.
 public final class StoreAccounts: NamedCredentials {
     private struct State: Sendable {
@@ -29,12 +31,12 @@ public final class StoreAccounts: NamedCredentials {
     fileprivate let others: any NamedCredentials
     private let state = Locked(State())
 
-    /// Accounts by their names.
+    /// Creates a set of accounts.
     ///
     /// - Parameters:
-    ///   - oss: Who has credentials of Aliyun OSS.
-    ///   - qiniu: Who has upload tokens of Qiniu, or the keys to make them.
-    ///   - others: Who knows all other names: credentials of forms, and accounts that are given as text.
+    ///   - oss: The credential providers for Aliyun OSS, by name.
+    ///   - qiniu: The sources of upload tokens for Qiniu, by name.
+    ///   - others: The resolver of all other names: credentials of forms, and accounts in text format.
     public init(
         oss: [String: any CredentialProvider] = [:], qiniu: [String: QiniuTokens] = [:],
         others: any NamedCredentials = NoCredentials()
@@ -44,14 +46,15 @@ public final class StoreAccounts: NamedCredentials {
         self.others = others
     }
 
-    /// The credential of a name, as `others` have it. Accounts are none: their secrets are never given as a text.
+    /// Returns the credential of a name from `others`. Store accounts are never returned: their secrets have no text
+    /// format.
     public func credential(named name: String) async throws -> Secret? { try await others.credential(named: name) }
 
     func ossProvider(named name: String) -> (any CredentialProvider)? { oss[name] }
 
     func qiniuTokens(named name: String) -> QiniuTokens? { qiniu[name] }
 
-    /// The clock of an endpoint, one for all.
+    /// Returns the shared clock of an endpoint.
     func clock(of endpoint: String, _ make: () -> StoreClock) -> StoreClock {
         state.withLock { state in
             if let clock = state.clocks[endpoint] { return clock }
@@ -61,12 +64,12 @@ public final class StoreAccounts: NamedCredentials {
         }
     }
 
-    /// A client whose knowledge is shared, one for all that are set up alike.
+    /// Returns the shared client for a set of settings.
     func home(_ place: QiniuHome, _ make: () -> QiniuClient) -> QiniuClient {
         state.withLock { state in
             if let home = state.homes[place] { return home }
             let home = make()
-            // Programs have a handful of settings; one that makes ever new ones is no reason to remember them all.
+            // Bound the cache: programs normally use a handful of settings.
             if state.homes.count >= Self.mostHomes { state.homes = [:] }
             state.homes[place] = home
             return home
@@ -76,29 +79,29 @@ public final class StoreAccounts: NamedCredentials {
     private static let mostHomes = 64
 }
 
-/// What clients have in common that share what they know.
+/// The key of clients that share their state.
 struct QiniuHome: Sendable, Hashable {
     var account: String
     var sending: QiniuSending
     var isInParts: Bool
-    /// It is kept by the client, so no other session comes to lie at its place.
+    /// The identity of the session. The client retains the session, so no other session can get the same identifier.
     var session: ObjectIdentifier
 }
 
 extension NamedCredentials {
-    /// Who has the credentials of an account with OSS.
+    /// Returns the credential provider of an OSS account.
     func ossAccount(_ name: String) -> any CredentialProvider {
         if let known = (self as? StoreAccounts)?.ossProvider(named: name) { return known }
         let texts = texts
         return FederatedCredentials { try StoreCredentials(json: Array(try await texts.text(of: name).value.utf8)) }
     }
 
-    /// Who has the tokens of an account with Qiniu.
+    /// Returns the token source of a Qiniu account.
     func qiniuAccount(_ name: String, bucket: String) async throws(StoreError) -> QiniuTokens {
         if let known = (self as? StoreAccounts)?.qiniuTokens(named: name) { return known }
         let text = try await text(of: name)
         guard text.value.utf8.first == UInt8(ascii: "{") else {
-            // Asked again for each token: a token that runs out is replaced by whoever gives them.
+            // Resolve the name again for each token, so that an expired token is replaced.
             let texts = texts
             return .provider { _ in try QiniuUploadToken(try await texts.text(of: name)) }
         }
@@ -111,7 +114,8 @@ extension NamedCredentials {
         return .keys(QiniuKeys(accessKey: accessKey, secretKey: .secret(secretKey)), bucket: bucket)
     }
 
-    /// Who gives the texts. Not the accounts: a client that they remember would hold them, and nobody would ever let go.
+    /// The resolver of text credentials. It is not the `StoreAccounts` instance: clients that it caches would retain
+    /// it, which would be a reference cycle.
     private var texts: any NamedCredentials { (self as? StoreAccounts)?.others ?? self }
 
     private func text(of name: String) async throws(StoreError) -> Secret {
@@ -124,7 +128,7 @@ extension NamedCredentials {
 }
 
 extension StoreAccounts: CustomStringConvertible, CustomReflectable {
-    /// The names.
+    /// The names of the accounts.
     public var description: String {
         "accounts \((oss.keys.sorted() + qiniu.keys.sorted()).map { StoreError.shown($0) }.joined(separator: ", "))"
     }

@@ -1,11 +1,11 @@
 import Waybill
 import WaybillCore
 
-// The one place where errors of a store become those that a queue understands. A queue knows no store: it goes by outcome, code,
-// phase and the status of the answer.
+// Converts errors of a store for a queue. A queue has no knowledge of stores: it evaluates the outcome, code, phase and
+// response status.
 
 extension UploadError {
-    /// What a queue has to know of a failed delivery. The cause is the store's error.
+    /// Creates the error of a failed delivery. Its cause is the store's error.
     init(_ error: StoreError, attempt: Int) {
         let under = error.cause as? UploadError
         var result =
@@ -19,7 +19,7 @@ extension UploadError {
         result.outcome = error.outcome ?? result.outcome
         result.cause = error
         if error.part != nil, result.outcome == .unknown {
-            // Whatever became of the part: the object is made by the request after the last one.
+            // The outcome of a part does not matter: only the later Complete request creates the object.
             result.outcome = .incomplete(acknowledged: result.acknowledged)
         }
         switch StoreFailure(error) {
@@ -27,11 +27,11 @@ extension UploadError {
         case .lane:
             result.code = .credentialRefreshFailed
         case .final:
-            // The phase of what the next attempt would meet again, whatever the status means elsewhere.
+            // Use the phase of local errors, so that the queue does not retry, whatever the status means in general.
             result.phase = .preparing
         case .passing:
             result.phase = .awaitingResponse
-            // The store refuses requests above its rate, so it has not acted on them.
+            // The store rejects requests above its rate limit without applying them.
             if let status = error.status, QiniuRetry.throttled.contains(status) { result.outcome = .rejected }
             if result.outcome != .unknown { result.response = nil }
         case .unreachable:
@@ -42,16 +42,16 @@ extension UploadError {
     }
 }
 
-/// What is known of a failure that status and outcome alone don't tell.
+/// The classification of a failure for which status and outcome are not sufficient.
 private enum StoreFailure {
     case asItIs
-    /// Nothing of this account goes through until somebody does something.
+    /// Every upload with this account fails until the problem is fixed.
     case lane
-    /// The next attempt of this object would meet the same.
+    /// Another attempt of this object would fail in the same way.
     case final
-    /// The next attempt may go better.
+    /// Another attempt can succeed.
     case passing
-    /// Nobody was there who could be asked.
+    /// No server could be reached.
     case unreachable
 
     init(_ error: StoreError) {
@@ -76,14 +76,14 @@ private enum StoreFailure {
     private static let finalCodes: Set<StoreError.Code> = [.objectExists, .uploadTokenDoesNotCover, .sizeNotAllowed]
     private static let passingCodes: Set<StoreError.Code> = [.checksumMismatch, .uploadGone]
 
-    /// A clock that could not be put right (OSS says that with 400, too), and an account that is frozen (Qiniu, 419).
+    /// Whether a clock could not be corrected (also reported by OSS with 400) or the account is frozen (Qiniu, 419).
     private static func isLane(_ error: StoreError) -> Bool {
         if error.status == 419 { return true }
         guard let response = (error.cause as? UploadError)?.response else { return false }
         return OSSErrorReply(response).isClockComplaint
     }
 
-    /// "There is one already" is 409 with OSS; a file that its policy does not allow is 403 with Qiniu.
+    /// Whether the object already exists (OSS, 409) or the put policy does not allow the file (Qiniu, 403).
     private static func isFinal(_ error: StoreError) -> Bool {
         if error.storeCode == "FileAlreadyExists" { return true }
         guard error.status == 403 else { return false }
@@ -91,7 +91,7 @@ private enum StoreFailure {
         return ["mimeType", "fsizeMin", "scope"].contains { said.contains($0) }
     }
 
-    /// "Not now" in Qiniu's own numbers, which mean nothing elsewhere. Those that HTTP has too are left as they are.
+    /// Whether Qiniu reports a transient failure with its own status. Statuses that HTTP defines are not covered.
     private static func isPassing(_ error: StoreError) -> Bool {
         guard let status = error.status, status > 504 else { return false }
         let response = (error.cause as? UploadError)?.response
