@@ -1,22 +1,22 @@
 import FoundationEssentials
 import WaybillCore
 
-/// What is known of fetched credentials, and whether to fetch: pure, without clock, task or closure.
+/// The state of fetched credentials, and the decision whether to fetch. Has no clock, tasks or closures.
 ///
-/// `now` is the date by the store's clock, which says what has run out; `elapsed` is the time by a clock that nobody sets,
-/// which says how long ago something was tried.
+/// `now` is the date by the store's clock and decides what has expired; `elapsed` is a monotonic time and measures the
+/// time since the last attempt.
 struct CredentialLedger: Sendable {
-    /// What to do for somebody who wants credentials.
+    /// The next step for a caller that needs credentials.
     enum Decision: Sendable {
-        /// They are at hand.
+        /// Use the cached credentials.
         case use(StoreCredentials)
-        /// They are at hand, and will not last: begin this flight, and wait for nothing.
+        /// Use the cached credentials, which expire soon, and start this fetch without waiting for it.
         case useAndFetch(StoreCredentials, flight: Int)
-        /// Begin this flight and wait for it.
+        /// Start this fetch and wait for it.
         case fetch(flight: Int)
-        /// Wait for a flight that is under way.
+        /// Wait for a fetch that is in progress.
         case wait(flight: Int)
-        /// There are none, and it is too early to ask again.
+        /// Fail: there are no valid credentials, and it is too early for another fetch.
         case fail(StoreError)
     }
 
@@ -41,8 +41,8 @@ struct CredentialLedger: Sendable {
             return .useAndFetch(current, flight: begin())
         }
         if isFetching { return .wait(flight: started) }
-        // After a failure nobody is asked again before its time, and after a success the store must refuse what came, or
-        // it must have run out.
+        // Rate-limit fetches: after a failure by the back-off, after a success by the shortest interval. Within that
+        // interval, fresh credentials that the store has just rejected lead to an error instead of another fetch.
         if elapsed < notBefore {
             if case .failure(let error) = lastResult { return .fail(error) }
             if let rejecting, current == rejecting { return .fail(Self.refused) }
@@ -50,7 +50,7 @@ struct CredentialLedger: Sendable {
         return .fetch(flight: begin())
     }
 
-    /// A flight has come back. What it brought is kept only if it is good.
+    /// Records the result of a fetch. Only valid credentials are kept.
     mutating func land(
         flight: Int, _ result: Result<StoreCredentials, StoreError>, now: Date, elapsed: Duration
     ) {
@@ -66,7 +66,7 @@ struct CredentialLedger: Sendable {
             failures = 0
             notBefore = elapsed + pace.shortestInterval
         case .failure?, nil:
-            // What was there stays: it may be good for a while.
+            // Keep the previous credentials: they can still be valid for a while.
             failures += 1
             notBefore = elapsed + pace.backoff.time(after: failures)
         }
@@ -100,22 +100,22 @@ struct CredentialLedger: Sendable {
             + "it is of this store")
 }
 
-/// How early and how often credentials are fetched.
+/// The timing of credential fetches.
 public struct CredentialPace: Sendable, Hashable {
-    /// How long before their end credentials are renewed in the background: 5 minutes, but never more than a fifth of the
-    /// time that they are good for.
+    /// The time before expiration at which credentials are renewed in the background: 5 minutes by default, but at most
+    /// one fifth of their validity.
     public var lead: Duration
-    /// The time between two fetches while there are credentials that are good: 10 s.
+    /// The minimum time between two fetches after a success: 10 s by default.
     public var shortestInterval: Duration
-    /// How long the first failure is remembered: 1 s. Whoever asks within gets the same error. It doubles with every further
-    /// failure, up to ``longestBackOff``.
+    /// The time for which the first failure is cached: 1 s by default. Requests within that time fail with the same
+    /// error. It doubles with each further failure, up to ``longestBackOff``.
     public var firstBackOff: Duration
-    /// The longest time that a failure is remembered: 60 s.
+    /// The maximum time for which a failure is cached: 60 s by default.
     public var longestBackOff: Duration
-    /// How long one fetch may take: 30 s.
+    /// The time limit of one fetch: 30 s by default.
     public var limit: Duration
 
-    /// The times above, unless told otherwise.
+    /// Creates a pace with the defaults above.
     public init(
         lead: Duration = .seconds(300), shortestInterval: Duration = .seconds(10),
         firstBackOff: Duration = .seconds(1), longestBackOff: Duration = .seconds(60), limit: Duration = .seconds(30)

@@ -3,15 +3,15 @@ import WaybillCore
 
 /// A command that prints credentials, run without a shell.
 ///
-/// It gets no input, its complaints are not read (they may hold secrets), and it is killed with all that it has started when
-/// time is up.
+/// Its standard input is empty, its standard error is discarded (it may contain secrets), and it is killed with its
+/// process group when the time limit is exceeded.
 struct CredentialProcess: Sendable {
     let arguments: [String]
     let limit: Duration
 
     private static let longest = 64 << 10
 
-    /// What the command printed, as credentials.
+    /// Runs the command and parses its output as credentials.
     func run() async throws(StoreError) -> StoreCredentials {
         let output = try await BlockingThread.run { () throws(StoreError) in try self.output() }
         return try StoreCredentials(json: output)
@@ -43,7 +43,7 @@ struct CredentialProcess: Sendable {
             }
             return bytes
         } catch {
-            // What it has started goes with it. The child itself is collected already, or dies of this.
+            // Kill the whole process group. The child has already been reaped, or is reaped below.
             kill(-child, SIGKILL)
             while unsafe waitpid(child, &status, 0) == -1, errno == EINTR {}
             throw error
@@ -62,11 +62,11 @@ struct CredentialProcess: Sendable {
         unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
         unsafe posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        // The thread that waits here blocks signals, and the command must not.
+        // The waiting thread blocks signals; reset the mask for the command.
         var none = sigset_t()
         unsafe sigemptyset(&none)
         unsafe posix_spawnattr_setsigmask(&attributes, &none)
-        // A group of its own, so that what it starts can be ended with it.
+        // Put the command into its own process group, so that its descendants can be killed with it.
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
         var pointers: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
         defer { unsafe pointers.forEach { unsafe free($0) } }
@@ -76,7 +76,7 @@ struct CredentialProcess: Sendable {
         return child
     }
 
-    /// Everything that it prints up to its own end: what it has started may hold the pipe open for longer.
+    /// Returns the output up to the exit of the command. Descendants can keep the pipe open for longer.
     private func read(_ descriptor: Int32, until child: pid_t, _ status: inout Int32) throws(StoreError) -> [UInt8] {
         let end = ContinuousClock.now + limit
         var bytes: [UInt8] = []
@@ -94,7 +94,7 @@ struct CredentialProcess: Sendable {
             }
             let count = unsafe buffer.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
             guard count > 0 else {
-                // It has closed its output, and may take a moment to end.
+                // The command has closed its output but may need a moment to exit.
                 if count == 0, !hasEnded { poll(nil, 0, 5) }
                 if hasEnded { return bytes }
                 continue
@@ -112,17 +112,17 @@ struct CredentialProcess: Sendable {
 }
 
 extension CredentialProvider where Self == FederatedCredentials {
-    /// Credentials that a command prints as JSON, in any of the forms of ``StoreCredentials/init(json:)``: kept, and renewed
-    /// before they run out.
+    /// Returns a provider that runs a command and parses its output as JSON in one of the formats of
+    /// ``StoreCredentials/init(json:)``. Credentials are cached and renewed before they expire.
     ///
     /// ```swift
     /// let credentials: any CredentialProvider = .process(["/usr/local/bin/oss-login", "--role", "uploader"])
     /// ```
     ///
     /// - Parameters:
-    ///   - arguments: The command by its absolute path, and its arguments. No shell is in between.
-    ///   - pace: How early and how often; the command is killed after ``CredentialPace/limit``.
-    /// - Returns: Credentials that are kept; make it once.
+    ///   - arguments: The absolute path of the command, followed by its arguments. They are not interpreted by a shell.
+    ///   - pace: The timing of fetches; the command is killed after ``CredentialPace/limit``.
+    /// - Returns: A provider with a cache. Create it only once.
     public static func process(
         _ arguments: [String], pace: CredentialPace = CredentialPace()
     ) -> FederatedCredentials {

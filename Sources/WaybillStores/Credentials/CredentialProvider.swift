@@ -1,7 +1,7 @@
 public import FoundationEssentials
 import WaybillCore
 
-/// Somebody who has credentials: fixed ones, those of the environment, those of a token server.
+/// A provider of credentials: fixed ones, those of the environment, or those of a token server.
 ///
 /// ```swift
 /// .fixed(credentials)                                  // as they are
@@ -10,30 +10,31 @@ import WaybillCore
 /// .process(["/usr/local/bin/oss-login"])               // what a command prints
 /// ```
 ///
-/// It is asked before every attempt of every request, so one that fetches must keep what it has: ``FederatedCredentials``
-/// does.
+/// The provider is called before every attempt of every request. A provider that fetches credentials must therefore
+/// cache them, as ``FederatedCredentials`` does.
 public protocol CredentialProvider: Sendable {
-    /// Credentials that are good at a date.
+    /// Returns credentials that are valid at a date.
     ///
     /// - Parameters:
-    ///   - now: The date by the store's clock, which is the one that counts for what has run out.
-    ///   - rejecting: The credentials that the store has just refused, if it did. Others are wanted; a provider that has
-    ///     no others says so with ``StoreError/Code/credentialsRejected``.
-    /// - Returns: Credentials that are good, and not those that were refused.
-    /// - Throws: ``StoreError/Code/credentialsUnavailable``, ``StoreError/Code/credentialsExpired`` and their kin.
+    ///   - now: The date by the store's clock, which decides what has expired.
+    ///   - rejecting: The credentials that the store has just rejected, or `nil`. The provider must return different
+    ///     ones, or throw ``StoreError/Code/credentialsRejected`` if it has no others.
+    /// - Returns: Valid credentials other than the rejected ones.
+    /// - Throws: ``StoreError/Code/credentialsUnavailable``, ``StoreError/Code/credentialsExpired`` or another
+    ///   credential error.
     func credentials(at now: Date, rejecting: StoreCredentials?) async throws(StoreError) -> StoreCredentials
 }
 
-/// Credentials that do not change.
+/// A provider of credentials that do not change.
 public struct FixedCredentials: CredentialProvider {
     private let credentials: StoreCredentials
 
-    /// Keeps these credentials.
+    /// Creates a provider of the given credentials.
     public init(_ credentials: StoreCredentials) {
         self.credentials = credentials
     }
 
-    /// The credentials, if they are still good.
+    /// Returns the credentials if they are still valid.
     public func credentials(
         at now: Date, rejecting: StoreCredentials?
     ) async throws(StoreError) -> StoreCredentials {
@@ -52,35 +53,35 @@ public struct FixedCredentials: CredentialProvider {
 }
 
 extension CredentialProvider where Self == FixedCredentials {
-    /// Credentials that do not change.
+    /// Returns a provider of credentials that do not change.
     public static func fixed(_ credentials: StoreCredentials) -> FixedCredentials { FixedCredentials(credentials) }
 }
 
 extension StoreError.Code {
-    /// A bucket's name breaks the store's rules.
+    /// A bucket name violates the store's rules.
     public static let invalidBucket = Self("invalidBucket")
-    /// A key breaks the store's rules.
+    /// An object key violates the store's rules.
     public static let invalidKey = Self("invalidKey")
-    /// The region is missing, or is no region's id.
+    /// The region is missing or is not a valid region ID.
     public static let invalidRegion = Self("invalidRegion")
     /// A presigned URL or a policy would be valid for too long, or not at all.
     public static let invalidExpiration = Self("invalidExpiration")
-    /// A policy can't be written as it is: no condition, a name that is empty, a range the wrong way round.
+    /// A policy is invalid: it has no condition, an empty name, or an invalid range.
     public static let invalidPolicy = Self("invalidPolicy")
     /// No credentials are available. The message says what to set; the cause is the provider's error.
     public static let credentialsUnavailable = Self("credentialsUnavailable")
-    /// The credentials ran out, and there are no others.
+    /// The credentials have expired, and there are no others.
     public static let credentialsExpired = Self("credentialsExpired")
-    /// The store refused the credentials, and there are no others.
+    /// The store rejected the credentials, and there are no others.
     public static let credentialsRejected = Self("credentialsRejected")
-    /// The provider of credentials took too long.
+    /// The credential provider exceeded its time limit.
     public static let credentialsTimedOut = Self("credentialsTimedOut")
-    /// What came are no credentials: no JSON, names that are missing, an expiration that can't be meant.
+    /// The data is not valid credentials: it is not JSON, members are missing, or the expiration is implausible.
     public static let credentialsMalformed = Self("credentialsMalformed")
-    /// No signature was made. The message says why; the cause is the signer's error.
+    /// Signing failed. The message has the reason; the cause is the signer's error.
     public static let signingFailed = Self("signingFailed")
-    /// A URL or form that a server signed is no longer good: ask the server for another.
+    /// A URL or form that a server signed has expired. Request another one from the server.
     public static let presignedExpired = Self("presignedExpired")
-    /// What a server gave is no presigned URL, or are no fields of a form.
+    /// The data from a server is not a presigned URL or the fields of a form.
     public static let presignedMalformed = Self("presignedMalformed")
 }

@@ -2,24 +2,25 @@ public import FoundationEssentials
 import Glibc
 import WaybillCore
 
-/// The credentials of the environment: `OSS_ACCESS_KEY_ID`, `OSS_ACCESS_KEY_SECRET` and, for temporary ones,
-/// `OSS_SESSION_TOKEN`, the names that the store's own tools read.
+/// A provider of the credentials in the environment variables `OSS_ACCESS_KEY_ID`, `OSS_ACCESS_KEY_SECRET` and, for
+/// temporary credentials, `OSS_SESSION_TOKEN`. The store's own tools use the same names.
 ///
-/// They are read anew for every request. The environment must not be written to while other threads read it (`setenv(3)`).
+/// The variables are read for every request. The environment must not be modified while other threads read it
+/// (`setenv(3)`).
 public struct EnvironmentCredentials: CredentialProvider {
     private let lookUp: @Sendable (String) -> String?
 
-    /// Reads the environment of this process.
+    /// Creates a provider that reads the environment of this process.
     public init() {
         self.init { name in unsafe getenv(name).map { unsafe String(cString: $0) } }
     }
 
-    /// Reads from elsewhere, such as a file of settings.
+    /// Creates a provider that reads from another source, such as a settings file.
     public init(lookUp: @escaping @Sendable (_ name: String) -> String?) {
         self.lookUp = lookUp
     }
 
-    /// The credentials, if they are there.
+    /// Returns the credentials if the variables are set.
     public func credentials(
         at now: Date, rejecting: StoreCredentials?
     ) async throws(StoreError) -> StoreCredentials {
@@ -49,6 +50,6 @@ public struct EnvironmentCredentials: CredentialProvider {
 }
 
 extension CredentialProvider where Self == EnvironmentCredentials {
-    /// The credentials of the environment.
+    /// Returns a provider of the credentials in the environment.
     public static func environment() -> EnvironmentCredentials { EnvironmentCredentials() }
 }

@@ -2,8 +2,8 @@ public import FoundationEssentials
 public import Waybill
 import WaybillCore
 
-/// Credentials that a closure fetches, mostly from a token server of your own: kept, renewed before they run out, and fetched
-/// once however many ask.
+/// A provider of credentials that a closure fetches, usually from your token server. Credentials are cached and renewed
+/// before they expire; concurrent requests share one fetch.
 ///
 /// ```swift
 /// let credentials = FederatedCredentials {
@@ -12,13 +12,13 @@ import WaybillCore
 /// }
 /// ```
 ///
-/// While there are credentials that are good, nobody waits: they are renewed in the background, and if that fails they are
-/// used to their end. Without good ones, all who ask wait for one and the same fetch. A failure is told to all who wait for it
-/// and to all who ask in the second after it; then the closure is called again. Cancelling one who waits ends that wait, not
-/// the fetch.
+/// While the cached credentials are valid, callers do not wait: they are renewed in the background, and used until they
+/// expire if the renewal fails. Without valid credentials, all callers wait for the same fetch. A failure is reported
+/// to all waiting callers and to callers within the next second; then the closure is called again. Cancelling a waiting
+/// task ends its wait but not the fetch.
 ///
-/// Expiration is judged by the store's clock, which the client corrects, so a wrong clock of this machine does not make it
-/// fetch for ever. Credentials without an expiration are used until the store refuses them.
+/// Expiration is judged by the store's clock, which the client corrects, so that a wrong local clock does not cause
+/// endless fetches. Credentials without an expiration are used until the store rejects them.
 public final class FederatedCredentials: CredentialProvider {
     private let fetch: @Sendable () async throws -> StoreCredentials?
     private let limit: Duration
@@ -26,13 +26,14 @@ public final class FederatedCredentials: CredentialProvider {
     private let stopwatch: Stopwatch
     private let ledger: Observed<CredentialLedger>
 
-    /// Credentials from a closure.
+    /// Creates a provider with a closure that fetches credentials.
     ///
     /// - Parameters:
-    ///   - pace: How early and how often.
-    ///   - clock: What back-off and the limit of a fetch are measured with.
-    ///   - fetch: Gets credentials; `nil` is taken as a failure. It is never called a second time before the first call has
-    ///     ended or ``CredentialPace/limit`` is over; then it is cancelled, and what it still gives is ignored.
+    ///   - pace: The timing of fetches.
+    ///   - clock: The clock that measures back-off and the time limit of a fetch.
+    ///   - fetch: Returns credentials; `nil` counts as a failure. Calls do not overlap: the next one starts after the
+    ///     previous one has ended or has exceeded ``CredentialPace/limit``, when it is cancelled and its result is
+    ///     ignored.
     public init(
         pace: CredentialPace = CredentialPace(), clock: any Clock<Duration> = ContinuousClock(),
         fetch: @escaping @Sendable () async throws -> StoreCredentials?
@@ -44,7 +45,7 @@ public final class FederatedCredentials: CredentialProvider {
         ledger = Observed(CredentialLedger(pace: pace))
     }
 
-    /// What is at hand, or what is fetched.
+    /// Returns the cached credentials, or fetches new ones.
     public func credentials(
         at now: Date, rejecting: StoreCredentials?
     ) async throws(StoreError) -> StoreCredentials {
@@ -65,7 +66,7 @@ public final class FederatedCredentials: CredentialProvider {
         }
     }
 
-    /// The task keeps this object until it is over, so that nobody waits for a flight that was dropped.
+    /// Starts a fetch. The task retains this object until the fetch has ended, so that its waiters always get a result.
     private func begin(_ flight: Int, at start: Date, elapsed began: Duration) {
         Task {
             let result = await fetched()
@@ -108,23 +109,23 @@ public final class FederatedCredentials: CredentialProvider {
 }
 
 extension CredentialProvider where Self == FederatedCredentials {
-    /// Credentials that a closure fetches. Make it once, and give it to all who use it.
+    /// Returns a provider with a closure that fetches credentials. Create it only once, and share it.
     public static func federated(
         _ fetch: @escaping @Sendable () async throws -> StoreCredentials?
     ) -> FederatedCredentials {
         FederatedCredentials(fetch: fetch)
     }
 
-    /// Credentials in JSON from a URL of yours, in any of the forms of ``StoreCredentials/init(json:)``.
+    /// Returns a provider that fetches JSON from a URL, in one of the formats of ``StoreCredentials/init(json:)``.
     ///
     /// ```swift
     /// let credentials: any CredentialProvider = .tokenServer("https://example.com/sts", through: session)
     /// ```
     ///
     /// - Parameters:
-    ///   - url: Where they are; asked with `GET`.
-    ///   - session: Who sends it, with its header fields, its credentials for that server and its limits.
-    /// - Returns: Credentials that are kept; make it once.
+    ///   - url: The URL, requested with `GET`.
+    ///   - session: The session that sends the request, with its header fields, limits and credentials for that server.
+    /// - Returns: A provider with a cache. Create it only once.
     public static func tokenServer(_ url: String, through session: UploadSession) -> FederatedCredentials {
         FederatedCredentials { try StoreCredentials(json: await session.send(UploadRequest(.get, url)).body) }
     }

@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// An object of JSON whose names are spelled in somebody's own way: they are compared without case, hyphens and underlines.
+/// A JSON object whose member names are compared without regard to case, hyphens and underscores.
 struct LooseObject: Sendable {
     private static let longest = 64 << 10
     private let members: [String: LooseJSON]
 
-    /// Reads an answer of at most 64 KiB. What was read is never part of the error.
+    /// Parses a response of at most 64 KiB. Errors never contain the input.
     init(_ bytes: [UInt8], what: String, failing code: StoreError.Code) throws(StoreError) {
         guard bytes.count <= Self.longest else {
             throw StoreError(code, "an answer of \(bytes.count) bytes is not read for \(what): 64 KiB are the limit")
@@ -21,7 +21,7 @@ struct LooseObject: Sendable {
 
     init(_ object: [String: LooseJSON]) {
         var members: [String: LooseJSON] = [:]
-        // Sorted, so that of two spellings of one name the same one is taken every time.
+        // Sort for a deterministic choice between two spellings of the same name.
         for name in object.keys.sorted() {
             let plain = String(decoding: name.utf8.filter { $0 != 0x2D && $0 != 0x5F }, as: UTF8.self).lowercased()
             if members[plain] == nil { members[plain] = object[name] }
@@ -29,7 +29,7 @@ struct LooseObject: Sendable {
         self.members = members
     }
 
-    /// The first of these that is there and not null.
+    /// Returns the first of the named members that exists and is not null.
     func member(_ names: String...) -> LooseJSON? { member(of: names) }
 
     func member(of names: [String]) -> LooseJSON? {
@@ -40,7 +40,7 @@ struct LooseObject: Sendable {
 
     func text(of names: [String]) -> String? { names.lazy.compactMap { members[$0]?.asText }.first }
 
-    /// A date as ISO 8601, or as seconds or milliseconds since 1970, as a number or a text.
+    /// Returns a date in ISO 8601, or in seconds or milliseconds since 1970, as a number or a string.
     func date(_ names: String..., failing code: StoreError.Code) throws(StoreError) -> Date? {
         let date: Date?
         switch member(of: names) {
@@ -56,7 +56,7 @@ struct LooseObject: Sendable {
         return date
     }
 
-    /// This object, or the first inside that has one of these names.
+    /// Returns this object, or the first nested object, that has one of the named members.
     func holder(of names: [String], depth: Int = 0) -> LooseObject? {
         if member(of: names) != nil { return self }
         guard depth < 4 else { return nil }
@@ -69,12 +69,12 @@ struct LooseObject: Sendable {
 
     private static func date(of number: Double) -> Date? {
         guard number.isFinite, number > 0 else { return nil }
-        // As seconds, this many would be the year 5138; as milliseconds it is 1973.
+        // In seconds, this value would be in the year 5138; in milliseconds, it is in 1973.
         return Date(timeIntervalSince1970: number >= 100_000_000_000 ? number / 1_000 : number)
     }
 }
 
-/// JSON of which nothing is known.
+/// A JSON value of unknown structure.
 enum LooseJSON: Sendable, Hashable, Decodable {
     case null
     case flag(Bool)
@@ -100,7 +100,7 @@ enum LooseJSON: Sendable, Hashable, Decodable {
         }
     }
 
-    /// A text, or a number as text; `nil` for all else.
+    /// The string, or a number as a string; `nil` for other values.
     var asText: String? {
         switch self {
         case .text(let text): text

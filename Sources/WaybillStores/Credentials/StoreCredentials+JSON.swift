@@ -2,7 +2,7 @@ import FoundationEssentials
 import WaybillCore
 
 extension StoreCredentials {
-    /// Reads credentials as token servers, the metadata service and login commands give them.
+    /// Parses credentials in the formats of token servers, the metadata service and login commands.
     ///
     /// ```json
     /// {"AccessKeyId": "STS.…", "AccessKeySecret": "…", "SecurityToken": "…", "Expiration": "2026-12-29T07:45:02Z"}
@@ -10,11 +10,13 @@ extension StoreCredentials {
     /// {"code": 0, "data": {"access_key_id": "…", "access_key_secret": "…", "expiration": 1798530302000}}
     /// ```
     ///
-    /// Names are compared without case, hyphens and underlines, and looked for in objects inside, too. The expiration is ISO
-    /// 8601 with or without a fraction, or seconds or milliseconds since 1970, as a number or a text; it may be missing.
+    /// Names are compared without regard to case, hyphens and underscores, and are also found in nested objects. The
+    /// expiration is optional: ISO 8601 with or without a fraction, or seconds or milliseconds since 1970, as a number
+    /// or a string.
     ///
-    /// - Throws: ``StoreError/Code/credentialsMalformed`` with what is missing, and ``StoreError/Code/credentialsUnavailable``
-    ///   where the text is an error, such as `{"StatusCode": 403, "ErrorMessage": "…"}`. Nothing of credentials is shown.
+    /// - Throws: ``StoreError/Code/credentialsMalformed`` with the missing member, and
+    ///   ``StoreError/Code/credentialsUnavailable`` if the JSON reports an error, such as
+    ///   `{"StatusCode": 403, "ErrorMessage": "…"}`. Errors never contain credentials.
     public init(json: some Sequence<UInt8>) throws(StoreError) {
         let answer = try LooseObject(Array(json), what: "credentials", failing: .credentialsMalformed)
         let identifiers = ["accesskeyid", "accesskey", "accessid", "ak"]
@@ -37,7 +39,8 @@ extension StoreCredentials {
         try check()
     }
 
-    /// `{"StatusCode": 403, "ErrorMessage": …}` of a token server, `{"Code": "Failed"}` of the metadata service.
+    /// Throws for the errors `{"StatusCode": 403, "ErrorMessage": …}` of a token server and `{"Code": "Failed"}` of the
+    /// metadata service.
     private static func checkForFailure(_ answer: LooseObject, hasCredentials: Bool) throws(StoreError) {
         let status = answer.text("statuscode")
         let code = answer.text("code", "errorcode", "error")

@@ -1,14 +1,14 @@
 public import FoundationEssentials
 public import WaybillCore
 
-/// What opens an object store: an id, a secret, and for temporary credentials a token and the date on which they run out.
+/// Credentials of an object store: an ID, a secret, and for temporary credentials a token and an expiration.
 ///
 /// ```swift
 /// let credentials = StoreCredentials(accessKeyID: "LTAI…", accessKeySecret: .secret(secret))
 /// ```
 ///
-/// Nothing of it but the date is ever printed, not by `dump` either. Temporary credentials are what a program in the hands
-/// of others should have; better still, none at all: ``OSSPresignedUpload``, ``OSSPostForm``.
+/// Only the expiration is ever printed, even by `dump`. A program that is distributed to users should have temporary
+/// credentials, or preferably none: use ``OSSPresignedUpload`` or ``OSSPostForm``.
 public struct StoreCredentials: Sendable, Hashable {
     /// The AccessKey ID.
     public var accessKeyID: String
@@ -16,10 +16,10 @@ public struct StoreCredentials: Sendable, Hashable {
     public var accessKeySecret: Secret
     /// The security token of temporary credentials.
     public var securityToken: Secret?
-    /// When they run out; `nil` when they do not, or nobody says.
+    /// The expiration; `nil` if the credentials do not expire, or if it is unknown.
     public var expiration: Date?
 
-    /// Describes credentials.
+    /// Creates credentials.
     public init(
         accessKeyID: String, accessKeySecret: Secret, securityToken: Secret? = nil, expiration: Date? = nil
     ) {
@@ -29,22 +29,22 @@ public struct StoreCredentials: Sendable, Hashable {
         self.expiration = expiration
     }
 
-    /// What a signature says of them.
+    /// The part of the credentials that a signature refers to.
     public var identity: OSSSigningIdentity {
         OSSSigningIdentity(accessKeyID: accessKeyID, securityToken: securityToken)
     }
 
-    /// Whether they are good at a date.
+    /// Whether the credentials are valid at a date.
     func isValid(at now: Date) -> Bool { expiration.map { $0 > now } ?? true }
 
-    /// What can't be meant, told before the store answers with a riddle.
+    /// Throws for implausible credentials, for which the store's error would be less clear.
     func check() throws(StoreError) {
         let texts = [accessKeyID, accessKeySecret.value] + (securityToken.map { [$0.value] } ?? [])
         guard texts.allSatisfy({ !$0.isEmpty }) else {
             throw StoreError(
                 .credentialsUnavailable, "a part of the credentials is empty: check where they come from")
         }
-        // They stand in header fields, where a line break would begin another field.
+        // The values become header fields, in which a line break would start another field.
         guard texts.allSatisfy({ $0.utf8.allSatisfy { (0x21...0x7E).contains($0) } }) else {
             throw StoreError(
                 .credentialsMalformed,
@@ -54,7 +54,7 @@ public struct StoreCredentials: Sendable, Hashable {
         if let expiration { try Self.check(expiration) }
     }
 
-    /// Dates that are a mistake: zero, milliseconds taken for seconds, the year 1 of a parser that gave up.
+    /// Throws for implausible dates: zero, milliseconds taken as seconds, or the year 1 from a failed parser.
     private static func check(_ expiration: Date) throws(StoreError) {
         let seconds = expiration.timeIntervalSince1970
         guard seconds >= 1_420_070_400, seconds < 7_258_118_400 else {
@@ -67,7 +67,7 @@ public struct StoreCredentials: Sendable, Hashable {
 }
 
 extension StoreCredentials: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// That they are some, and when they run out.
+    /// The type of the credentials and their expiration.
     public var description: String {
         let kind = securityToken == nil ? "credentials" : "temporary credentials"
         return expiration.map { "\(kind) until \(StoreDate.iso8601($0))" } ?? kind
@@ -79,7 +79,7 @@ extension StoreCredentials: CustomStringConvertible, CustomDebugStringConvertibl
 }
 
 extension OSSSigningIdentity: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// That it is one.
+    /// The type of the identity, without its values.
     public var description: String { securityToken == nil ? "identity" : "temporary identity" }
     /// The same as ``description``.
     public var debugDescription: String { description }
