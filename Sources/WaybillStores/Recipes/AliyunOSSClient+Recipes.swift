@@ -2,7 +2,7 @@ public import FoundationEssentials
 import WaybillMultipart
 
 extension AliyunOSSClient {
-    /// Makes the object of a file as its kind has it, stores it, and waits.
+    /// Prepares the object of a file with a recipe, uploads it, and waits for the stored object.
     ///
     /// ```swift
     /// let front = try await client.upload(.idCardFront, file: "IMG_0042.jpg", parameters: ["businessNo": number])
@@ -10,14 +10,15 @@ extension AliyunOSSClient {
     /// ```
     ///
     /// - Parameters:
-    ///   - recipe: The kind.
-    ///   - path: The file.
-    ///   - parameters: The values of the key's parameters.
-    ///   - bucket: The bucket; `nil` for the client's.
-    ///   - options: What else is said of the object; its type and its metadata go before the recipe's.
-    ///   - date: The moment that dates in the key are of; `nil` for now.
-    /// - Returns: The object, with its URL.
-    /// - Throws: ``StoreError``; a picture that can't be made has the picture's own code, and nothing was sent.
+    ///   - recipe: The recipe.
+    ///   - path: The path of the file.
+    ///   - parameters: The values of the parameters of the key.
+    ///   - bucket: The bucket, or `nil` for the bucket of the client's configuration.
+    ///   - options: More options of the object. Its content type and metadata take precedence over those of the recipe.
+    ///   - date: The date for the key; `nil` for the present date.
+    /// - Returns: The stored object with its URL.
+    /// - Throws: ``StoreError``. If the image can't be compressed, it has the code of the image error, and nothing is
+    ///   sent.
     @discardableResult
     public func upload(
         _ recipe: UploadRecipe, file path: String, parameters: [String: String] = [:], in bucket: String? = nil,
@@ -28,7 +29,7 @@ extension AliyunOSSClient {
         ).value
     }
 
-    /// Starts to make and store the object of a file, and returns the handle at once.
+    /// Starts preparing and uploading the object of a file, and immediately returns the handle.
     @discardableResult
     public func startUpload(
         _ recipe: UploadRecipe, file path: String, parameters: [String: String] = [:], in bucket: String? = nil,
@@ -41,7 +42,7 @@ extension AliyunOSSClient {
         }
     }
 
-    /// Starts to store an object that was prepared earlier, and returns the handle at once.
+    /// Starts uploading an object that was prepared earlier, and immediately returns the handle.
     @discardableResult
     public func startUpload(
         _ object: PreparedObject, in bucket: String? = nil, options: OSSObjectOptions = OSSObjectOptions()

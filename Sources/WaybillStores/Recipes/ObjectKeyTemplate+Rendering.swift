@@ -1,23 +1,23 @@
 public import FoundationEssentials
 
-/// What a key template is filled with.
+/// The values for a key template.
 public struct ObjectKeyValues: Sendable {
-    /// The caller's own values, by name.
+    /// The values of parameters, by name.
     public var parameters: [String: String]
-    /// The file's name; of a path only the last component counts.
+    /// The file name. Only the last component of a path is used.
     public var fileName: String?
-    /// The moment that dates in the key are of.
+    /// The date for the key.
     public var date: FoundationEssentials.Date
-    /// How far those dates are ahead of UTC: eight hours in China.
+    /// The offset of dates in the key from UTC: eight hours in China.
     public var utcOffset: Duration
     /// The UUID.
     public var uuid: UUID
-    /// The digests of the bytes, in hexadecimal; needed only where ``ObjectKeyTemplate/needsDigest`` says so.
+    /// The SHA-256 of the content in hexadecimal, required only if ``ObjectKeyTemplate/needsDigest`` is `true`.
     public var sha256: String?
-    /// See ``sha256``.
+    /// The MD5 of the content in hexadecimal, see ``sha256``.
     public var md5: String?
 
-    /// Values of now, in UTC, with a fresh UUID.
+    /// Creates values with the present date in UTC and a new UUID by default.
     public init(
         parameters: [String: String] = [:], fileName: String? = nil, date: FoundationEssentials.Date = .now,
         utcOffset: Duration = .zero, uuid: UUID = UUID()
@@ -31,11 +31,11 @@ public struct ObjectKeyValues: Sendable {
 }
 
 extension ObjectKeyTemplate {
-    /// The key of one object.
+    /// Returns the key of an object.
     ///
-    /// - Throws: ``StoreError``: a parameter is missing (``StoreError/Code/missingParameter``), a value can't stand in its place,
-    ///   or there is no digest (``StoreError/Code/invalidParameter``). Whether the store takes the key is for the store to
-    ///   say.
+    /// - Throws: ``StoreError`` if a parameter is missing (``StoreError/Code/missingParameter``), or a value is not
+    ///   allowed or a digest is missing (``StoreError/Code/invalidParameter``). The key is not checked against the
+    ///   rules of a store.
     public func key(for values: ObjectKeyValues) throws(StoreError) -> String {
         try check()
         let calendar = CivilTime(values.date, utcOffset: values.utcOffset)
@@ -54,7 +54,7 @@ extension ObjectKeyTemplate {
     private func value(
         of field: Field, mark: Mark, _ length: Int?, _ values: ObjectKeyValues, _ time: CivilTime
     ) throws(StoreError) -> String {
-        // A parameter is looked at as it will stand: cut first.
+        // Truncate parameters first, so that the resulting value is validated.
         if case .parameter(let name) = field {
             return try parameter(name, values, length, mayHaveSlashes: mark == .withSlashes)
         }
@@ -115,12 +115,12 @@ extension ObjectKeyTemplate {
                 nil
             }
         guard let flaw else { return value }
-        // The value itself may be somebody's name: it is not quoted.
+        // The message does not quote the value, which can be personal data.
         throw StoreError(.invalidParameter, "the parameter \"\(name)\" of an object key \(flaw)")
     }
 }
 
-/// A moment on the calendar, without a time zone database.
+/// A date in calendar components, computed without a time zone database.
 struct CivilTime {
     let year, month, day, hour, minute, second: Int
 
@@ -129,7 +129,7 @@ struct CivilTime {
         var (days, seconds) = total.quotientAndRemainder(dividingBy: 86_400)
         if seconds < 0 { (days, seconds) = (days - 1, seconds + 86_400) }
         (hour, minute, second) = (Int(seconds / 3_600), Int(seconds / 60 % 60), Int(seconds % 60))
-        // Years begin in March here, so that the leap day is their last; 400 of them have the same days each time.
+        // Years start in March, so that the leap day is their last day; an era of 400 years always has 146,097 days.
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097
@@ -141,7 +141,7 @@ struct CivilTime {
         year = Int(yearOfEra + era * 400) + (month <= 2 ? 1 : 0)
     }
 
-    /// Seconds since 1970, in the years that a calendar has four digits for: no date can trap.
+    /// Returns seconds since 1970, clamped to the years 1 to 9999, so that no date can trap.
     static func seconds(_ date: FoundationEssentials.Date) -> Int64 {
         Int64(max(-62_135_596_800, min(253_402_300_799, date.timeIntervalSince1970)).rounded(.down))
     }
@@ -152,7 +152,7 @@ struct CivilTime {
     }
 }
 
-/// A file's name as it may stand in a key: from a client, so only ever a suggestion.
+/// A file name, sanitized for use in a key, because it is client input.
 struct FileNameText {
     let stem: String
     let ending: String

@@ -1,34 +1,35 @@
-/// Where objects of one kind go: a pattern of an object key, with what differs from object to object in braces.
+/// A template of object keys: a pattern with variable parts in braces.
 ///
 /// ```swift
 /// let template: ObjectKeyTemplate = "idcard/{businessNo}/{year}/{month}/{day}/{uuid}{.ext}"
 /// // idcard/20240117001/2026/11/21/0f8fad5b-d9cb-469f-a165-70867728950e.jpg
 /// ```
 ///
-/// | in braces | becomes |
+/// | in braces | value |
 /// | --- | --- |
-/// | `{year}` `{month}` `{day}` `{hour}` `{minute}` `{second}` | the date, in digits, at the offset that was asked for |
+/// | `{year}` `{month}` `{day}` `{hour}` `{minute}` `{second}` | the date in digits, at the chosen offset from UTC |
 /// | `{date}` `{timestamp}` | `20261121`; seconds since 1970 |
-/// | `{uuid}` | a random UUID in lower case (RFC 9562), new for each object |
+/// | `{uuid}` | a random lower-case UUID (RFC 9562), new for each object |
 /// | `{sha256}` `{md5}` | the digest of the bytes that are sent, in lower-case hexadecimal |
-/// | `{stem}` `{ext}` | the file's name without its ending, made harmless; its ending in lower case |
+/// | `{stem}` `{ext}` | the sanitized file name without its extension; the extension in lower case |
 /// | `{anything}` | the parameter of that name |
 ///
-/// As in URI templates (RFC 6570), `{name:2}` takes the first two characters, `{.name}` puts a dot before what is not empty,
-/// and `{+name}` lets a parameter have slashes, so that it may name a directory. Other parameters may not: a value from outside
-/// can't leave its place in the key. `{{` and `}}` are braces.
+/// As in URI templates (RFC 6570), `{name:2}` inserts the first two characters, `{.name}` inserts a dot before a value
+/// that is not empty, and `{+name}` allows slashes in a parameter, so that it can contain directories. Other parameters
+/// can't contain slashes, so that untrusted input can't change the structure of the key. `{{` and `}}` are literal
+/// braces.
 ///
-/// A pattern that can't be read is an error when it is made of a `String`; one that stands in the code as a literal tells
-/// when it is used first.
+/// An invalid pattern throws when the template is created from a `String`. An invalid string literal throws when the
+/// template is first used.
 public struct ObjectKeyTemplate: Sendable, Hashable {
-    /// The pattern as it was given.
+    /// The pattern.
     public let pattern: String
     let steps: [Step]
     private let flaw: String?
 
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
-    /// - Throws: ``StoreError/Code/invalidKeyTemplate``, with what is wrong and where.
+    /// - Throws: ``StoreError/Code/invalidKeyTemplate``, with the error and its position.
     public init(_ pattern: String) throws(StoreError) {
         self.init(reading: pattern)
         try check()
@@ -45,10 +46,10 @@ public struct ObjectKeyTemplate: Sendable, Hashable {
         }
     }
 
-    /// Whether keys depend on the bytes that are sent, which then have to be read once more before they are.
+    /// Whether keys depend on the content, which is then read once before it is sent.
     public var needsDigest: Bool { steps.contains { [.sha256, .md5].contains($0.field) } }
 
-    /// The names of the parameters, in the order of the pattern and each once.
+    /// The names of the parameters in the order of the pattern, without duplicates.
     public var parameters: [String] {
         var names: [String] = []
         for case .parameter(let name)? in steps.map(\.field) where !names.contains(name) { names.append(name) }
@@ -62,14 +63,14 @@ public struct ObjectKeyTemplate: Sendable, Hashable {
 }
 
 extension ObjectKeyTemplate: ExpressibleByStringLiteral, CustomStringConvertible {
-    /// A pattern in the code.
+    /// Creates a template from a string literal.
     public init(stringLiteral value: String) { self.init(reading: value) }
     /// The pattern.
     public var description: String { pattern }
 }
 
 extension ObjectKeyTemplate {
-    /// What stands in braces.
+    /// The variable in a pair of braces.
     enum Field: Sendable, Hashable {
         case year, month, day, hour, minute, second, date, timestamp
         case uuid, sha256, md5, stem, ext
@@ -82,7 +83,7 @@ extension ObjectKeyTemplate {
         ]
     }
 
-    /// A stretch of the pattern: text, or a field and how it is written.
+    /// An element of the pattern: literal text, or a variable with its modifiers.
     enum Step: Sendable, Hashable {
         case text(String)
         case field(Field, mark: Mark, length: Int?)
@@ -92,7 +93,7 @@ extension ObjectKeyTemplate {
         }
     }
 
-    /// The character before the name.
+    /// The modifier in front of the name.
     enum Mark: Character, Sendable {
         case plain = " "
         case withSlashes = "+"

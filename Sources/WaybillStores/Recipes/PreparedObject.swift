@@ -3,45 +3,46 @@ public import FoundationEssentials
 public import WaybillJPEG
 import WaybillMultipart
 
-/// An object as its recipe made it: the key, the bytes, and what is said of them. What a store's client sends.
+/// An object prepared by a recipe: its key, content and metadata, ready to be uploaded.
 public struct PreparedObject: Sendable {
-    /// Where the bytes are.
+    /// The location of the content.
     public enum Source: Sendable {
-        /// In memory: a picture that was made.
+        /// In memory: a compressed image.
         case bytes([UInt8])
-        /// In a file that goes out as it is.
+        /// In a file that is sent unchanged.
         case file(path: String)
     }
 
-    /// The key.
+    /// The object key.
     public var key: String
-    /// Where the bytes are.
+    /// The location of the content.
     public var source: Source
-    /// How many there are.
+    /// The size of the content in bytes.
     public var length: Int64
     /// The content type.
     public var contentType: String
-    /// Metadata, by name without the store's prefix.
+    /// The metadata, by name without the store's prefix.
     public var metadata: [String: String]
-    /// The SHA-256 of the bytes in lower-case hexadecimal, where the key needed it.
+    /// The SHA-256 of the content in lower-case hexadecimal, if the key requires it.
     public var sha256: String?
-    /// What became of the picture, where one was made.
+    /// The report of the image compression; `nil` if there was none.
     public var report: JPEGReport?
 }
 
 extension UploadRecipe {
-    /// Makes the object of a file: the picture if there is one to make, the digests if the key wants them, the key.
+    /// Prepares the object of a file: compresses the image if the recipe has image options, computes digests if the key
+    /// requires them, and renders the key.
     ///
-    /// A file that goes out as it is, is read here only for the digests, and once more when it is sent.
+    /// A file that is sent unchanged is read here only for digests, and again when it is sent.
     ///
     /// - Parameters:
-    ///   - path: The file.
-    ///   - parameters: The values of the key's parameters.
-    ///   - fileName: What the file is called in the key; the last component of the path unless told otherwise.
-    ///   - date: The moment that dates in the key are of.
-    ///   - uuid: The UUID in the key.
-    /// - Returns: Key and bytes, ready to be sent.
-    /// - Throws: ``StoreError``: of the key, or with the code of the file's or the picture's own error.
+    ///   - path: The path of the file.
+    ///   - parameters: The values of the parameters of the key.
+    ///   - fileName: The file name for the key; the last component of the path by default.
+    ///   - date: The date for the key.
+    ///   - uuid: The UUID for the key.
+    /// - Returns: The key and the content, ready to be uploaded.
+    /// - Throws: ``StoreError`` for the key, or with the code of the file or image error.
     public func prepare(
         file path: String, parameters: [String: String] = [:], fileName: String? = nil,
         date: FoundationEssentials.Date = .now, uuid: UUID = UUID()
@@ -63,7 +64,7 @@ extension UploadRecipe {
         }
     }
 
-    /// Makes the object of bytes in memory.
+    /// Prepares the object of bytes in memory.
     public func prepare(
         _ bytes: [UInt8], parameters: [String: String] = [:], fileName: String? = nil,
         date: FoundationEssentials.Date = .now, uuid: UUID = UUID()
@@ -90,7 +91,7 @@ extension UploadRecipe {
         ObjectKeyValues(parameters: parameters, fileName: fileName, date: date, utcOffset: utcOffset, uuid: uuid)
     }
 
-    /// Of a picture that was made. Its name ends as its bytes do.
+    /// Creates the object of a compressed image. Its file name gets the extension of a JPEG file.
     private func finished(_ picture: JPEGResult, _ values: ObjectKeyValues) throws(StoreError) -> PreparedObject {
         var values = values
         values.fileName = "\(FileNameText(values.fileName).stem).jpg"
@@ -113,7 +114,7 @@ extension UploadRecipe {
     }
 }
 
-/// The digests that a key may be made of.
+/// The digests that a key can contain.
 struct Digests {
     let sha256: String
     let md5: String
@@ -123,7 +124,7 @@ struct Digests {
         md5 = Self.hexadecimal(Insecure.MD5.hash(data: bytes))
     }
 
-    /// Reads a file once, as it would be sent: a change meanwhile is an error.
+    /// Reads a file once, as for sending: a change in the meantime is an error.
     init(of body: FileBody) async throws(BodyError) {
         var (long, short) = (SHA256(), Insecure.MD5())
         for try await chunk in body.chunks {

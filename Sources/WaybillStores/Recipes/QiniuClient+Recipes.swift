@@ -1,20 +1,21 @@
 public import FoundationEssentials
 
 extension QiniuClient {
-    /// Makes the object of a file as its kind has it, stores it, and waits.
+    /// Prepares the object of a file with a recipe, uploads it, and waits for the stored object.
     ///
     /// ```swift
     /// let front = try await client.upload(.idCardFront, file: "IMG_0042.jpg", parameters: ["businessNo": number])
     /// ```
     ///
     /// - Parameters:
-    ///   - recipe: The kind.
-    ///   - path: The file.
-    ///   - parameters: The values of the key's parameters.
-    ///   - options: What else goes with the object; its metadata go before the recipe's.
-    ///   - date: The moment that dates in the key are of; `nil` for now.
-    /// - Returns: What the store has made of it.
-    /// - Throws: ``StoreError``; a picture that can't be made has the picture's own code, and nothing was sent.
+    ///   - recipe: The recipe.
+    ///   - path: The path of the file.
+    ///   - parameters: The values of the parameters of the key.
+    ///   - options: More options of the object. Its metadata takes precedence over that of the recipe.
+    ///   - date: The date for the key; `nil` for the present date.
+    /// - Returns: The stored object.
+    /// - Throws: ``StoreError``. If the image can't be compressed, it has the code of the image error, and nothing is
+    ///   sent.
     @discardableResult
     public func upload(
         _ recipe: UploadRecipe, file path: String, parameters: [String: String] = [:],
@@ -23,7 +24,7 @@ extension QiniuClient {
         try await startUpload(recipe, file: path, parameters: parameters, options: options, date: date).value
     }
 
-    /// Starts to make and store the object of a file, and returns the handle at once.
+    /// Starts preparing and uploading the object of a file, and immediately returns the handle.
     @discardableResult
     public func startUpload(
         _ recipe: UploadRecipe, file path: String, parameters: [String: String] = [:],
@@ -36,7 +37,7 @@ extension QiniuClient {
         }
     }
 
-    /// Starts to store an object that was prepared earlier, and returns the handle at once.
+    /// Starts uploading an object that was prepared earlier, and immediately returns the handle.
     @discardableResult
     public func startUpload(
         _ object: PreparedObject, options: QiniuPutOptions = QiniuPutOptions()

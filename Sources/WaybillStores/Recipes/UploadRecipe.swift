@@ -1,7 +1,7 @@
 import Waybill
 public import WaybillJPEG
 
-/// Describes how objects of one kind are made: their key, the compression of images, their metadata.
+/// A recipe for objects of one type: their key, image compression and metadata.
 ///
 /// ```swift
 /// extension UploadRecipe {
@@ -15,23 +15,23 @@ public import WaybillJPEG
 /// print(object.key, object.length)
 /// ```
 ///
-/// The sample `DirectToOSS` has recipes for ID cards, tickets and photos of goods to copy.
+/// The sample `DirectToOSS` has recipes for ID cards, tickets and product photos.
 public struct UploadRecipe: Sendable, Hashable {
-    /// What it is called, in errors and logs.
+    /// The name of the recipe in errors and logs.
     public var name: String
-    /// Where the object goes.
+    /// The template of the object key.
     public var key: ObjectKeyTemplate
-    /// What a picture becomes before it is sent, or `nil` to send the bytes as they are.
+    /// The compression of an image before it is sent, or `nil` to send the content unchanged.
     public var image: JPEGOptions?
-    /// The content type; `nil` for that of the bytes: `image/jpeg` of a picture that was made, else by the ending of the file's
-    /// name.
+    /// The content type; `nil` to derive it: `image/jpeg` for a compressed image, otherwise by the extension of the
+    /// file name.
     public var contentType: String?
-    /// Metadata of the object, by name without the store's prefix. ASCII.
+    /// The metadata of the object, by name without the store's prefix. ASCII only.
     public var metadata: [String: String] = [:]
-    /// How far dates in the key are ahead of UTC.
+    /// The offset of dates in the key from UTC.
     public var utcOffset: Duration = .zero
 
-    /// Describes a kind.
+    /// Creates a recipe.
     public init(_ name: String, key: ObjectKeyTemplate, image: JPEGOptions? = nil, contentType: String? = nil) {
         self.name = name
         self.key = key
@@ -41,16 +41,16 @@ public struct UploadRecipe: Sendable, Hashable {
 }
 
 extension StoreError.Code {
-    /// A key template can't be read; the message says what is wrong with it.
+    /// A key template is invalid; the message has the reason.
     public static let invalidKeyTemplate = Self("invalidKeyTemplate")
-    /// A key template wants a parameter that was not given.
+    /// A parameter of a key template has no value.
     public static let missingParameter = Self("missingParameter")
-    /// A value can't stand in a key.
+    /// A value is not allowed in a key.
     public static let invalidParameter = Self("invalidParameter")
 }
 
 extension StoreError {
-    /// The error of an object that could not be made: the code of the file's or the picture's own.
+    /// Creates the error of an object that could not be prepared, with the code of the file or image error.
     init(preparing error: any Error, of recipe: String) {
         self.init(UploadError(preparing: error))
         message = "\(recipe): \(message)"
