@@ -1,10 +1,10 @@
 public import FoundationEssentials
 
-/// Somebody who signs requests to OSS: with credentials that are at hand (``OSSCredentialSigner``), by asking somebody else
-/// (``OSSRemoteSigner``), or in a way of your own.
+/// A signer of requests to OSS: with local credentials (``OSSCredentialSigner``), by delegation (``OSSRemoteSigner``),
+/// or with a custom implementation.
 ///
-/// It is asked once for every attempt, with the date as the store has it, so that no attempt goes out with a stale date or
-/// with credentials that have been replaced.
+/// The signer is called once for every attempt, with the date by the store's clock, so that no attempt has an outdated
+/// date or replaced credentials.
 ///
 /// ```swift
 /// struct HardwareSigner: ObjectStoreSigner {
@@ -21,18 +21,18 @@ public protocol ObjectStoreSigner: Sendable {
     /// Signs a request.
     ///
     /// - Parameters:
-    ///   - request: What is signed.
-    ///   - rules: Which signature, and where it stands.
-    ///   - date: When, by the store's clock.
-    ///   - rejecting: The credentials that the store has just refused, if it did: others are wanted.
-    /// - Returns: What is to be sent.
-    /// - Throws: Why there is no signature.
+    ///   - request: The request to sign.
+    ///   - rules: The version and placement of the signature.
+    ///   - date: The date by the store's clock.
+    ///   - rejecting: The credentials that the store has just rejected, or `nil`. Different ones must be used.
+    /// - Returns: The signed request.
+    /// - Throws: The reason why the request can't be signed.
     func sign(
         _ request: OSSRequestToSign, rules: OSSSigningRules, at date: Date, rejecting: StoreCredentials?
     ) async throws(StoreError) -> OSSSignedRequest
 }
 
-/// Signs with the secret of credentials, wherever they come from.
+/// A signer that uses the secret of credentials from a provider.
 ///
 /// ```swift
 /// let signer = OSSCredentialSigner(.environment())
@@ -40,12 +40,12 @@ public protocol ObjectStoreSigner: Sendable {
 public struct OSSCredentialSigner: ObjectStoreSigner {
     private let provider: any CredentialProvider
 
-    /// A signer with these credentials.
+    /// Creates a signer with a credential provider.
     public init(_ provider: any CredentialProvider) {
         self.provider = provider
     }
 
-    /// Asks for credentials and signs. Costs two HMACs with version 1 and five with version 4, some microseconds.
+    /// Gets credentials and signs a request. Costs two HMACs for version 1 and five for version 4, a few microseconds.
     public func sign(
         _ request: OSSRequestToSign, rules: OSSSigningRules, at date: Date, rejecting: StoreCredentials?
     ) async throws(StoreError) -> OSSSignedRequest {

@@ -1,24 +1,24 @@
-/// How names and values become part of a URL and of what is signed: RFC 3986 section 2.1, over the bytes of the text as UTF-8.
+/// The encoding of names and values in URLs and signatures: RFC 3986 section 2.1, over the UTF-8 bytes.
 ///
-/// A request is refused when its URL and its signature disagree about one byte, so both are made with these two functions and
-/// with nothing else.
+/// A store rejects a request whose URL and signature differ in a single byte, so both are encoded only with these two
+/// functions.
 ///
 /// ```swift
 /// PercentEncoding.path("2026/票 1+2.jpg")       // 2026/%E7%A5%A8%201%2B2.jpg
 /// PercentEncoding.query("a/b")                 // a%2Fb
 /// ```
 ///
-/// Everything is encoded but letters, digits and `-._~`, once, whatever it looks like: `%41` becomes `%2541`, because the
-/// `%` is a byte of the name.
+/// All bytes except letters, digits and `-._~` are encoded, exactly once and regardless of their meaning: `%41` becomes
+/// `%2541`, because the `%` is part of the name.
 public enum PercentEncoding {
-    /// A key as it stands in the path of a URL and in the canonical path of a signature: slashes stay.
+    /// Returns a key as encoded in the path of a URL and in the canonical path of a signature. Slashes are kept.
     ///
-    /// - Complexity: O(n), at most three bytes for one.
+    /// - Complexity: O(n), at most three output bytes per input byte.
     public static func path(_ key: String) -> String { encoded(key, keeping: UInt8(ascii: "/")) }
 
-    /// A name or a value as it stands in a query, in the URL and in what is signed: slashes are encoded.
+    /// Returns a name or value as encoded in the query of a URL and of a signature. Slashes are encoded.
     ///
-    /// - Complexity: O(n), at most three bytes for one.
+    /// - Complexity: O(n), at most three output bytes per input byte.
     public static func query(_ text: String) -> String { encoded(text, keeping: nil) }
 
     private static func encoded(_ text: String, keeping kept: UInt8?) -> String {
@@ -36,7 +36,7 @@ public enum PercentEncoding {
 
     private static let digits = Array("0123456789ABCDEF".utf8)
 
-    /// RFC 3986 section 2.3.
+    /// Whether a byte is unreserved (RFC 3986 section 2.3).
     private static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true

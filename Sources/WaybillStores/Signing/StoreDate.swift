@@ -1,38 +1,38 @@
 package import FoundationEssentials
 
-/// Dates as the stores write and read them. Pure arithmetic on the calendar: no time zone, no locale, no clock.
+/// Formats and parses the dates of the stores. Calendar arithmetic only: no time zone, locale or clock.
 package enum StoreDate {
-    /// `Wed, 28 Dec 2022 10:27:41 GMT` (RFC 9110 section 5.6.7).
+    /// Returns `Wed, 28 Dec 2022 10:27:41 GMT` (RFC 9110 section 5.6.7).
     package static func http(_ date: Date) -> String {
         let moment = Moment(date)
         let weekday = weekdays[(moment.daysSinceEpoch % 7 + 11) % 7]
         return "\(weekday), \(two(moment.day)) \(months[moment.month - 1]) \(four(moment.year)) \(moment.time) GMT"
     }
 
-    /// `20221228T102741Z`.
+    /// Returns `20221228T102741Z`.
     package static func compact(_ date: Date) -> String {
         let moment = Moment(date)
         return "\(moment.compactDay)T\(two(moment.hour))\(two(moment.minute))\(two(moment.second))Z"
     }
 
-    /// `20221228`.
+    /// Returns `20221228`.
     package static func day(_ date: Date) -> String { Moment(date).compactDay }
 
-    /// `2022-12-28T10:27:41.000Z`; fractions of a second are cut off.
+    /// Returns `2022-12-28T10:27:41.000Z`; fractions of a second are truncated.
     package static func iso8601(_ date: Date) -> String {
         let moment = Moment(date)
         return "\(four(moment.year))-\(two(moment.month))-\(two(moment.day))T\(moment.time).000Z"
     }
 
-    /// Whole seconds since 1970, held within the years 1 to 9999, so that no absurd date traps.
+    /// Returns whole seconds since 1970, clamped to the years 1 to 9999, so that no date can trap.
     package static func seconds(_ date: Date) -> Int {
         let seconds = date.timeIntervalSince1970
         guard !seconds.isNaN else { return 0 }
         return Int(min(max(seconds.rounded(.down), -62_135_596_800), 253_402_300_799))
     }
 
-    /// Reads ISO 8601 as `2022-12-28T10:27:41Z`, with a fraction, with `+08:00` or `+0800`, with a blank for the `T`, and the
-    /// compact form. A text without a zone is taken as UTC.
+    /// Parses ISO 8601 such as `2022-12-28T10:27:41Z`, also with a fraction, with `+08:00` or `+0800`, with a space
+    /// instead of the `T`, and in compact form. A string without a zone is taken as UTC.
     package static func parse(_ text: String) -> Date? {
         var digits = DigitReader(text)
         guard let year = digits.number(4) else { return nil }
@@ -67,7 +67,7 @@ package enum StoreDate {
     }
 }
 
-/// A moment in the Gregorian calendar, in UTC.
+/// A point in time in the Gregorian calendar, in UTC.
 private struct Moment {
     let daysSinceEpoch: Int
     let year: Int
@@ -82,7 +82,7 @@ private struct Moment {
         let ofDay = ((seconds % 86_400) + 86_400) % 86_400
         daysSinceEpoch = (seconds - ofDay) / 86_400
         (hour, minute, second) = (ofDay / 3_600, ofDay / 60 % 60, ofDay % 60)
-        // Counted from March of the year 0, so that the leap day comes last and eras have 146,097 days.
+        // Count from March of the year 0, so that the leap day is last and an era of 400 years has 146,097 days.
         let shifted = daysSinceEpoch + 719_468
         let era = shifted / 146_097
         let dayOfEra = shifted % 146_097
@@ -113,7 +113,7 @@ private struct Moment {
     }
 }
 
-/// Reads the pieces of a date from left to right.
+/// Reads the components of a date from left to right.
 private struct DigitReader {
     private var rest: ArraySlice<UInt8>
 
@@ -142,7 +142,7 @@ private struct DigitReader {
         return digits.reversed().reduce(0) { ($0 + Double($1 - 0x30)) / 10 }
     }
 
-    /// Seconds to take off for UTC.
+    /// Returns the number of seconds to subtract for UTC.
     mutating func offset() -> Int? {
         if rest.isEmpty || skip("Z") || skip("z") { return 0 }
         let sign = skip("+") ? 1 : skip("-") ? -1 : 0

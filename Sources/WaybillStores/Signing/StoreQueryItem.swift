@@ -1,38 +1,38 @@
 import WaybillCore
 
-/// A name of a query, with or without a value, as it is meant: nothing of it is encoded yet.
+/// An item of a query: a name with an optional value, not percent-encoded.
 ///
 /// ```swift
 /// StoreQueryItem("uploads")                    // ?uploads
 /// StoreQueryItem("partNumber", "7")            // ?partNumber=7
 /// ```
 ///
-/// Values of a query are not printed: among them are tokens, signatures and upload ids.
+/// The description omits values: tokens, signatures and upload IDs are among them.
 public struct StoreQueryItem: Sendable, Hashable {
     /// The name.
     public var name: String
-    /// The value; an empty one and none are the same to the stores, and are written without `=`.
+    /// The value. To the stores, an empty value is equivalent to none; both are written without `=`.
     public var value: String
 
-    /// Describes an item.
+    /// Creates an item.
     public init(_ name: String, _ value: String = "") {
         self.name = name
         self.value = value
     }
 
-    /// The items as a query without its `?`: `uploads&partNumber=7`.
+    /// Returns the items as a query without `?`: `uploads&partNumber=7`.
     public static func text(of items: some Sequence<StoreQueryItem>) -> String {
         items.map(\.encoded).joined(separator: "&")
     }
 
-    /// Name and value encoded.
+    /// The percent-encoded name and value.
     var encoded: String { Self.pair(PercentEncoding.query(name), PercentEncoding.query(value)) }
 
     static func pair(_ name: String, _ value: String) -> String { value.isEmpty ? name : "\(name)=\(value)" }
 }
 
 extension StoreQueryItem: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The name, and that there is a value.
+    /// The name, and a placeholder for the value if there is one.
     public var description: String {
         StoreQueryItem.pair(PercentEncoding.query(name), value.isEmpty ? "" : Secret.placeholder)
     }

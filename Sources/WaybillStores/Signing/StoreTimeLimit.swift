@@ -1,11 +1,12 @@
 import Waybill
 
-/// Runs foreign code and comes back in time, with this module's error whatever that code throws.
+/// Runs external code with a time limit, and converts its errors into errors of this module.
 enum StoreTimeLimit {
-    /// The value of `work`.
+    /// Returns the result of `work`.
     ///
-    /// - Throws: Its error if it is a ``StoreError``; else one with the code `failing` and its error as the cause; with the
-    ///   code `late` after `limit`; ``StoreError/Code/cancelled`` at once when the task is cancelled.
+    /// - Throws: The error of `work` if it is a ``StoreError``; otherwise an error with the code `failing` and that
+    ///   error as the cause; an error with the code `late` after `limit`; ``StoreError/Code/cancelled`` immediately
+    ///   when the task is cancelled.
     static func run<Value: Sendable>(
         _ limit: Duration, clock: any Clock<Duration>, failing: StoreError.Code, late: StoreError.Code? = nil,
         _ name: String, _ work: @escaping @Sendable () async throws -> Value
