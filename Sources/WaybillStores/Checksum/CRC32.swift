@@ -1,20 +1,20 @@
 import CWaybillChecksum
 
-/// The checksum that Qiniu takes with a form: CRC-32 as in zlib.
+/// The checksum that Qiniu verifies for a form: CRC-32 as in zlib.
 public struct CRC32: Sendable, Hashable {
     /// The checksum of all bytes so far; 0 for none.
     public private(set) var value: UInt32 = 0
 
-    /// Begins with no bytes.
+    /// Creates the checksum of no bytes.
     public init() {}
 
-    /// The checksum of some bytes.
+    /// Creates the checksum of a sequence of bytes.
     public init(of bytes: some Sequence<UInt8>) {
         self.init()
         update(bytes)
     }
 
-    /// Takes further bytes.
+    /// Adds bytes.
     public mutating func update(_ bytes: some Sequence<UInt8>) {
         let whole: Void? = bytes.withContiguousStorageIfAvailable { buffer in
             unsafe update(UnsafeRawBufferPointer(buffer))

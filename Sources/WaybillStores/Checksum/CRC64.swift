@@ -1,6 +1,6 @@
 import CWaybillChecksum
 
-/// The checksum that OSS answers with: CRC-64/XZ, the reflected ECMA-182 polynomial.
+/// The checksum in OSS's responses: CRC-64/XZ, the reflected ECMA-182 polynomial.
 ///
 /// ```swift
 /// var checksum = CRC64()
@@ -11,18 +11,18 @@ public struct CRC64: Sendable, Hashable {
     /// The checksum of all bytes so far; 0 for none.
     public private(set) var value: UInt64
 
-    /// Begins with no bytes, or goes on from the checksum of earlier ones.
+    /// Creates the checksum of no bytes, or continues from a previous checksum.
     public init(continuing value: UInt64 = 0) {
         self.value = value
     }
 
-    /// The checksum of some bytes.
+    /// Creates the checksum of a sequence of bytes.
     public init(of bytes: some Sequence<UInt8>) {
         self.init()
         update(bytes)
     }
 
-    /// Takes further bytes.
+    /// Adds bytes.
     public mutating func update(_ bytes: some Sequence<UInt8>) {
         let whole: Void? = bytes.withContiguousStorageIfAvailable { buffer in
             unsafe update(UnsafeRawBufferPointer(buffer))
@@ -35,10 +35,10 @@ public struct CRC64: Sendable, Hashable {
         value = unsafe wb_crc64(value, start, bytes.count)
     }
 
-    /// The checksum of these bytes followed by others, from the others' checksum and number alone. In the logarithm of
-    /// the number, so that a whole object's checksum comes from its parts' without reading them again.
+    /// Returns the checksum of these bytes followed by others, given only the checksum and number of the others. The
+    /// checksum of an object can therefore be combined from those of its parts, without reading them again.
     ///
-    /// Appending n zero bytes is a linear map of the 64 bits; it is squared as often as n has binary digits.
+    /// Appending zero bytes is a linear map of the 64 bits, which is applied by repeated squaring: O(log `count`).
     public func appending(_ other: UInt64, count: Int64) -> CRC64 {
         precondition(count >= 0, "a number of bytes is not negative")
         guard count > 0 else { return self }
@@ -54,7 +54,7 @@ public struct CRC64: Sendable, Hashable {
     }
 }
 
-/// A linear map of 64 bits: what each bit alone becomes.
+/// A linear map of 64 bits, represented by the images of the individual bits.
 private struct LinearMap {
     private let images: [UInt64]
 
