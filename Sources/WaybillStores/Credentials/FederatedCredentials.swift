@@ -14,8 +14,8 @@ import WaybillCore
 ///
 /// While the cached credentials are valid, callers do not wait: they are renewed in the background, and used until they
 /// expire if the renewal fails. Without valid credentials, all callers wait for the same fetch. A failure is reported
-/// to all waiting callers and to callers within the next second; then the closure is called again. Cancelling a waiting
-/// task ends its wait but not the fetch.
+/// to all waiting callers and to callers within the back-off, at first one second; then the closure is called again.
+/// Cancelling a waiting task ends its wait but not the fetch.
 ///
 /// Expiration is judged by the store's clock, which the client corrects, so that a wrong local clock does not cause
 /// endless fetches. Credentials without an expiration are used until the store rejects them.

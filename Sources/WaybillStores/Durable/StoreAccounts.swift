@@ -19,7 +19,6 @@ import WaybillCore
 ///
 /// Deliveries with the same accounts share state: the offset of a store's clock, the regions of buckets, and the
 /// request pace. Create a single instance for the lifetime of the program.
-/// how fast may be asked. So make one for the life of the program.
 public final class StoreAccounts: NamedCredentials {
     private struct State: Sendable {
         var clocks: [String: StoreClock] = [:]

@@ -38,7 +38,6 @@ public final class ObjectBatch<Item: Sendable, Value: Sendable>: Sendable {
         run.start(items) { item in try await work(item, group) }
     }
 
-    /// The result of each item, in the order in which they end. Several readers share the results.
     /// The results of the items, in the order in which they end. Several readers share the results.
     ///
     /// No result is lost while there is a reader: if the reader falls ``/Waybill/UploadBatchOptions/unreadResults``

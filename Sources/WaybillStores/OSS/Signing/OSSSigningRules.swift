@@ -57,7 +57,7 @@ public struct OSSSigningRules: Sendable, Hashable {
         guard seconds >= 1 else {
             throw StoreError(.invalidExpiration, "a presigned URL must be valid for at least one second")
         }
-        // Version 1 has no limit of its own. A URL that is valid for more than a week mainly helps an attacker who
+        // Version 1 does not limit the validity. A URL that is valid for more than a week mainly helps an attacker who
         // obtains it.
         guard seconds <= longest else {
             throw StoreError(
