@@ -34,8 +34,8 @@ final class DeliveryRecord: RecordKeeper {
         await keep(bytes)
     }
 
-    /// Saves the record if enough parts were added. A record is always written as a whole, so it is not saved after each
-    /// part, but a few hundred times for 10,000 parts.
+    /// Saves the record if enough parts were added. A record is always written as a whole, so it is not saved after
+    /// each part, but a few hundred times for 10,000 parts.
     func note(_ record: ResumeRecord) async throws(StoreError) {
         let known = state.withLock { $0.parts }
         guard record.parts.count - known >= max(1, known / 50) else { return }

@@ -1,8 +1,8 @@
 import Waybill
 import WaybillCore
 
-// The only place where errors of a store are converted for a queue. A queue has no knowledge of stores: it evaluates the
-// outcome, code, phase and response status.
+// The only place where errors of a store are converted for a queue. A queue has no knowledge of stores: it evaluates
+// the outcome, code, phase and response status.
 
 extension UploadError {
     /// Creates the error of a failed delivery. Its cause is the store's error.

@@ -25,8 +25,8 @@ public struct OSSPresignedUpload: Sendable, Hashable {
 
     /// Creates an upload from a URL that was signed elsewhere.
     ///
-    /// - Throws: ``StoreError/Code/presignedMalformed`` unless it is an `http` or `https` URL without spaces and control
-    ///   characters.
+    /// - Throws: ``StoreError/Code/presignedMalformed`` unless it is an `http` or `https` URL without spaces and
+    ///   control characters.
     public init(
         _ url: String, method: HTTPRequest.Method = .put, headers: HTTPFields = [:]
     ) throws(StoreError) {

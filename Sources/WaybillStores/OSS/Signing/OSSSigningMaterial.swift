@@ -48,8 +48,8 @@ public struct OSSSigningMaterial: Sendable, Hashable {
     ///
     /// Replaces the date and token of an earlier attempt.
     ///
-    /// - Throws: ``StoreError/Code/invalidBucket``, ``StoreError/Code/invalidKey``, ``StoreError/Code/invalidRegion`` or
-    ///   ``StoreError/Code/invalidExpiration``.
+    /// - Throws: ``StoreError/Code/invalidBucket``, ``StoreError/Code/invalidKey``,
+    ///   ``StoreError/Code/invalidRegion`` or ``StoreError/Code/invalidExpiration``.
     public init(
         _ request: OSSRequestToSign, rules: OSSSigningRules, identity: OSSSigningIdentity, date: Date
     ) throws(StoreError) {
