@@ -5,7 +5,7 @@ import WaybillMultipart
 @testable import Waybill
 
 @Suite struct BatchLedgerTests {
-    @Test func `no more are on their way than the window holds`() {
+    @Test func `the window bounds how many items are taken`() {
         var ledger = BatchLedger(window: 2, buffer: 10)
         #expect(ledger.mayTake(isRead: true))
         #expect(ledger.take() == (0, false))
@@ -15,7 +15,7 @@ import WaybillMultipart
         #expect(ledger.mayTake(isRead: true))
     }
 
-    @Test func `a reader that lags stops the taking, nobody reading does not`() {
+    @Test func `unread results stop the batch only while a reader exists`() {
         var ledger = BatchLedger(window: 4, buffer: 1)
         _ = ledger.take()
         _ = ledger.take()
@@ -28,7 +28,7 @@ import WaybillMultipart
         #expect(ledger.mayTake(isRead: true))
     }
 
-    @Test func `an end counts once`() {
+    @Test func `each item ends only once`() {
         var ledger = BatchLedger(window: 1, buffer: 1)
         _ = ledger.take()
         #expect(ledger.end(0, .failed, acknowledged: 3, total: 10, isRead: true).isNews)
@@ -38,7 +38,7 @@ import WaybillMultipart
         #expect(ledger.sums(at: .zero).acknowledged == 3 && ledger.sums(at: .zero).abandoned == 7)
     }
 
-    @Test func `an item is cancelled before its turn, on its way, and not after its end`() {
+    @Test func `an item can be cancelled while pending or in flight, but not after its end`() {
         var ledger = BatchLedger(window: 2, buffer: 2)
         #expect(ledger.cancel(1) == false)
         #expect(ledger.take() == (0, false))
@@ -49,7 +49,7 @@ import WaybillMultipart
         #expect(ledger.cancel(0) == false)
     }
 
-    /// A ledger of which all items are taken, each with the size that is expected of it.
+    /// A ledger with every item taken, each with its expected size.
     private func ledger(_ sizes: [Int64?], count: Int? = nil) -> BatchLedger {
         var options = UploadBatchOptions()
         options.expectedSizes = sizes
@@ -58,7 +58,7 @@ import WaybillMultipart
         return ledger
     }
 
-    @Test func `the total is an estimate until the last item was taken and all have their lengths`() {
+    @Test func `the total is estimated until all items are taken and all lengths are known`() {
         var ledger = BatchLedger(window: 3, buffer: 3)
         _ = ledger.take()
         _ = ledger.take()
@@ -73,14 +73,14 @@ import WaybillMultipart
         #expect(sums.total == 150 && sums.acknowledged == 110 && sums.fraction == 110.0 / 150)
     }
 
-    @Test func `nine of ten items with 12 per cent of the bytes are 12 per cent`() {
+    @Test func `nine of ten items with 12 percent of the bytes count as 12 percent`() {
         var ledger = ledger([Int64](repeating: 12, count: 9) + [792])
         for index in 0..<9 { _ = ledger.end(index, .succeeded, acknowledged: 12, total: 12, isRead: true) }
         let sums = ledger.sums(at: .zero)
         #expect(sums.fraction == 0.12 && sums.total == 900 && !sums.isEstimated)
     }
 
-    @Test func `sizes that are expected count before an item is taken, and the prepared length replaces them`() {
+    @Test func `expected sizes count before an item is taken, and its prepared length replaces them`() {
         var options = UploadBatchOptions()
         options.expectedSizes = [100, 300, nil]
         var ledger = BatchLedger(window: 1, buffer: 3, count: 3, options: options)
@@ -95,12 +95,12 @@ import WaybillMultipart
         ledger.expect(2, 80, isExact: false)
         #expect(ledger.sums(at: .zero).total == 500 && ledger.sums(at: .zero).isEstimated)
         ledger.progress(2, acknowledged: 0, total: 90, isMoving: true, at: .zero)
-        // An estimate that comes late changes nothing.
+        // An estimate does not replace an exact length.
         ledger.expect(2, 80, isExact: false)
         #expect(ledger.sums(at: .zero).total == 510 && !ledger.sums(at: .zero).isEstimated)
     }
 
-    @Test func `sizes that become known on the way count for the items that are left`() {
+    @Test func `sizes that become known later apply to the remaining items`() {
         var ledger = BatchLedger(window: 1, buffer: 3, count: 3)
         _ = ledger.take()
         ledger.progress(0, acknowledged: 0, total: 10, isMoving: true, at: .zero)
@@ -111,7 +111,7 @@ import WaybillMultipart
         #expect(ledger.sums(at: .zero).total == 10 && ledger.count == 1)
     }
 
-    @Test func `all bytes without the last response are less than everything`() {
+    @Test func `the fraction stays below 1 until the last response`() {
         var ledger = ledger([50])
         ledger.progress(0, acknowledged: 50, total: 50, isMoving: true, at: .zero)
         ledger.exhaust()
@@ -121,14 +121,14 @@ import WaybillMultipart
         #expect(ledger.sums(at: .zero).fraction == 1)
     }
 
-    @Test func `bytes of an item that failed count as done, and not as acknowledged`() {
+    @Test func `bytes of a failed item count as completed, but not as acknowledged`() {
         var ledger = ledger([100, 100], count: 2)
         _ = ledger.end(0, .failed, acknowledged: 30, total: nil, isRead: true)
         let sums = ledger.sums(at: .zero)
         #expect(sums.fraction == 0.5 && sums.acknowledged == 30 && sums.abandoned == 70 && sums.total == 200)
     }
 
-    @Test func `without any size the share is that of the items`() {
+    @Test func `without sizes the fraction counts items`() {
         var ledger = BatchLedger(window: 4, buffer: 4, count: 4)
         _ = ledger.take()
         #expect(ledger.sums(at: .zero).fraction == 0)
@@ -136,14 +136,14 @@ import WaybillMultipart
         #expect(ledger.sums(at: .zero).fraction == 0.25 && ledger.sums(at: .zero).isEstimated)
     }
 
-    @Test func `sizes beyond all numbers do not overflow`() {
+    @Test func `sums of huge sizes do not overflow`() {
         var ledger = ledger([.max, .max, .max, -5])
         ledger.progress(0, acknowledged: .max, total: .max, isMoving: true, at: .zero)
         let sums = ledger.sums(at: .zero)
         #expect(sums.total == .max && abs((sums.fraction ?? 0) - 1.0 / 3) < 1e-6)
     }
 
-    @Test func `time in which no item is on the wire is no transfer time`() {
+    @Test func `transfer time excludes time without an item in transfer`() {
         var ledger = ledger([100, 100])
         ledger.progress(0, acknowledged: 0, total: 100, isMoving: true, at: .seconds(10))
         ledger.progress(1, acknowledged: 0, total: 100, isMoving: true, at: .seconds(12))
@@ -153,11 +153,11 @@ import WaybillMultipart
         #expect(ledger.sums(at: .seconds(99)).transferTime == .seconds(5))
     }
 
-    @Test func `the rate leaves preparation out, and the time left does not`() {
+    @Test func `the rate excludes preparation, and the time left includes it`() {
         var ledger = ledger([1_000, 1_000], count: 2)
         var meter = BatchMeter()
         _ = meter.progress(ledger.sums(at: .zero), at: .zero)
-        // Nine seconds of preparation, one of transfer.
+        // Nine seconds of preparation, one second of transfer.
         ledger.progress(0, acknowledged: 0, total: 1_000, isMoving: true, at: .seconds(9))
         ledger.progress(0, acknowledged: 500, total: 1_000, isMoving: true, at: .seconds(10))
         let now = meter.progress(ledger.sums(at: .seconds(10)), at: .seconds(10))
@@ -166,9 +166,9 @@ import WaybillMultipart
         #expect(abs(left - 30) < 0.5, "\(left)")
     }
 
-    /// With sums that walk over all items, this would take hours.
+    /// With sums that iterate over all items, this would take hours.
     @Test(.timeLimit(.minutes(3 * Slowness.factor)))
-    func `a snapshot of a hundred thousand items costs no more than one of ten`() {
+    func `a snapshot of 100,000 items takes constant time`() {
         var ledger = ledger([Int64](repeating: 1_000, count: 100_000))
         var last = 0.0
         for index in 0..<100_000 {
@@ -180,8 +180,8 @@ import WaybillMultipart
         #expect(last == 0.5)
     }
 
-    /// Whatever comes in whatever order: nothing goes back, nothing is counted twice, and the bounds hold.
-    @Test func `random orders keep the books right`() {
+    /// In any order of events, progress never decreases, nothing is counted twice, and the bounds hold.
+    @Test func `random event orders keep counters and bounds consistent`() {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
         for round in 0..<2_000 {

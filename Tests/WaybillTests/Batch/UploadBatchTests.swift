@@ -19,7 +19,7 @@ import WaybillTesting
         Int(request.url.split(separator: "/").last ?? "") ?? -1
     }
 
-    @Test func `every item ends once, with its own answer`() async throws {
+    @Test func `every item ends once, with its own response`() async throws {
         let world = SessionWorld(
             ScriptedTransport { request, _ in
                 request.url.hasSuffix("3") ? .answering(.notFound) : .answering(.ok, body: request.url)
@@ -43,7 +43,7 @@ import WaybillTesting
         #expect("\(summary)" == "36 succeeded, 4 failed, 0 cancelled")
     }
 
-    @Test func `a lazy source is read no further than there is room`() async throws {
+    @Test func `a lazy source is read only as far as the window needs`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .wait(gate), .takeRest, .answer(.ok)]], slots: 2, slotsPerHost: 2)
         let asked = Watched(0)
@@ -60,7 +60,7 @@ import WaybillTesting
         #expect(await batch.summary.succeeded == 200)
     }
 
-    @Test func `a slow reader holds the batch back, and loses nothing`() async throws {
+    @Test func `a slow reader applies backpressure and loses no result`() async throws {
         let world = SessionWorld([.answering(.ok)])
         var options = UploadBatchOptions()
         options.window = 3
@@ -79,7 +79,7 @@ import WaybillTesting
         #expect(read == 200)
     }
 
-    @Test func `without a reader the batch ends, and who comes late gets the newest`() async throws {
+    @Test func `a batch without a reader ends, and a late reader gets the newest results`() async throws {
         let world = SessionWorld([.answering(.ok)])
         var options = UploadBatchOptions()
         options.unreadResults = 10
@@ -90,7 +90,7 @@ import WaybillTesting
         #expect(late == 10)
     }
 
-    @Test func `a reader that leaves sets the batch free`() async throws {
+    @Test func `a batch continues after its reader stops`() async throws {
         let world = SessionWorld([.answering(.ok)])
         var options = UploadBatchOptions()
         options.unreadResults = 1
@@ -99,7 +99,7 @@ import WaybillTesting
         #expect(await batch.summary.succeeded == 50)
     }
 
-    @Test func `one cancelled item leaves the others untouched`() async throws {
+    @Test func `cancelling one item does not affect the others`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .takeHead, .wait(gate), .takeRest, .answer(.ok)]])
         let batch = world.session.startBatch(of: 0..<5) { request($0) }
@@ -115,7 +115,7 @@ import WaybillTesting
         #expect(summary.succeeded == 4 && summary.cancelled == 1 && summary.failed == 0)
     }
 
-    @Test func `an item that is cancelled before its turn is never started`() async throws {
+    @Test func `an item cancelled before its turn is never started`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]])
         var options = UploadBatchOptions()
@@ -128,7 +128,7 @@ import WaybillTesting
         #expect(world.transport.transfers.map { number($0.request) } == [0, 2])
     }
 
-    @Test func `an item is cancelled while its request is made`() async throws {
+    @Test func `an item can be cancelled while its request is created`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let (came, mayGoOn) = (Watched(false), Watched(false))
         let batch = world.session.startBatch(of: 0..<1) { number in
@@ -142,7 +142,7 @@ import WaybillTesting
         #expect(await batch.summary.cancelled == 1)
     }
 
-    @Test func `cancelling a batch cancels the closure that makes a request`() async throws {
+    @Test func `cancelling a batch cancels the closure that creates a request`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let came = Watched(false)
         let batch = world.session.startBatch(of: 0..<3) { number in
@@ -157,7 +157,7 @@ import WaybillTesting
         #expect(world.transport.transfers.isEmpty)
     }
 
-    @Test func `a paused batch takes nothing more, and goes on where it was`() async throws {
+    @Test func `a paused batch takes no more items and continues after resuming`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .wait(gate), .takeRest, .answer(.ok)]], slots: 2, slotsPerHost: 2)
         var options = UploadBatchOptions()
@@ -183,7 +183,7 @@ import WaybillTesting
         #expect(!summary.isComplete && summary.taken == summary.succeeded + summary.cancelled)
     }
 
-    @Test func `a cancelled batch cancels what runs and takes nothing more`() async throws {
+    @Test func `cancelling a batch cancels running items and takes no more`() async throws {
         let world = SessionWorld([[.connect, .take(10), .hang]], slots: 4, slotsPerHost: 4)
         let batch = world.session.startBatch(of: 0..<1_000) { request($0) }
         while batch.executing.count < 4 { await Task.yield() }
@@ -195,7 +195,7 @@ import WaybillTesting
         #expect("\(summary)".hasSuffix("the rest was not started"))
     }
 
-    @Test func `the first failure stops the batch where that is asked for`() async throws {
+    @Test func `onFailure stop ends the batch at the first failure`() async throws {
         let gate = ScriptGate()
         let transport = ScriptedTransport { request, _ in
             request.url.hasSuffix("/2") ? [.connect, .wait(gate), .takeRest, .answer(.forbidden)] : [.connect, .hang]
@@ -211,7 +211,7 @@ import WaybillTesting
         #expect(summary.cancelled == summary.taken - 1 && !summary.isComplete)
     }
 
-    @Test func `what the closure throws is the failure of that item`() async throws {
+    @Test func `an error thrown by the closure fails only its item`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let batch = world.session.startBatch(of: 0..<3) { number in
             if number == 1 { throw Refused() }
@@ -223,7 +223,7 @@ import WaybillTesting
         #expect(summary.failures.first?.error.cause is Refused)
     }
 
-    @Test func `a source that fails ends the batch after what is on its way`() async throws {
+    @Test func `a failing source ends the batch after the items in flight`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let (stream, feed) = AsyncThrowingStream.makeStream(of: Int.self)
         feed.yield(0)
@@ -233,7 +233,7 @@ import WaybillTesting
         #expect(summary.succeeded == 2 && !summary.isComplete && summary.sourceError is Refused)
     }
 
-    @Test func `an empty source is a batch that has ended`() async throws {
+    @Test func `a batch of an empty source ends immediately`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let batch = world.session.startBatch(of: [UploadRequest]())
         #expect(await batch.summary.isSuccess)
@@ -243,7 +243,7 @@ import WaybillTesting
         for await _ in batch.results { Issue.record("there is nothing") }
     }
 
-    @Test func `a closed session ends a batch instead of failing all of it`() async throws {
+    @Test func `a closed session ends a batch instead of failing every item`() async throws {
         let world = SessionWorld([.answering(.ok)])
         await world.session.close()
         let summary = await world.session.startBatch(of: 0..<100_000) { request($0) }.summary
@@ -251,7 +251,7 @@ import WaybillTesting
         #expect(summary.failures.first?.error.code == .sessionClosed)
     }
 
-    @Test func `results come in the order of the source where all are waited for`() async throws {
+    @Test func `uploadAll returns results in the order of the source`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let shown = Watched<UploadBatchProgress?>(nil)
         async let results = world.session.uploadAll(
@@ -267,7 +267,7 @@ import WaybillTesting
         #expect(shown.value?.isFinished == true && shown.value?.succeeded == 30 && shown.value?.acknowledged == 3_000)
     }
 
-    @Test func `who waits for all misses nothing, however little is kept for readers`() async throws {
+    @Test func `uploadAll returns every result even with a small buffer of unread results`() async throws {
         let world = SessionWorld([.answering(.ok)])
         var options = UploadBatchOptions()
         options.unreadResults = 1
@@ -276,7 +276,7 @@ import WaybillTesting
         }
     }
 
-    @Test func `cancelling the task that waits for all cancels all, and still tells of each`() async throws {
+    @Test func `cancelling uploadAll cancels all items and returns a result for each`() async throws {
         let world = SessionWorld([[.connect, .take(10), .hang]], slots: 2, slotsPerHost: 2)
         let task = Task { await world.session.uploadAll(0..<100) { request($0) } }
         while world.transport.running < 2 { await Task.yield() }
@@ -290,7 +290,7 @@ import WaybillTesting
         #expect(world.transport.running == 0)
     }
 
-    @Test func `progress adds up the bytes of all, and never goes back over a retry`() async throws {
+    @Test func `progress sums the bytes of all items and never decreases across retries`() async throws {
         let gate = ScriptGate()
         let transport = ScriptedTransport { request, number in
             number < 2
@@ -319,7 +319,7 @@ import WaybillTesting
         #expect(isOpen && arrived == 200 && fraction == 1)
     }
 
-    @Test func `nine small items of ten are the share of their bytes`() async throws {
+    @Test func `the fraction of a batch weighs items by bytes`() async throws {
         let gate = ScriptGate()
         let transport = ScriptedTransport { request, _ in
             request.url.hasSuffix("/9") ? [.connect, .wait(gate), .takeRest, .answer(.ok)] : .answering(.ok)
@@ -357,7 +357,7 @@ import WaybillTesting
         #expect((taken ?? 4) <= 1)
     }
 
-    @Test func `files are looked at before they are prepared`() async throws {
+    @Test func `the expected length of files is known before they are prepared`() async throws {
         let folder = try TemporaryDirectory()
         let file = try folder.write("card.jpg", String(repeating: "x", count: 5_000))
         let form: MultipartForm = [

@@ -14,7 +14,7 @@ import WaybillTesting
         UploadRequest(.post, "http://backend.example/\(path)", content: .data([1, 2, 3]))
     }
 
-    @Test func `each step is made of the answers before it`() async throws {
+    @Test func `each step is built from the responses of earlier steps`() async throws {
         let world = SessionWorld([
             .answering(.ok, body: #"{"id": 7}"#), .answering(.ok, body: #"{"id": 8}"#), .answering(.created),
         ])
@@ -34,7 +34,7 @@ import WaybillTesting
         #expect(world.transport.transfers.last?.request.url == "http://backend.example/submit/7-8")
     }
 
-    @Test func `a step that returns nothing ends the chain well`() async throws {
+    @Test func `a step that returns nil ends the chain successfully`() async throws {
         let world = SessionWorld([.answering(.ok)])
         var chain = UploadChain("first", request("1"))
         chain.then("second") { _ in nil }
@@ -46,13 +46,13 @@ import WaybillTesting
         #expect(world.transport.transfers.count == 1)
     }
 
-    @Test func `a chain may end before its first step`() async throws {
+    @Test func `a chain can end before its first step`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let result = await world.session.run(UploadChain("first") { _ in nil })
         #expect(try result.get().isEmpty && result.endedEarly && world.transport.transfers.isEmpty)
     }
 
-    @Test func `a step that fails ends the chain, and the error names it`() async throws {
+    @Test func `a failing step ends the chain, and the error names it`() async throws {
         let world = SessionWorld([.answering(.ok), .answering(.forbidden)])
         var chain = UploadChain("first", request("1"))
         chain.then("second") { _ in request("2") }
@@ -65,7 +65,7 @@ import WaybillTesting
         #expect(world.transport.transfers.count == 2)
     }
 
-    @Test func `what a step throws is the chain's error`() async throws {
+    @Test func `an error thrown by a step is the error of the chain`() async throws {
         let world = SessionWorld([.answering(.ok, body: "no JSON")])
         var chain = UploadChain("first", request("1"))
         chain.then("second") { done in
@@ -79,7 +79,7 @@ import WaybillTesting
         #expect(odd.error.code == .preparationFailed && odd.error.cause is Odd)
     }
 
-    @Test func `cancelling the task cancels the step on its way and starts no further one`() async throws {
+    @Test func `cancelling the task cancels the running step and starts no further ones`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .wait(gate), .hang]])
         var chain = UploadChain("first", request("1"))

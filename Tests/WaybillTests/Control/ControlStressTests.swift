@@ -5,12 +5,12 @@ import WaybillTesting
 
 @testable import Waybill
 
-/// Everything that can be asked of a session, by many threads at once.
+/// Exercises every control of a session from many threads concurrently.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ControlStressTests {
     private static let groups = ["a", "b", "c"]
 
     private func options(_ random: inout SeededGenerator) -> UploadOptions {
-        // With a key, so that what a pause closes at its last byte can be sent again.
+        // With a key, so that an upload that a pause closes at its last byte can be sent again.
         var options = UploadOptions(retry: .none, idempotency: .honoured(window: .seconds(1 << 40)))
         options.group = (Self.groups + [nil]).randomElement(using: &random)!
         options.priority = UploadPriority.allCases.randomElement(using: &random)!
@@ -44,7 +44,7 @@ import WaybillTesting
         }
     }
 
-    @Test func `whatever is asked, every handle has its end, and nothing is left behind`() async throws {
+    @Test func `random concurrent controls end every handle and leave nothing behind`() async throws {
         let world = SessionWorld([.answering(.ok)], slots: 4, slotsPerHost: 3)
         var seeds = SeededGenerator()
         let seed = seeds.next()
@@ -82,7 +82,7 @@ import WaybillTesting
         #expect(world.session.uploads.isEmpty)
         #expect(world.transport.running == 0)
         #expect(world.transport.mostAtOnce <= 4)
-        // Each transfer that succeeded was whole once, whoever shared it.
+        // Each successful transfer was complete once, even when several handles shared it.
         let whole = world.transport.transfers.filter { $0.end.map { (try? $0.result.get()) != nil } ?? false }
         #expect(Set(whole.map(\.request.id)).count == whole.count)
         #expect(whole.allSatisfy { $0.body.count == 40_000 })

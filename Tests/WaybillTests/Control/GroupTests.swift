@@ -20,7 +20,7 @@ import WaybillTesting
             .data([1, 2, 3]), to: SessionWorld.url + path, options: Self.options(group: group, tags: tags))
     }
 
-    @Test func `uploads are found by id and by tag while they live`() async throws {
+    @Test func `uploads are found by id, tag and group until they end`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]])
         let a = start(world, tags: ["order 7", "front"])
@@ -41,7 +41,7 @@ import WaybillTesting
         #expect(world.session.upload(id: a.id) == nil)
     }
 
-    @Test func `the four states follow the phases`() async throws {
+    @Test func `the states follow the phases`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]], slots: 1, slotsPerHost: 1)
         let tasks = (0..<6).map { _ in start(world) }
@@ -58,7 +58,7 @@ import WaybillTesting
         #expect(states.count { $0 == .executing } == 6)
     }
 
-    @Test func `a paused group lets the others pass, and its new uploads start paused`() async throws {
+    @Test func `a paused group does not block others, and its new uploads start paused`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let group = world.session.group("g")
         group.pause()
@@ -68,7 +68,7 @@ import WaybillTesting
         for task in outside { #expect(try await task.response.status == .ok) }
         #expect(inside.allSatisfy { $0.isPaused })
         #expect(world.transport.transfers.count == 3)
-        // The last word counts: one may go, then all.
+        // The latest call wins: first one upload is resumed, then all.
         inside[1].resume()
         #expect(try await inside[1].response.status == .ok)
         group.resume()
@@ -76,7 +76,7 @@ import WaybillTesting
         #expect(try await start(world, "g").response.status == .ok)
     }
 
-    @Test func `of all, of a group, of one: the last word counts`() async throws {
+    @Test func `the latest call wins among session, group and upload controls`() async throws {
         let world = SessionWorld([.answering(.ok)])
         world.session.pauseAll()
         let tasks = [start(world), start(world, "a"), start(world, "b")]
@@ -92,7 +92,7 @@ import WaybillTesting
         await world.session.close()
     }
 
-    @Test func `a group is cancelled, and nothing else`() async throws {
+    @Test func `cancelling a group cancels only its uploads`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .take(1), .wait(gate), .takeRest, .answer(.ok)]], slots: 2)
         let inside = (0..<10).map { _ in start(world, "g") }
@@ -103,11 +103,11 @@ import WaybillTesting
         gate.open()
         for task in outside { #expect(try await task.response.status == .ok) }
         #expect(try await start(world, "g").response.status == .ok)
-        // Two running, ten outside the group, one started later; no queued upload was started just to be cancelled.
+        // Two running, ten outside the group, one started later; no queued upload was started only to be cancelled.
         #expect(world.transport.transfers.count == 13)
     }
 
-    @Test func `a group has slots of its own, and others don't wait for it`() async throws {
+    @Test func `a group has its own slots, which do not block other uploads`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld(
             [[.wait(gate), .connect, .takeRest, .answer(.ok)]], slots: 8, slotsPerHost: 8)
@@ -125,8 +125,8 @@ import WaybillTesting
         #expect(world.transport.mostAtOnce(to: SessionWorld.url + "/few") == 2)
     }
 
-    /// One slot, and urgent uploads that come for as long as the patient one waits.
-    @Test func `under a flood of urgent ones a patient upload starts within its bound`() async throws {
+    /// One slot, and urgent uploads that keep arriving while the low-priority one waits.
+    @Test func `aging bounds how long a flood of urgent uploads delays a low-priority one`() async throws {
         let transport = ScriptedTransport([.answering(.ok)], keepsBodies: false)
         var configuration = UploadSession.Configuration()
         configuration.slots = 1
@@ -151,7 +151,8 @@ import WaybillTesting
         }
         #expect(try await patient.response.status == .ok)
         let place = transport.transfers.firstIndex { $0.request.url.hasSuffix("/patient") }
-        // Those before it, those who may overtake it (25 for each of four steps), and who was in the window already.
+        // Uploads before it, uploads that may overtake it (25 for each of four steps), and those in the window
+        // already.
         let bound = 30 + 4 * 25 + 4
         #expect(try #require(place) <= bound)
         session.cancelAll()

@@ -22,7 +22,7 @@ import WaybillTesting
             .data([UInt8](repeating: 1, count: bytes)), to: SessionWorld.url, options: options)
     }
 
-    @Test func `a second start with the key of one that lives sends nothing and shares everything`() async throws {
+    @Test func `starting an upload with the key of a running one joins it and sends nothing`() async throws {
         let world = world
         let first = start(world)
         let second = start(world, bytes: 999)
@@ -35,16 +35,16 @@ import WaybillTesting
         #expect(try await first.response.body == second.response.body)
         #expect(await seen.last == .succeeded)
         _ = try await stranger.response
-        // The first request is the one that counts.
+        // Only the first request is sent.
         #expect(world.transport.transfers.map(\.body.count) == [5, 5])
-        // After the end it is sent anew.
+        // After the upload ended, the same key is sent again.
         let third = start(world)
         #expect(!third.isJoined)
         _ = try await third.response
         #expect(world.transport.transfers.count == 3)
     }
 
-    @Test func `handles are cancelled apart, and the transfer stops with the last`() async throws {
+    @Test func `joined handles are cancelled separately, and the last cancel stops the transfer`() async throws {
         let world = world
         let tasks = [start(world), start(world), start(world)]
         await gate.arrivals(atLeast: 1)
@@ -64,12 +64,12 @@ import WaybillTesting
         tasks[2].cancel()
         #expect(await tasks[2].error()?.outcome == .incomplete(acknowledged: 1))
         #expect(world.transport.running == 0)
-        // Nobody joins what is being cancelled.
+        // An upload that is being cancelled can't be joined.
         gate.open()
         #expect(try await start(world).response.status == .ok)
     }
 
-    @Test func `one of joined handles that is cancelled leaves the answer to the others`() async throws {
+    @Test func `cancelling a joined handle leaves the response to the others`() async throws {
         let world = world
         let first = start(world)
         let second = start(world)
@@ -85,7 +85,7 @@ import WaybillTesting
         try await ends.waitUntil { $0 == 2 }
     }
 
-    @Test func `a task that waits through a joined handle cancels only that`() async throws {
+    @Test func `cancelling a task that awaits a joined handle cancels only that handle`() async throws {
         let world = world
         let first = start(world)
         let second = start(world)
@@ -97,7 +97,7 @@ import WaybillTesting
         #expect(try await first.response.status == .ok)
     }
 
-    @Test func `cancelling all cancels all handles`() async throws {
+    @Test func `cancelAll cancels all joined handles`() async throws {
         let world = world
         let tasks = [start(world), start(world)]
         await gate.arrivals(atLeast: 1)
@@ -105,7 +105,7 @@ import WaybillTesting
         for task in tasks { #expect(await task.error()?.code == .cancelled) }
     }
 
-    @Test func `the most urgent handle counts, and all have to be paused`() async throws {
+    @Test func `the highest priority of joined handles applies, and pausing needs all of them`() async throws {
         let world = world
         let calm = start(world, .low)
         #expect(calm.run.priority == .low)
@@ -126,14 +126,14 @@ import WaybillTesting
         #expect(!calm.run.snapshot.isPaused)
         third.cancel()
         #expect(calm.run.snapshot.isPaused)
-        // Somebody who starts it wants it now.
+        // A new handle starts unpaused and resumes the upload.
         let fourth = start(world)
         #expect(fourth.isJoined && !calm.run.snapshot.isPaused)
         gate.open()
         #expect(try await calm.response.status == .ok)
     }
 
-    @Test func `what is wrong with a request is said to whoever made it`() async throws {
+    @Test func `an invalid request with the key of a running upload fails only for its caller`() async throws {
         let world = world
         let first = start(world)
         var options = UploadOptions()
@@ -145,7 +145,7 @@ import WaybillTesting
         #expect(try await first.response.status == .ok)
     }
 
-    @Test func `many threads that start the same at once share one transfer`() async throws {
+    @Test func `concurrent starts with the same key share one transfer`() async throws {
         let world = world
         let tasks = await withTaskGroup(of: UploadTask.self) { group in
             for number in 0..<64 { group.addTask { start(world, key: "key \(number % 2)") } }

@@ -5,9 +5,9 @@ import WaybillTesting
 
 @testable import Waybill
 
-/// Who is told which share, when.
+/// How rate limits are distributed over running transfers, and when.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct LiveRateTests {
-    /// A transport that writes down the limits that it is given, and ends its attempts when it is told to.
+    /// A transport that records the limits it receives and ends its attempts on request.
     private final class LimitedTransport: UploadTransport {
         final class Attempt: TransferControl {
             let limits: Watched<[Int64?]>
@@ -63,11 +63,11 @@ import WaybillTesting
         return session.start(.data([1, 2, 3]), to: SessionWorld.url, options: options)
     }
 
-    @Test func `whoever begins is given room, and whoever ends leaves it`() async throws {
+    @Test func `rate shares are recomputed when a transfer starts or ends`() async throws {
         let session = session(limit: .bytes(1_200))
         let tasks = [start(session), start(session), start(session, limit: .bytes(100))]
         #expect(transport.current == [550, 550, 100])
-        // Nobody was unlimited, not even at first.
+        // No transfer was unlimited, not even at first.
         #expect(transport[0].limits.value.allSatisfy { $0 != nil })
         transport[0].takeBody()
         #expect(transport.current[1] == 1_100)
@@ -82,7 +82,7 @@ import WaybillTesting
         for task in tasks { #expect(try await task.response.status == .ok) }
     }
 
-    @Test func `a paused transfer leaves its share to the others, and gets one again`() async throws {
+    @Test func `a paused transfer returns its share, and gets one again after resuming`() async throws {
         let session = session(limit: .bytes(1_000))
         let tasks = [start(session), start(session)]
         tasks[0].pause()
@@ -98,7 +98,7 @@ import WaybillTesting
         _ = try await tasks[1].response
     }
 
-    @Test func `a group shares its own limit`() async throws {
+    @Test func `a group shares its own limit within that of the session`() async throws {
         let session = session()
         let group = session.group("g")
         group.limit(to: .bytes(90))
@@ -118,7 +118,7 @@ import WaybillTesting
         await session.close()
     }
 
-    @Test func `a limit that is set while it waits holds when it starts`() async throws {
+    @Test func `a limit set before the start applies to the transfer`() async throws {
         let session = session()
         session.pauseAll()
         let task = start(session)
@@ -132,7 +132,7 @@ import WaybillTesting
         task.limit(to: .bytes(7))
     }
 
-    @Test func `without limits nobody is told anything`() async throws {
+    @Test func `without limits no transfer receives a rate`() async throws {
         let session = session()
         let tasks = (0..<4).map { _ in start(session) }
         for attempt in transport.attempts.value {

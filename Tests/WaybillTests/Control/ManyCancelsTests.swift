@@ -6,8 +6,8 @@ import WaybillTesting
 
 @testable import Waybill
 
-/// Cancels by the thousand. The time is for debug builds on busy machines; the thread sanitizer, whose options only `make`
-/// sets, gets fewer of them.
+/// Cancels thousands of uploads. The time limit allows for debug builds on busy machines; the thread sanitizer, whose
+/// options only `make` sets, gets fewer uploads.
 @Suite(.timeLimit(.minutes(5 * Slowness.factor))) struct ManyCancelsTests {
     private static let isSanitized = ProcessInfo.processInfo.environment["TSAN_OPTIONS"] != nil
 
@@ -17,7 +17,7 @@ import WaybillTesting
         SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]], slots: 2, slotsPerHost: 2)
     }
 
-    @Test func `a hundred thousand are cancelled at once, and none of them begins meanwhile`() async throws {
+    @Test func `cancelAll of 100,000 uploads starts none of the queued ones`() async throws {
         let world = world()
         let content = UploadContent.data([1])
         var tasks: [UploadTask] = []
@@ -34,7 +34,7 @@ import WaybillTesting
         #expect(try await world.start().response.status == .ok)
     }
 
-    @Test func `thousands are cancelled one by one, in the order in which they wait`() async throws {
+    @Test func `10,000 queued uploads can be cancelled in order`() async throws {
         let world = world()
         let content = UploadContent.data([1])
         let tasks = (0..<(Self.isSanitized ? 1_000 : 10_000)).map { _ in

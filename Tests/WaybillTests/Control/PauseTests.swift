@@ -8,12 +8,12 @@ import WaybillTesting
 @testable import Waybill
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct PauseTests {
-    /// A script that stands after some bytes until its gate opens, then takes the rest.
+    /// A script that stops after some bytes until its gate opens, then takes the rest.
     private func stopping(after count: Int64, at gate: ScriptGate) -> TransferScript {
         [.connect, .take(count), .wait(gate), .takeRest, .answer(.ok)]
     }
 
-    @Test func `a paused upload that sends goes on where it was`() async throws {
+    @Test func `a paused upload resumes on the same connection within the limit`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([stopping(after: 20_000, at: gate)])
         let task = world.start(100_000)
@@ -24,7 +24,7 @@ import WaybillTesting
         await world.clock.sleepers(atLeast: 1)
         #expect(world.clock.pendingSleeps == [.seconds(20)])
         gate.open()
-        // Another upload has the time to run its whole course.
+        // Another upload completes while the first one is paused.
         #expect(try await world.start(10).response.status == .ok)
         #expect(world.transport.transfers[0].bytesTaken == 20_000)
         task.resume()
@@ -34,7 +34,7 @@ import WaybillTesting
         #expect(!task.isPaused)
     }
 
-    @Test func `a pause that lasts gives its slot to others, and the upload starts anew`() async throws {
+    @Test func `a long pause returns the slot, and the upload is sent again`() async throws {
         let gate = ScriptGate()
         let scripts: [TransferScript] = [stopping(after: 20_000, at: gate), .answering(.ok)]
         let world = SessionWorld(scripts, slots: 1, slotsPerHost: 1, retry: .none)
@@ -56,7 +56,7 @@ import WaybillTesting
         #expect(world.transport.running == 0)
     }
 
-    @Test func `time to keep a slot is a setting`() async throws {
+    @Test func `pauseKeepsSlot sets how long a paused upload keeps its slot`() async throws {
         let gate = ScriptGate()
         let clock = ManualClock()
         var configuration = UploadSession.Configuration()
@@ -75,7 +75,7 @@ import WaybillTesting
         #expect(try await task.response.attempts.count == 2)
     }
 
-    @Test func `what waits is passed over, and opens nothing`() async throws {
+    @Test func `a queued upload that is paused is skipped and sends nothing`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]], slots: 1, slotsPerHost: 1)
         let first = world.start()
@@ -87,14 +87,14 @@ import WaybillTesting
         let others = (0..<5).map { _ in world.start() }
         gate.open()
         for task in [first] + others { #expect(try await task.response.status == .ok) }
-        // It may have been preparing when the pause came; it must not have been sent.
+        // It may already have been preparing when it was paused; it must not have been sent.
         #expect(world.transport.transfers.count == 6)
         part.mayGoOn.update { $0 = true }
         paused.resume()
         #expect(try await paused.response.status == .ok)
     }
 
-    @Test func `paused while it prepares, it is ready when it is resumed`() async throws {
+    @Test func `an upload paused while preparing is ready when it is resumed`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let part = GatedPart()
         let task = world.session.start([.preparing("FILE", with: part)], to: SessionWorld.url)
@@ -108,7 +108,7 @@ import WaybillTesting
         #expect(part.arrived.value == 1)
     }
 
-    @Test func `paused between two attempts, it waits with the second`() async throws {
+    @Test func `an upload paused between two attempts starts the second one after resuming`() async throws {
         let world = SessionWorld([.breaking(after: 1), .answering(.ok)])
         let task = world.start()
         await world.clock.sleepers(atLeast: 1)
@@ -120,7 +120,7 @@ import WaybillTesting
         #expect(try await task.response.attempts.count == 2)
     }
 
-    @Test func `a pause that comes after the last byte changes nothing`() async throws {
+    @Test func `a pause after the last byte changes nothing`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .takeRest, .wait(gate), .answer(.ok)]])
         let task = world.start()
@@ -131,7 +131,7 @@ import WaybillTesting
         #expect(world.clock.pendingSleeps.isEmpty)
     }
 
-    @Test func `a stream that can be read once keeps its slot for as long as it takes`() async throws {
+    @Test func `a stream that can be read only once keeps its slot while paused`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([stopping(after: 3, at: gate)])
         let task = world.session.start(.body(TrickyBody(isReplayable: false)), to: SessionWorld.url)
@@ -144,7 +144,7 @@ import WaybillTesting
         #expect(try await task.response.attempts.count == 1)
     }
 
-    @Test func `cancelled while it stands, it ends at once`() async throws {
+    @Test func `a paused upload can be cancelled immediately`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([stopping(after: 20_000, at: gate)])
         let task = world.start(100_000)
@@ -158,7 +158,7 @@ import WaybillTesting
         #expect(!task.isPaused)
     }
 
-    @Test func `a session that drains resumes whoever is paused`() async throws {
+    @Test func `closing with drain resumes paused uploads`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([stopping(after: 1, at: gate)], slots: 1, slotsPerHost: 1)
         let first = world.start()
@@ -172,7 +172,7 @@ import WaybillTesting
         #expect(!world.session.isPaused)
     }
 
-    @Test func `closing with a cancel ends paused ones too`() async throws {
+    @Test func `closing with cancel ends paused uploads`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([stopping(after: 1, at: gate)], slots: 1, slotsPerHost: 1)
         let tasks = (0..<4).map { _ in world.start() }
@@ -182,10 +182,10 @@ import WaybillTesting
         for task in tasks { #expect(await task.error()?.code == .cancelled) }
     }
 
-    @Test func `random pauses from many threads leave nothing standing`() async throws {
+    @Test func `random pauses from many threads leave no upload stuck`() async throws {
         let world = SessionWorld([.answering(.ok)], slots: 3, slotsPerHost: 3)
         var seeds = SeededGenerator()
-        // With a key, so that one whose last byte left in the very moment of its closing can be sent again, too.
+        // With a key, so that an upload closed at the moment its last byte was sent can be sent again, too.
         let options = UploadOptions(retry: .none, idempotency: .honoured(window: .seconds(1 << 40)))
         let content = UploadContent.data([UInt8](repeating: 7, count: 40_000))
         let tasks = (0..<200).map { _ in
@@ -218,7 +218,7 @@ import WaybillTesting
         #expect(world.transport.running == 0)
     }
 
-    /// Waits for a snapshot that the upload is sure to come to.
+    /// Waits for a snapshot that the upload is guaranteed to reach.
     private func progress(of task: UploadTask, where isMet: (UploadProgress) -> Bool) async -> UploadProgress {
         for await progress in task.progress where isMet(progress) { return progress }
         return task.run.currentProgress(for: task.handle)

@@ -5,7 +5,7 @@ import WaybillCore
 @testable import Waybill
 
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct BroadcastTests {
-    @Test func `values arrive in their order, the newest ones where the buffer is full`() async {
+    @Test func `values arrive in order, and a full buffer keeps the newest`() async {
         let broadcast = Broadcast<Int, Int>()
         var narrow = broadcast.listen(to: 1, room: 2, first: 0).makeAsyncIterator()
         var wide = broadcast.listen(to: 2, room: 9).makeAsyncIterator()
@@ -16,7 +16,7 @@ import WaybillCore
         for expected in [1, 2, 3, 4, 5, 6, nil] { #expect(await wide.next() == expected) }
     }
 
-    @Test func `a released listener is removed, a finished one gets what is left`() async {
+    @Test func `a released listener is removed, and a finished one receives buffered values`() async {
         let broadcast = Broadcast<Int, Int>()
         do {
             let listening = broadcast.listen(to: 1)
@@ -43,9 +43,9 @@ import WaybillCore
         #expect(await listening.first { _ in true } == nil)
     }
 
-    /// The thread that sends and the one that cancels each hold one of two locks, and want the other: with a listener that is
-    /// resumed under the lock of the state, this hangs.
-    @Test func `a task that is cancelled while a snapshot is sent stops neither`() async throws {
+    /// The sending thread and the cancelling thread each hold one of two locks and wait for the other one: if a
+    /// listener were resumed while the lock of the state is held, this would deadlock.
+    @Test func `cancelling a listener while a snapshot is published does not deadlock`() async throws {
         for _ in 0..<1_000 {
             let broadcast = ProgressBroadcast(clock: ContinuousClock())
             let listening = broadcast.listen(for: 0)

@@ -27,7 +27,7 @@ import WaybillTesting
         }
     }
 
-    @Test func `a session tells the whole life of an upload, in order`() async throws {
+    @Test func `a session publishes all events of an upload in order`() async throws {
         let (session, _, _) = SessionWorld.intercepted(
             [],
             [.answering(.serviceUnavailable), .redirecting(to: "/next?sig=s3cret"), .answering(.ok)],
@@ -54,7 +54,7 @@ import WaybillTesting
         #expect(end.attempts.count == 3 && end.outcome == nil)
     }
 
-    @Test func `who listens to an upload hears its end as the last, also when it comes late`() async throws {
+    @Test func `a listener receives the end of its upload last, even when it starts late`() async throws {
         let gate = ScriptGate()
         let (session, _, _) = SessionWorld.intercepted([], [[.wait(gate), .answer(.badRequest)], .answering(.ok)])
         let task = session.start(.data([1]), to: SessionWorld.url)
@@ -74,7 +74,7 @@ import WaybillTesting
         #expect(words(late) == ["failed rejected"])
     }
 
-    @Test func `pauses are told, and an interceptor at work is none of a pause's business`() async throws {
+    @Test func `pausing and resuming publish events while an interceptor runs`() async throws {
         let entered = Watched(0)
         let mayGoOn = Watched(false)
         let (session, transport, _) = SessionWorld.intercepted(
@@ -101,7 +101,7 @@ import WaybillTesting
         #expect(transport.transfers.count == 1)
     }
 
-    @Test func `a listener that does not come costs nobody, and loses the oldest events only`() async throws {
+    @Test func `a listener that does not read loses only the oldest events`() async throws {
         let (session, _, _) = SessionWorld.intercepted([], [.answering(.ok)])
         var lazy = session.events.makeAsyncIterator()
         let uploads = 700
@@ -115,12 +115,12 @@ import WaybillTesting
         #expect(await after.next() == nil)
     }
 
-    @Test func `a session that is let go ends its listeners`() async throws {
+    @Test func `releasing a session ends its listeners`() async throws {
         var events = UploadSession(transport: ScriptedTransport(.answering(.ok))).events.makeAsyncIterator()
         #expect(await events.next() == nil)
     }
 
-    @Test func `who leaves is forgotten`() async throws {
+    @Test func `a cancelled listener is removed`() async throws {
         let hub = EventHub()
         let id = UploadID()
         let stream = hub.listen(to: id, room: 4)

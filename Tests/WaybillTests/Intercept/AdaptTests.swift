@@ -28,7 +28,7 @@ import WaybillTesting
         #expect(transport.transfers.allSatisfy { $0.request.url == url + "?a=1&%E5%90%8D=a%20b%26c" })
     }
 
-    @Test func `an interceptor sees the body's length, type and parts, and the credential`() async throws {
+    @Test func `an interceptor sees the length, type and parts of the body, and the credential`() async throws {
         let seen = Watched<[(BodyDescription?, String?)]>([])
         let (session, _, _) = SessionWorld.intercepted(
             [.adapting("look") { r in seen.update { [r] in $0.append((r.body, r.headers[.authorization])) } }])
@@ -44,7 +44,7 @@ import WaybillTesting
         #expect(credential == "Bearer t0ken")
     }
 
-    @Test func `an interceptor that throws ends the upload with its name and its error, and nothing is sent`()
+    @Test func `an interceptor that throws fails the upload with its name and error, before sending`()
         async throws
     {
         let (session, transport, _) = SessionWorld.intercepted(
@@ -59,7 +59,7 @@ import WaybillTesting
         #expect(transport.transfers.isEmpty)
     }
 
-    @Test func `an interceptor that hangs ends the upload after the limit, with its name`() async throws {
+    @Test func `an interceptor that hangs fails the upload after the limit, with its name`() async throws {
         let hanging = Hanging()
         defer { hanging.hang.release() }
         let (session, transport, clock) = SessionWorld.intercepted([hanging]) { $0.interceptorLimit = .seconds(5) }
@@ -70,7 +70,7 @@ import WaybillTesting
         #expect(error.code == .interceptorTimedOut)
         #expect(error.message.contains("\"sleepy\"") && error.message.contains("5"))
         #expect(transport.transfers.isEmpty)
-        // Its slot is free again.
+        // The slot is available again.
         _ = try await session.send(
             UploadRequest(
                 .put, url, content: .data([1]),
@@ -96,7 +96,7 @@ import WaybillTesting
     }
 
     @Test(arguments: TransferRequest.ownedFields)
-    func `an interceptor can't set a field of the framing`(name: HTTPField.Name) async throws {
+    func `an interceptor can't set framing fields`(name: HTTPField.Name) async throws {
         let (session, transport, _) = SessionWorld.intercepted([.adapting("rude") { $0.headers[name] = "1" }])
         let error = try #require(await session.start(.data([1]), to: url).error())
         #expect(error.code == .invalidRequest)
@@ -104,7 +104,7 @@ import WaybillTesting
         #expect(transport.transfers.isEmpty)
     }
 
-    @Test func `an interceptor can't hide a form's boundary`() async throws {
+    @Test func `an interceptor can't remove the boundary of a form`() async throws {
         let (session, transport, _) = SessionWorld.intercepted(
             [.adapting("typist") { $0.headers[.contentType] = "multipart/form-data" }])
         let error = try #require(await session.start([.text("a", "b")], to: url).error())
@@ -112,13 +112,13 @@ import WaybillTesting
         #expect(transport.transfers.isEmpty)
     }
 
-    @Test func `a query is encoded once, and never breaks out of its line`() async throws {
+    @Test func `a query is encoded once and can't break out of its line`() async throws {
         let (session, transport, _) = SessionWorld.intercepted([.adapting("q") { $0.query = "a=%20 张#\r\nX: y" }])
         _ = try await session.upload(.data([1]), to: url)
         #expect(transport.transfers[0].request.url == url + "?a=%20%20%E5%BC%A0%23%0D%0AX:%20y")
     }
 
-    @Test func `to another origin the request goes without interceptors`() async throws {
+    @Test func `interceptors do not run for redirects to another origin`() async throws {
         let (session, transport, _) = SessionWorld.intercepted(
             [.adapting("sign") { $0.headers[.init("X-Sign")!] = "s" }],
             [.redirecting(to: "/next"), .redirecting(to: "http://elsewhere.example/"), .answering(.ok)])
@@ -126,7 +126,7 @@ import WaybillTesting
         #expect(transport.transfers.map { $0.request.headers[.init("X-Sign")!] } == ["s", "s", nil])
     }
 
-    @Test func `interceptors of a request come behind the session's, and stay when those are omitted`() async throws {
+    @Test func `interceptors of a request run after those of the session, and also without them`() async throws {
         let order = Watched<[String]>([])
         func noting(_ name: String) -> ClosureInterceptor { .adapting(name) { _ in order.update { $0.append(name) } } }
         let (session, _, _) = SessionWorld.intercepted([noting("session")])
@@ -139,7 +139,7 @@ import WaybillTesting
         #expect(order.value == ["session", "request", "request"])
     }
 
-    @Test func `what an interceptor adds is no more printed than other credentials`() async throws {
+    @Test func `errors redact credentials added by an interceptor`() async throws {
         let server = try LoopbackServer(
             otherwise: .respond(.raw("HTTP/1.1 403 no s3cr3t-sign here\r\nContent-Length: 0\r\n\r\n")))
         var configuration = UploadSession.Configuration()
@@ -166,7 +166,7 @@ import WaybillTesting
         #expect(transport.transfers[0].body == transport.transfers[1].body)
     }
 
-    @Test func `a composer that throws is named, and nothing was opened`() async throws {
+    @Test func `a composer that throws is named in the error, and nothing is sent`() async throws {
         let (session, transport, _) = SessionWorld.intercepted([.composing("stamp") { _ in throw Refusal() }])
         let error = try #require(await session.start([.text("a", "b")], to: url).error())
         #expect(error.code == .interceptorFailed && error.phase == .preparing)
@@ -174,7 +174,7 @@ import WaybillTesting
         #expect(transport.transfers.isEmpty)
     }
 
-    @Test func `a thousand uploads with interceptors all end, cancelled at any moment or not`() async throws {
+    @Test func `a thousand intercepted uploads all end, some of them cancelled`() async throws {
         let (session, _, _) = SessionWorld.intercepted(
             [.adapting("yield") { _ in await Task.yield() }, JSONEnvelope()], [.answering(.ok, body: #"{"code":0}"#)])
         let tasks = (0..<1_000).map { _ in session.start(.data([1]), to: url) }

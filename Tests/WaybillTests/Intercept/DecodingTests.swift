@@ -17,7 +17,7 @@ import WaybillTesting
         (#"{"data": {"items": [{}]}}"#, "data.items.0.id"), (#"{"data": null}"#, "data"), ("[]", ""), ("<html>", ""),
         ("", ""),
     ])
-    func `a decoder that fails says where, and keeps the bytes`(body: String, path: String) async throws {
+    func `a decoding error has the coding path and the body`(body: String, path: String) async throws {
         let (session, _, _) = SessionWorld.intercepted([], [.answering(.ok, body: body)])
         let error = await #expect(throws: UploadError.self) {
             _ = try await session.upload(.data([1]), to: SessionWorld.url, as: Receipt.self)
@@ -30,7 +30,7 @@ import WaybillTesting
         #expect(error?.cause is DecodingError)
     }
 
-    @Test func `a decoder of one's own fails in the same way`() throws {
+    @Test func `a custom decoder fails with the same error code`() throws {
         let response = UploadResponse(status: .ok, body: Array("a,b".utf8))
         #expect(try response.decode { $0.split(separator: 0x2C).count } == 2)
         let error = #expect(throws: UploadError.self) { try response.decode { _ -> Int in throw Refusal() } }
@@ -39,7 +39,7 @@ import WaybillTesting
         #expect(error?.response?.body == Array("a,b".utf8))
     }
 
-    @Test func `an answer becomes a value, with a decoder's own settings`() async throws {
+    @Test func `a response is decoded with the settings of the given decoder`() async throws {
         struct Answer: Decodable, Equatable { let firstName: String }
         let (session, _, _) = SessionWorld.intercepted([], [.answering(.ok, body: #"{"first_name": "张三"}"#)])
         let decoder = JSONDecoder()

@@ -19,7 +19,7 @@ import WaybillTesting
         #"{"code": 0}"#, #"{"code": "0"}"#, #"{"code": 0.0}"#, #"{"code": 200, "data": {"code": 5}}"#,
         #"{"code": true}"#, #"{"data": [[[]]], "code": 0, "message": null}"#,
     ])
-    func `a code that is listed is a yes`(body: String) {
+    func `a success code is accepted`(body: String) {
         #expect(verdict(body) == .accepted)
     }
 
@@ -28,12 +28,12 @@ import WaybillTesting
         (#"{"code": "E7"}"#, "E7", ""), (#"{"code": false, "message": 5}"#, "false", "5"),
         (#"{"code": 1.5, "message": {"a": 1}}"#, "1.5", ""), (#"{"code": -1, "message": "余额不足"}"#, "-1", "余额不足"),
     ])
-    func `any other is a no with its text`(body: String, code: String, message: String) {
+    func `any other code is rejected with its message`(body: String, code: String, message: String) {
         #expect(verdict(body) == .rejected(code: code, message: message))
     }
 
     @Test(arguments: ["", "<html>", "{", "[]", #"{"code": {"a": 1}}"#, #"{"code": null}"#, "0", #"{"Code": 0}"#])
-    func `what is no envelope is a no, unless others are accepted`(body: String) {
+    func `a body without an envelope is rejected, unless acceptsOthers is set`(body: String) {
         guard case .rejected(code: "", let message) = verdict(body) else {
             Issue.record("\(verdict(body))")
             return
@@ -42,7 +42,7 @@ import WaybillTesting
         #expect(verdict(body) { $0.acceptsOthers = true } == .accepted)
     }
 
-    @Test func `paths lead through objects and arrays`() {
+    @Test func `paths descend through objects and arrays`() {
         let body = #"{"head": {"ret": [{"code": "000000"}, {"code": 9, "text": "late"}]}}"#
         #expect(verdict(body) { ($0.code, $0.successCodes) = ("head.ret.0.code", ["000000"]) } == .accepted)
         #expect(
@@ -54,7 +54,7 @@ import WaybillTesting
         #expect(verdict(body) { $0.code = "head.ret.-1.code" } != .accepted)
     }
 
-    @Test func `an answer beyond the limit is not read, nor one that is nested without end`() {
+    @Test func `a response over the limit or nested too deeply is rejected`() {
         let long = #"{"code": 0, "data": ""# + String(repeating: "x", count: 2_000) + #""}"#
         guard case .rejected = verdict(long, { $0.maximumBytes = 1_000 }) else {
             Issue.record("a long answer was read")
@@ -64,7 +64,7 @@ import WaybillTesting
         #expect(verdict(deep) == .rejected(message: "the answer is not JSON"))
     }
 
-    @Test func `HTTP 200 that means failure is a typed error with code, message and the answer`() async throws {
+    @Test func `HTTP 200 with a failure envelope throws an error with code, message and response`() async throws {
         let body = #"{"code": 1001, "message": "no\u001b[31m such business"}"#
         let (session, _, _) = SessionWorld.intercepted(
             [JSONEnvelope()], [.answering(.ok, body: body)], retry: .standard)
@@ -78,7 +78,7 @@ import WaybillTesting
         #expect("\(error)".contains("code 1001") && !"\(error)".contains("\u{1b}"))
     }
 
-    @Test func `an expired credential is refreshed and the upload sent once more`() async throws {
+    @Test func `an expired credential is refreshed and the upload is sent once more`() async throws {
         let refresher = BearerRefresher(token: BearerToken(.secret("old"))) { BearerToken(.secret("new")) }
         var envelope = JSONEnvelope()
         envelope.credentialExpiredCodes = ["401"]
@@ -91,7 +91,7 @@ import WaybillTesting
         #expect(transport.transfers.map { $0.request.headers[.authorization] } == ["Bearer old", "Bearer new"])
     }
 
-    @Test func `an expired credential that nobody can refresh, or a second time, is a no`() async throws {
+    @Test func `an expired credential is rejected without a refresher, or after one refresh`() async throws {
         var envelope = JSONEnvelope()
         envelope.credentialExpiredCodes = ["401"]
         let expired = TransferScript.answering(.ok, body: #"{"code": 401}"#)
@@ -105,7 +105,7 @@ import WaybillTesting
         #expect(transport.transfers.count == 2)
     }
 
-    @Test func `not now is retried by the policy, and a no when the retries are used up`() async throws {
+    @Test func `a retry code is retried by the policy, and rejected when the retries are used up`() async throws {
         var envelope = JSONEnvelope()
         envelope.retryCodes = ["503"]
         let busy = TransferScript.answering(
@@ -121,14 +121,14 @@ import WaybillTesting
         #expect(transport.transfers.count == 4)
     }
 
-    @Test func `other statuses are not judged`() async throws {
+    @Test func `envelopes of other statuses are not evaluated`() async throws {
         let (session, _, _) = SessionWorld.intercepted(
             [JSONEnvelope(), .transforming("never") { _ in throw Refusal() }],
             [.answering(.badRequest, body: #"{"code": 0}"#)])
         #expect(await session.start(.data([1]), to: url).error()?.code == .rejected)
     }
 
-    @Test func `bodies are transformed before they are judged and decoded, in reverse order`() async throws {
+    @Test func `bodies are transformed in reverse order before they are evaluated and decoded`() async throws {
         let (session, _, _) = SessionWorld.intercepted(
             [
                 JSONEnvelope(), .transforming("outer") { $0.map { $0 ^ 1 } },
@@ -143,7 +143,7 @@ import WaybillTesting
         #expect(answer.n == 7)
     }
 
-    @Test func `a transformer that fails leaves the bytes in the error, and the outcome unknown`() async throws {
+    @Test func `a transformer that throws keeps the body in the error, with an unknown outcome`() async throws {
         let (session, _, _) = SessionWorld.intercepted(
             [.transforming("decrypt") { _ in throw Refusal(number: 3) }], [.answering(.ok, body: "sealed")],
             retry: .standard)
@@ -156,7 +156,7 @@ import WaybillTesting
         #expect(error.attempts.count == 1)
     }
 
-    @Test func `a judge that hangs ends the upload after the limit, the answer inside`() async throws {
+    @Test func `a judge that hangs fails the upload after the limit, with the response`() async throws {
         let hang = DeafWait()
         defer { hang.release() }
         let (session, _, clock) = SessionWorld.intercepted(
@@ -169,7 +169,7 @@ import WaybillTesting
         ) { $0.interceptorLimit = .seconds(9) }
         let task = session.start(.data([1]), to: url)
         try await hang.entered.waitUntil { $0 == 1 }
-        // A timer of a call before may still be leaving when the clock is moved first.
+        // A timer of an earlier call may still be ending when the clock first moves.
         let mover = Task {
             while !Task.isCancelled {
                 await clock.sleepers(atLeast: 1)
@@ -183,7 +183,7 @@ import WaybillTesting
         #expect(error.response?.text == "x" && error.outcome == .unknown)
     }
 
-    @Test func `a cancel while an answer is judged says cancelled, and keeps the answer`() async throws {
+    @Test func `a cancel while a response is evaluated fails as cancelled, with the response`() async throws {
         let hang = DeafWait()
         defer { hang.release() }
         let (session, _, _) = SessionWorld.intercepted(

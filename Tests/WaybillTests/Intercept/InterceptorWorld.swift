@@ -27,7 +27,8 @@ extension SessionWorld {
     }
 }
 
-/// Waits until it is let go, deaf to any cancel. A test lets it go at its end: what waits for ever is never freed.
+/// Waits until it is released and ignores cancellation. Each test must release it at its end: a task that waits
+/// indefinitely is never freed.
 final class DeafWait: Sendable {
     private struct State {
         var isReleased = false
@@ -35,7 +36,7 @@ final class DeafWait: Sendable {
     }
 
     private let state = Locked(State())
-    /// How many have begun to wait.
+    /// The number of calls that have begun to wait.
     let entered = Watched(0)
 
     func wait() async {
@@ -59,7 +60,7 @@ final class DeafWait: Sendable {
     }
 }
 
-/// Does not come back before it is let go.
+/// Does not return before it is released.
 struct Hanging: UploadInterceptor {
     let name = "sleepy"
     let hang = DeafWait()
