@@ -4,7 +4,7 @@ import WaybillCore
 @testable import Waybill
 
 @Suite struct AdmissionGroupTests {
-    /// Prepares whom it is told to and keeps those who run until they are let go.
+    /// Prepares uploads when the queue asks for it, and keeps started ones until they leave.
     private struct Floor {
         var queue: AdmissionQueue
         private(set) var started: [UInt64] = []
@@ -29,7 +29,7 @@ import WaybillCore
     }
 
     @Test(arguments: [(8, 5), (8, 8), (3, 2), (1, 1)])
-    func `a group that is full keeps nobody else from a free slot`(slots: Int, perHost: Int) {
+    func `a full group does not keep other uploads from a free slot`(slots: Int, perHost: Int) {
         var floor = Floor(slots: slots, perHost: perHost)
         floor.take(floor.queue.limit(group: "few", to: 1))
         for number in UInt64(0)..<200 { floor.join(number, group: "few") }
@@ -41,7 +41,7 @@ import WaybillCore
         #expect(floor.started.last == (slots == 1 ? 1 : floor.started.last))
     }
 
-    @Test func `the slots of a group can be more, fewer and none of its own again`() {
+    @Test func `the slots of a group can be raised, lowered and removed`() {
         var floor = Floor(slots: 6, perHost: 6)
         for number in UInt64(0)..<20 { floor.join(number, group: "g") }
         #expect(floor.queue.running == 6)
@@ -56,7 +56,7 @@ import WaybillCore
         #expect(floor.started == Array(0..<11))
     }
 
-    @Test func `who is held keeps its place, and its files keep nobody from preparing`() {
+    @Test func `held uploads keep their position and do not count towards preparation`() {
         var floor = Floor(slots: 1, perHost: 1)
         for number in UInt64(0)..<10 { floor.join(number) }
         #expect(floor.queue.ahead == 3)
@@ -70,7 +70,7 @@ import WaybillCore
         #expect(floor.started == [0, 4, 1, 2, 3, 5])
     }
 
-    @Test func `thousands are held and released in a straight line`() {
+    @Test func `holding and releasing thousands of uploads takes linear time`() {
         let count: UInt64 = 20_000
         var queue = AdmissionQueue(slots: 8, slotsPerHost: 5)
         for number in 0..<count { _ = queue.join(UploadID(rawValue: number), host: "host", isHeld: true) }

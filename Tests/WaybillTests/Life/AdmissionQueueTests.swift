@@ -6,21 +6,21 @@ import WaybillCore
 
 @Suite struct AdmissionQueueTests {
     @Test(arguments: [(8, 5, 3), (1, 1, 1), (3, 1, 6), (4, 9, 2), (2, 2, 40)], [0, 1, 7, 100])
-    func `it calls whom the rules call, over random days`(shape: (slots: Int, perHost: Int, hosts: Int), reach: Int) {
+    func `random moves match a naive queue`(shape: (slots: Int, perHost: Int, hosts: Int), reach: Int) {
         var random = SeededGenerator()
         let difference = difference(
             shape.slots, shape.perHost, shape.hosts, reach, oracle: (shape.slots, shape.perHost, reach), &random)
         #expect(difference == nil)
     }
 
-    @Test func `numbers of slots as large as Int call uploads`() {
+    @Test func `slot counts up to Int.max do not overflow`() {
         var queue = AdmissionQueue(slots: .max, slotsPerHost: .max, reach: .max)
         _ = queue.limit(group: "g", to: .max)
         let calls = (0..<3).map { queue.join(UploadID(rawValue: $0), host: "host", group: "g") }
         #expect(calls.map(\.prepare.count) == [1, 1, 1])
     }
 
-    @Test func `the comparison notices one slot too many, or one place`() {
+    @Test func `the comparison detects a wrong slot count and a wrong order`() {
         var random = SeededGenerator()
         for oracle in [(8, 4, 7), (7, 5, 7), (8, 5, 6)] {
             let difference = difference(8, 5, 3, 7, oracle: oracle, &random)
@@ -30,7 +30,7 @@ import WaybillCore
 
     /// Plays 4,000 random moves on the queue and on the oracle.
     ///
-    /// - Returns: Where they differ, or a bound that is broken.
+    /// - Returns: The first difference, or a violated bound.
     private func difference(
         _ slots: Int, _ perHost: Int, _ hosts: Int, _ reach: Int, oracle: (slots: Int, perHost: Int, reach: Int),
         _ random: inout SeededGenerator
@@ -42,7 +42,7 @@ import WaybillCore
             guard let calls = day.move(move, &random) else { continue }
             let ahead = day.queue.ahead - calls.prepare.count
             guard calls == day.naive.calls() else { return "move \(move): \(calls), seed \(random.seed)" }
-            // Who is released counts as ahead again, so the window may be overfull; then nobody else is called.
+            // A released upload counts as ahead again, so the window may be overfull; then no other upload is called.
             if !calls.prepare.isEmpty, ahead + calls.prepare.count > slots + 2 { return "\(ahead) ahead" }
             if let broken = brokenBound(day.queue, day.naive, slots, perHost) { return "move \(move): \(broken)" }
         }
@@ -57,7 +57,7 @@ import WaybillCore
     }
 
     @Test(arguments: [(8, 5), (8, 1), (3, 2)])
-    func `a busy host keeps nobody else from a free slot`(slots: Int, perHost: Int) {
+    func `a busy host does not keep other uploads from a free slot`(slots: Int, perHost: Int) {
         var queue = AdmissionQueue(slots: slots, slotsPerHost: perHost)
         var toPrepare: [UploadID] = []
         var running: [UploadID] = []
@@ -65,7 +65,7 @@ import WaybillCore
             toPrepare += calls.prepare
             running += calls.start
         }
-        // A hundred for one host, and after them one each for others.
+        // A hundred for one host, then one for each of several other hosts.
         for number in 0..<100 { take(queue.join(UploadID(rawValue: UInt64(number)), host: "busy")) }
         for number in 100..<(100 + slots) {
             take(queue.join(UploadID(rawValue: UInt64(number)), host: "other\(number)"))
@@ -75,7 +75,7 @@ import WaybillCore
         #expect(running.count { $0.rawValue < 100 } == min(perHost, slots))
     }
 
-    @Test func `everybody gets a turn, in order of arrival, and nothing stays behind`() {
+    @Test func `uploads start in order of arrival, and none remains`() {
         var queue = AdmissionQueue(slots: 3, slotsPerHost: 3)
         var started: [UInt64] = []
         var calls: [AdmissionQueue.Calls] = (0..<500).map { queue.join(UploadID(rawValue: $0), host: "host") }
@@ -93,9 +93,9 @@ import WaybillCore
         #expect(queue.ahead == 0)
     }
 
-    /// A flood of urgent uploads, one after the other, with a single slot.
+    /// A flood of urgent uploads, one after another, with a single slot.
     @Test(arguments: [(UploadPriority.veryLow, UploadPriority.veryHigh), (.normal, .high), (.low, .veryHigh)])
-    func `who is not urgent is overtaken so often and no oftener`(patient: UploadPriority, urgent: UploadPriority) {
+    func `aging bounds how often a low-priority upload is overtaken`(patient: UploadPriority, urgent: UploadPriority) {
         let reach = 20
         var queue = AdmissionQueue(slots: 1, slotsPerHost: 1, reach: reach)
         var overtaken = 0
@@ -110,7 +110,7 @@ import WaybillCore
                 }
             }
         }
-        // One keeps the slot while the others gather.
+        // One upload occupies the slot while the others arrive.
         serve(queue.join(UploadID(rawValue: 0), host: "host"))
         for number in UInt64(10)..<20 { serve(queue.join(UploadID(rawValue: number), host: "host", priority: urgent)) }
         serve(queue.join(UploadID(rawValue: 1), host: "host", priority: patient))
@@ -119,14 +119,14 @@ import WaybillCore
         }
         serve(queue.leave(UploadID(rawValue: 0)))
         #expect(hasStarted)
-        // The ten before it, those later ones that are within reach, and the few that were ahead of the lines.
+        // The ten before it, later ones within reach, and the few that were already ahead of the queue.
         let bound = 10 + reach * (urgent.rawValue - patient.rawValue) + 3
         #expect(overtaken <= bound)
         #expect(overtaken > bound - 10)
         #expect(queue.count == 0)
     }
 
-    @Test func `an upload that becomes urgent goes ahead with its own number`() {
+    @Test func `a reprioritized upload keeps its arrival number`() {
         var queue = AdmissionQueue(slots: 1, slotsPerHost: 1, reach: 100)
         var started: [UInt64] = []
         var waiting: [AdmissionQueue.Calls] = (0..<50).map { queue.join(UploadID(rawValue: $0), host: "host") }
@@ -143,12 +143,12 @@ import WaybillCore
         }
         #expect(started.last == 10)
         #expect(started.firstIndex(of: 30)! < started.firstIndex(of: 40)!)
-        // Three may have been called to prepare before.
+        // Three may already have been called to prepare.
         #expect(started.firstIndex(of: 40)! <= 4)
         #expect(Set(started).count == 50)
     }
 
-    @Test func `leaving twice, and calls for strangers, change nothing`() {
+    @Test func `leaving twice and calls with unknown ids change nothing`() {
         var queue = AdmissionQueue(slots: 1, slotsPerHost: 1)
         let id = UploadID(rawValue: 1)
         let nobody = AdmissionQueue.Calls()

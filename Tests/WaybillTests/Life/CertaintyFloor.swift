@@ -3,7 +3,7 @@ import WaybillCore
 
 @testable import Waybill
 
-/// What was told over all attempts, as plain facts, and which outcomes they forbid.
+/// The facts seen over all attempts, and the outcomes that they rule out.
 struct CertaintyFloor {
     private var anythingArrived = false
     private var mostAcknowledged: Int64 = 0
@@ -14,16 +14,17 @@ struct CertaintyFloor {
     private var isLeftOpen = false
     private var worstClaim = 0
     private(set) var isCurrentWhole = false
-    /// Whether a byte of the body left in this attempt, and whether its connection was a fresh one.
+    /// Whether a byte of the body was sent in this attempt, and whether its connection was new.
     private var hasCurrentSent = false
     private var isCurrentFresh = false
 
-    /// Whether the server may have acted, by the strictest reading: a whole body left and was not refused.
+    /// Whether the server may have acted, by the strictest interpretation: a whole body was sent and was not
+    /// rejected.
     private(set) var mayBeStored = false
 
     private var wasTaken = false
 
-    /// The server said that the answer lies elsewhere: it has acted.
+    /// The server redirected to the result: it has acted.
     mutating func tookIt() {
         wasTaken = true
     }
@@ -61,7 +62,8 @@ struct CertaintyFloor {
             case .failure(let error):
                 worstClaim = max(worstClaim, error.outcome.uncertainty)
                 if error.outcome == .unknown { mayBeStored = true }
-                // Only on a reused connection that acknowledged nothing of a body can a whole body be lost as a whole.
+                // Only on a reused connection that acknowledged none of the request can a whole body be lost
+                // completely.
                 let evidence = end.evidence
                 let isDead =
                     evidence.isConnectionReused && !isCurrentFresh && (hasCurrentSent || evidence.sent > 0)

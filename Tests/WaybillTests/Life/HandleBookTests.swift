@@ -3,7 +3,7 @@ import Testing
 @testable import Waybill
 
 @Suite struct HandleBookTests {
-    @Test func `the most urgent counts, and leaves its urgency behind when it goes`() {
+    @Test func `the highest priority applies until its handle leaves`() {
         var book = HandleBook()
         let low = book.join(priority: .low, isPaused: false, word: 0)
         let high = book.join(priority: .high, isPaused: false, word: 0)
@@ -18,7 +18,7 @@ import Testing
         #expect(book.members == [low])
     }
 
-    @Test func `it stands still when all want that`() {
+    @Test func `an upload is paused when all its handles are paused`() {
         var book = HandleBook()
         let first = book.join(priority: .normal, isPaused: true, word: 0)
         #expect(book.isPaused)
@@ -33,7 +33,7 @@ import Testing
         #expect(book.isPaused)
     }
 
-    @Test func `an older word that comes late is not heard`() {
+    @Test func `a stale pause request is ignored`() {
         var book = HandleBook()
         let handle = book.join(priority: .normal, isPaused: false, word: 4)
         book.setPaused(nil, true, word: 3)

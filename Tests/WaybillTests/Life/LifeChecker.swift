@@ -3,9 +3,9 @@ import WaybillCore
 
 @testable import Waybill
 
-/// The rules of an upload's life, written a second time and in another way: as the books of somebody who hands out
-/// places, slots, preparations, transfers and timers, and wants every one of them back. It knows nothing of the machine's
-/// states; it sees events go in and actions come out.
+/// The rules of an upload's life, implemented a second time and differently: a resource tracker for places, slots,
+/// preparations, transfers and timers that must all be returned. It does not know the states of the machine; it sees
+/// only events in and actions out.
 struct LifeChecker {
     enum Place { case nowhere, waitingLine, preparationWindow, readyLine, slot }
 
@@ -15,23 +15,23 @@ struct LifeChecker {
     private(set) var isPreparing = false
     private(set) var transfer: Int?
     private(set) var timer: Int?
-    /// The attempt after which the budget was asked for a retry and has not answered.
+    /// The attempt after which a retry was requested from the budget, while the reply is pending.
     private(set) var question: Int?
     private(set) var started = 0
-    /// How often it was sent anew after a pause.
+    /// How often it was sent again after a pause.
     private(set) var restarts = 0
     var isPaused: Bool { pauses.isPaused }
     var slotTimer: Int? { pauses.timer }
-    /// The attempt whose credential is being renewed.
+    /// The attempt whose credential is being refreshed.
     private(set) var refresh: Int?
     private var refreshes = 0
-    /// Whether the queue has called it and waits for what it does.
+    /// Whether the queue has called it and waits for its next action.
     private var isCalled = false
     private var isGranted = false
     private var retries = 0
     private var isRetryStart = false
     private var hops: [UploadRoute.Hop] = []
-    /// Whether the transfer was told to stop, and whether the caller wants no more.
+    /// Whether the transfer was cancelled, and whether the caller cancelled the upload.
     private(set) var isStopSent = false
     private var isCancelled = false
     private var pauses = PauseBooks()
@@ -45,7 +45,7 @@ struct LifeChecker {
         self.rules = rules
     }
 
-    /// Looks at one event and what came of it.
+    /// Checks one event and the actions that it caused.
     mutating func check(_ event: UploadStateMachine.Event, _ actions: [UploadStateMachine.Action]) {
         if isFinished, !actions.isEmpty { fail("actions after the end: \(actions)") }
         var isSuccess = false
@@ -74,7 +74,7 @@ struct LifeChecker {
             pauses.isStanding = false
             if case .success(let response) = end.result {
                 let status = response.head.status
-                // Who sends elsewhere before the end of the body has not said yes to it.
+                // A redirect before the end of the body is not an acceptance.
                 isSuccess =
                     rules.accepts.accepts(status) && end.objection == nil
                     && (floor.isCurrentWhole || !(300..<400).contains(status.code))
@@ -87,7 +87,7 @@ struct LifeChecker {
         if !isFinished, case .admitted(let elapsed) = event, actions.contains(where: \.isStart) { checkStart(elapsed) }
         switch event {
         case .cancel, .sessionClosing:
-            // At once, or as soon as the transport has let go; then no retry and no other wait.
+            // Immediately, or as soon as the transport has ended the transfer; then without a retry or another wait.
             if !isFinished && !(transfer != nil && isStopSent) { fail("a cancel without effect") }
             isCancelled = true
         default: break
@@ -179,7 +179,7 @@ struct LifeChecker {
 
     private var isIdempotent: Bool { hops.last?.isIdempotent ?? rules.isIdempotent }
 
-    /// A redirect is followed: not too often, never to where it was, and dropped credentials don't come back.
+    /// Checks a redirect: not too many, never to a previous URL, and dropped credentials are not restored.
     private mutating func check(_ hop: UploadRoute.Hop) {
         if place != .nowhere || transfer != nil || timer != nil || isCancelled { fail("a redirect out of place") }
         let before = hops.last ?? rules.route?.hop
@@ -192,7 +192,8 @@ struct LifeChecker {
         hops.append(hop)
     }
 
-    /// A retry begins: in time, and with a key that the server still knows if it may have acted already.
+    /// Checks the start of a retry: before the deadline, and with a key that the server still knows if it may already
+    /// have acted.
     private mutating func checkStart(_ elapsed: Duration) {
         guard retries + restarts > 0 else { return }
         if isRetryStart, let deadline = rules.retry.deadline, elapsed - pauses.total > deadline {
@@ -203,7 +204,7 @@ struct LifeChecker {
         }
     }
 
-    /// Whoever was called has answered; who is paused is passed over, and only then; a slot is for a transfer.
+    /// Every call has been answered; paused uploads, and only those, are skipped; a slot implies a transfer.
     private mutating func checkBooks() {
         if isCalled { fail("a call that was not taken up") }
         if (place == .slot) != (transfer != nil) { fail("a slot without a transfer, or the other way round") }
@@ -254,7 +255,7 @@ struct LifeChecker {
         }
     }
 
-    /// Everything ended and was given back.
+    /// Checks that everything ended and was released.
     mutating func checkEnd() {
         if !isFinished { fail("no terminal event") }
     }

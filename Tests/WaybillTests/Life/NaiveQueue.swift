@@ -63,7 +63,7 @@ struct NaiveQueue {
         }
     }
 
-    /// Sorted anew each time.
+    /// Sorts the line again on each call.
     private func order(_ line: [Member]) -> [Member] {
         line.sorted { a, b in
             (a.ticket - reach * a.priority.rawValue, a.ticket) < (b.ticket - reach * b.priority.rawValue, b.ticket)

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import WaybillCore
 
-/// The documents have the table of outcomes that the code has.
+/// Compares the outcome tables of the documents with the code.
 @Suite struct OutcomeTableTests {
-    /// A row as it is documented.
+    /// A row of the documented table.
     struct Row: Hashable, CustomStringConvertible {
         var response: String
         var isAcknowledged: String
@@ -15,7 +15,7 @@ import WaybillCore
         var description: String { "| \(response) | \(isAcknowledged) | \(isBodyComplete) | \(outcome) |" }
     }
 
-    /// One combination of everything that the outcome depends on.
+    /// One combination of all inputs of the outcome.
     struct Attempt: CustomStringConvertible {
         var evidence: TransferEvidence
         var status: Int?
@@ -29,7 +29,7 @@ import WaybillCore
         "Docs/Architecture.md", "Docs/UploadLife.md", "Sources/Waybill/Waybill.docc/Outcomes.md",
         "Sources/WaybillCore/UploadOutcome.swift",
     ])
-    func `each document has the rows of the code`(path: String) throws {
+    func `each document has the outcome table of the code`(path: String) throws {
         let rows = try Self.rows(of: path)
         #expect(rows.count == 9)
         for attempt in Self.attempts {

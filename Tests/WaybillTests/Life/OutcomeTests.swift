@@ -41,14 +41,14 @@ import WaybillCore
         (507, true, .rejected), (511, true, .rejected), (520, true, .unknown), (524, true, .unknown),
         (599, true, .unknown),
     ])
-    func `a status says whether the server may have acted on a whole body`(
+    func `a status decides whether the server may have acted on a whole body`(
         status: Int, isBodyComplete: Bool, outcome: UploadOutcome
     ) {
         let evidence = TransferEvidence(isBodyComplete: isBodyComplete, sawResponseHead: true)
         #expect(UploadOutcome(of: evidence, status: .init(code: status), isResponseComplete: true) == outcome)
     }
 
-    @Test func `of two outcomes the less certain one stands`() {
+    @Test func `the less certain of two outcomes applies`() {
         #expect(UploadOutcome.notSent.lessCertain(than: .incomplete(acknowledged: 3)) == .incomplete(acknowledged: 3))
         #expect(
             UploadOutcome.incomplete(acknowledged: 9).lessCertain(than: .incomplete(acknowledged: 3))
@@ -57,7 +57,7 @@ import WaybillCore
         #expect(UploadOutcome.rejected.lessCertain(than: .incomplete(acknowledged: 1)) == .rejected)
     }
 
-    @Test func `what was seen on the way counts when the transport's sum forgets it`() {
+    @Test func `observed progress counts when the evidence of the transport omits it`() {
         var record = AttemptRecord(number: 1)
         record.see(.progress(TransferProgress(sent: 8, acknowledged: 5, accuracy: .exact)), total: 10)
         let lost = TransferError(.connectionLost, "lost", outcome: .notSent)

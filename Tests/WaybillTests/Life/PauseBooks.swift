@@ -2,18 +2,18 @@ import WaybillCore
 
 @testable import Waybill
 
-/// The part of the books that is about standing still: who is passed over, which transfer stands, which timer runs.
+/// Tracks pausing: whether the upload is held in the queue, whether its transfer is paused, and which timer runs.
 struct PauseBooks {
     private(set) var isPaused = false
     private(set) var isHeld = false
     /// How long it was paused, over all pauses that have ended.
     private(set) var total = Duration.zero
-    /// The pause whose slot is to be given back.
+    /// The pause whose slot is due to be returned.
     private(set) var timer: Int?
     var isStanding = false
-    /// Whether the attempt that runs, or ran last, has stood.
+    /// Whether the current or latest attempt was paused.
     private(set) var hasStood = false
-    /// Whether the time of a kept slot has just run out.
+    /// Whether the time for keeping the slot has just expired.
     var isOverdue = false
     private var since = Duration.zero
 

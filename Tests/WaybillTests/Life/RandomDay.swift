@@ -3,7 +3,8 @@ import WaybillCore
 
 @testable import Waybill
 
-/// Random moves on the queue and on the oracle: arrivals, ends, retries, pauses, changed minds, limits of groups.
+/// Random moves on the queue and on the oracle: arrivals, ends, retries, pauses, changed priorities, limits of
+/// groups.
 struct RandomDay {
     var queue: AdmissionQueue
     var naive: NaiveQueue
@@ -17,7 +18,7 @@ struct RandomDay {
         self.hosts = hosts
     }
 
-    /// - Returns: Whom the queue calls; `nil` when the move was none.
+    /// - Returns: The calls of the queue; `nil` when the move did nothing.
     mutating func move(_ number: Int, _ random: inout SeededGenerator) -> AdmissionQueue.Calls? {
         let priority = UploadPriority.allCases.randomElement(using: &random)!
         let somebody = UploadID(rawValue: UInt64.random(in: 0...UInt64(number), using: &random))
@@ -37,7 +38,7 @@ struct RandomDay {
             naive.change(somebody) { $0.priority = priority }
             return queue.prioritize(somebody, priority)
         case 11, 12:
-            // Most of what lives a while is held by some, so that lines are full of it.
+            // Uploads that wait long are often held, so that lines contain many held ones.
             naive.change(somebody) { $0.isHeld = true }
             return queue.hold(somebody)
         case 13, 14:

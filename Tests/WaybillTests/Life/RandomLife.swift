@@ -4,7 +4,7 @@ import WaybillCore
 
 @testable import Waybill
 
-/// One upload that random events happen to: likely ones, so that lives get far, and impossible ones, because they come.
+/// One upload with random events: likely ones, so that it gets far, and impossible ones, because they occur.
 struct RandomLife {
     typealias Step = (inout UploadStateMachine, UploadStateMachine.Event) -> [UploadStateMachine.Action]
 
@@ -15,7 +15,7 @@ struct RandomLife {
     private var machine: UploadStateMachine
     private let total: Int64?
     private let keepsLog: Bool
-    /// The time since the first attempt began. It only goes forward.
+    /// The time since the first attempt began. It never decreases.
     private var now = Duration.zero
 
     init(using random: inout SeededGenerator, keepsLog: Bool = false) {
@@ -41,9 +41,9 @@ struct RandomLife {
         self.keepsLog = keepsLog
     }
 
-    /// Lives until the end or until something is wrong, and a little beyond.
+    /// Runs until the end or a violation, and a few events beyond.
     ///
-    /// - Returns: What was wrong.
+    /// - Returns: The violation.
     mutating func live(using random: inout SeededGenerator, step: Step) -> String? {
         if Int.random(in: 0..<50, using: &random) != 0 { feed(.started, step) }
         var beyond = 0
@@ -52,7 +52,7 @@ struct RandomLife {
             feed(next(using: &random), step)
             if checker.isFinished { beyond += 1 }
         }
-        // However it stood: a cancel, and the end of the transfer if there is one, must end it.
+        // From any state, a cancel and the end of the transfer, if there is one, must end the upload.
         if !checker.isFinished { feed(.cancel, step) }
         if let attempt = checker.transfer {
             let end = Self.end(using: &random, total: total)
@@ -124,7 +124,7 @@ struct RandomLife {
         UploadError(.credentialRefreshFailed, "none", phase: .retrying)
     }
 
-    /// A pause, its end, or the end of the time for which it keeps a slot; that of an earlier one, too.
+    /// A pause, its end, or the end of the time for which it keeps a slot, including that of an earlier pause.
     private func standstill(using random: inout SeededGenerator) -> UploadStateMachine.Event {
         switch Int.random(in: 0..<6, using: &random) {
         case 0, 1, 2: .pause(elapsed: now)
@@ -147,7 +147,7 @@ struct RandomLife {
         }
     }
 
-    /// What a transport says that was told to stop within the body.
+    /// The event that a transport sends when it was cancelled within the body.
     private static func stopped(_ total: Int64?) -> TransferEvent {
         let evidence = TransferEvidence(announced: total, requestAcknowledged: true)
         let error = TransferError(.cancelled, "stopped", outcome: .incomplete(acknowledged: 0))

@@ -4,9 +4,9 @@ import WaybillCore
 
 @testable import Waybill
 
-/// What the machine does about a pause, state by state.
+/// How the machine handles a pause in each state.
 @Suite struct StandstillTests {
-    @Test func `in line it keeps its place and is passed over`() {
+    @Test func `a queued upload that is paused keeps its position and is skipped`() {
         var machine = UploadStateMachine(LifeRules())
         #expect(names(machine.handle(.started)) == ["join", "waiting"])
         #expect(names(machine.handle(.pause())) == ["hold", "waiting paused"])
@@ -23,13 +23,13 @@ import WaybillCore
         #expect(names(machine.handle(.admitted())) == ["connecting", "start 1"])
     }
 
-    @Test func `paused before it starts, it joins the line held`() {
+    @Test func `an upload paused before its start joins the queue as held`() {
         var machine = UploadStateMachine(LifeRules())
         #expect(names(machine.handle(.pause())) == [])
         #expect(names(machine.handle(.started)) == ["join held", "waiting paused"])
     }
 
-    @Test func `resumed in time, the same attempt goes on`() {
+    @Test func `resuming within the limit continues the same attempt`() {
         var machine = sending()
         #expect(names(machine.handle(.pause())) == ["pauseTransfer", "slot back 1 in 20 s", "sending paused"])
         #expect(names(machine.handle(.resume())) == ["unscheduleSlotReturn", "resumeTransfer", "sending"])
@@ -39,7 +39,7 @@ import WaybillCore
         #expect(machine.snapshot.attempt == 1)
     }
 
-    @Test func `after its time the connection is closed, and the upload starts anew without a retry`() throws {
+    @Test func `a pause over the limit closes the connection and starts again without a retry`() throws {
         var machine = sending(retry: .none)
         _ = machine.handle(.pause())
         #expect(names(machine.handle(.slotReturnDue(pause: 1))) == ["cancelTransfer"])
@@ -58,7 +58,7 @@ import WaybillCore
             attempts[0].description == "attempt 1: closed, because the upload was paused, sent anew after the pause")
     }
 
-    @Test func `resumed while the connection is being closed, it joins the line like others`() {
+    @Test func `resuming while the connection closes requeues the upload`() {
         var machine = sending()
         _ = machine.handle(.pause())
         _ = machine.handle(.slotReturnDue(pause: 1))
@@ -66,20 +66,20 @@ import WaybillCore
         #expect(names(stopped(&machine)) == ["releaseSlot", "restarted(attempt: 2)", "queued", "requeue"])
     }
 
-    @Test func `an answer that overtakes the closing is the truth`() throws {
+    @Test func `a response that arrives while a paused connection closes ends the upload`() throws {
         var machine = sending()
         _ = machine.handle(.pause())
         _ = machine.handle(.slotReturnDue(pause: 1))
         #expect(try response(of: answer(&machine, attempt: 1)).status == .ok)
     }
 
-    @Test func `what has left can't be taken back`() {
+    @Test func `a pause after the last byte does not pause the transfer`() {
         var machine = sending()
         _ = tell(&machine, .bodyAcknowledged)
         #expect(names(machine.handle(.pause())) == ["awaitingResponse paused"])
         #expect(names(machine.handle(.slotReturnDue(pause: 1))) == [])
 
-        // It turns out that the last byte had left when the pause came.
+        // A later report shows that the last byte had been sent before the pause.
         var late = sending()
         _ = late.handle(.pause())
         let whole = TransferProgress(sent: 10, acknowledged: 7, accuracy: .exact)
@@ -91,7 +91,7 @@ import WaybillCore
         #expect(names(empty.handle(.pause())) == ["connecting paused"])
     }
 
-    @Test func `an attempt that fails after a pause came too late waits with the next one`() {
+    @Test func `an attempt that fails after a late pause requeues the next one as held`() {
         var machine = sending()
         _ = tell(&machine, .bodyAcknowledged)
         _ = machine.handle(.pause())
@@ -102,7 +102,7 @@ import WaybillCore
         #expect(names(machine.handle(.retryDue(attempt: 2))) == ["queued paused", "requeue held"])
     }
 
-    @Test func `a body that can be read once keeps its connection`() {
+    @Test func `a body that can be read only once keeps its connection`() {
         var machine = sending(isReplayable: false)
         #expect(names(machine.handle(.pause())) == ["pauseTransfer", "sending paused"])
         #expect(names(machine.handle(.resume())) == ["resumeTransfer", "sending"])
@@ -110,7 +110,7 @@ import WaybillCore
         #expect(names(half.handle(.pause())) == ["pauseTransfer", "sending paused"])
     }
 
-    @Test func `a connection that the server ends meanwhile costs no retry`() {
+    @Test func `a connection lost during a pause costs no retry`() {
         var machine = sending(retry: .none)
         _ = machine.handle(.pause())
         #expect(
@@ -119,21 +119,21 @@ import WaybillCore
             ])
     }
 
-    @Test func `a connection that turns out to be dead when it is resumed costs no retry either`() {
+    @Test func `a connection found dead after resuming costs no retry`() {
         var machine = sending(retry: .none)
         _ = machine.handle(.pause())
         _ = machine.handle(.resume())
         var moved = machine
         #expect(
             names(stopped(&machine, .connectionLost)) == ["releaseSlot", "restarted(attempt: 2)", "queued", "requeue"])
-        // One that went on and broke later broke by itself.
+        // A connection that made progress after resuming fails like any other.
         _ = tell(&moved, .progress(TransferProgress(sent: 8, acknowledged: 7, accuracy: .exact)))
         #expect(
             names(stopped(&moved, .connectionLost))
                 == ["releaseSlot", "failed", "connectionLost: incomplete after 7 bytes"])
     }
 
-    @Test func `a server that lost its patience and says so is asked anew`() {
+    @Test func `a 408 during a pause restarts the upload`() {
         for (status, follows) in [(HTTPResponse.Status.requestTimeout, true), (.badRequest, false)] {
             var machine = sending(retry: .none)
             _ = machine.handle(.pause())
@@ -144,7 +144,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a whole body that left at the last moment is sent again only under a key`() {
+    @Test func `a whole body sent just before a pause is sent again only with a key`() {
         for (window, follows) in [(Duration?.none, false), (.seconds(60), true)] {
             var rules = LifeRules(retry: .standard)
             rules.keyWindow = window
@@ -165,7 +165,7 @@ import WaybillCore
         }
     }
 
-    @Test func `cancelled while it stands, it gives everything back`() {
+    @Test func `cancelling a paused upload releases everything`() {
         var machine = sending()
         _ = machine.handle(.pause())
         #expect(names(machine.handle(.cancel)) == ["unscheduleSlotReturn", "cancelTransfer"])
@@ -181,7 +181,7 @@ import WaybillCore
             names(stopped(&closing)) == ["releaseSlot", "cancelled", "cancelled: incomplete after 6 bytes"])
     }
 
-    @Test func `the deadline knows pauses, the server's memory doesn't`() {
+    @Test func `the retry deadline excludes pauses, the key window includes them`() {
         var rules = LifeRules(retry: RetryPolicy(deadline: .seconds(10)))
         rules.isIdempotent = true
         var machine = UploadStateMachine(rules)

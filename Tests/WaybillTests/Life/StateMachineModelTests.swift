@@ -9,7 +9,7 @@ import WaybillCore
     private static let shares = 8
 
     @Test(arguments: 0..<shares)
-    func `a hundred thousand random lives keep every promise`(share: Int) {
+    func `100,000 random lives satisfy the checker`(share: Int) {
         var seeds = SeededGenerator()
         var events = 0
         var attempts = 0
@@ -26,14 +26,14 @@ import WaybillCore
             Issue.record("life \(seed): \(violation)\n\(Self.replay(seed))")
             return
         }
-        // Lives that end before anything happened would prove nothing.
+        // Lives that end before anything happens would prove nothing.
         #expect(events > 8 * Self.lives / Self.shares)
         #expect(attempts > Self.lives / Self.shares / 2)
         #expect(restarts > Self.lives / Self.shares / 200)
     }
 
     @Test(arguments: Mutation.allCases)
-    func `a machine with one fault is caught`(mutation: Mutation) {
+    func `the checker detects each mutation of the machine`(mutation: Mutation) {
         var seeds = SeededGenerator()
         let isCaught = (0..<20_000).contains { _ in
             var random = SeededGenerator(seed: seeds.next())
@@ -75,7 +75,7 @@ enum Mutation: CaseIterable {
         }
     }
 
-    /// The event as the faulty machine takes it.
+    /// The event as the faulty machine receives it.
     private func sees(_ event: UploadStateMachine.Event, attempt: Int) -> UploadStateMachine.Event {
         switch (self, event) {
         case (.takesLateEvents, .transfer(let inner, _, let jitter, let elapsed)):
@@ -104,7 +104,7 @@ enum Mutation: CaseIterable {
         case (.pausesTwice, .pauseTransfer): return [action, action]
         case (.goesInCircles, .redirect): return [action, action]
         case (.keepsCredentials, .redirect(var hop)):
-            // Dropped at one hop and there again at the next.
+            // Dropped at one hop and restored at the next.
             hop.keepsSecrets = hop.url.contains("//a.")
             return [.redirect(hop)]
         case (.forgetsThatItWasTaken, .finish(.failure(var error))):

@@ -5,7 +5,7 @@ import WaybillCore
 @testable import Waybill
 
 @Suite struct StateMachineTests {
-    @Test func `a life without trouble takes these steps and no others`() {
+    @Test func `an upload without failures has exactly these transitions`() {
         var machine = UploadStateMachine(LifeRules())
         #expect(names(machine.handle(.started)) == ["join", "waiting"])
         #expect(names(machine.handle(.mayPrepare)) == ["preparing", "prepare"])
@@ -22,7 +22,7 @@ import WaybillCore
         #expect(names(machine.handle(.cancel)) == [])
     }
 
-    @Test func `an attempt that broke comes back after its wait, from zero`() {
+    @Test func `a failed attempt is retried after its delay, from zero`() {
         var machine = running()
         _ = tell(&machine, progress(6))
         #expect(names(tell(&machine, lost(at: 6), jitter: 0.5)) == ["releaseSlot", "ask for a retry after 1"])
@@ -33,13 +33,13 @@ import WaybillCore
         #expect(names(machine.handle(.retryDue(attempt: 2))) == ["queued", "requeue"])
         #expect(machine.snapshot.acknowledged == 0)
         #expect(names(machine.handle(.admitted())) == ["connecting", "start 2"])
-        // What the first attempt still has to say is of no interest.
+        // Later events of the first attempt are ignored.
         #expect(names(tell(&machine, progress(9), attempt: 1)) == [])
         #expect(names(tell(&machine, answer(.ok), attempt: 1)) == [])
         #expect(names(tell(&machine, answer(.ok), attempt: 2)) == ["releaseSlot", "succeeded", "success 200"])
     }
 
-    @Test func `cancelled in each phase, everything is given back`() {
+    @Test func `cancelling releases everything in each phase`() {
         var idle = UploadStateMachine(LifeRules())
         #expect(names(idle.handle(.cancel)) == ["cancelled", "cancelled: not sent"])
 
@@ -71,7 +71,7 @@ import WaybillCore
             names(retrying.handle(.cancel)) == ["unscheduleRetry", "cancelled", "cancelled: incomplete after 0 bytes"])
     }
 
-    @Test func `a retry that the budget refuses leaves the failure before it`() throws {
+    @Test func `a retry refused by the budget ends with the previous failure`() throws {
         var machine = running()
         _ = tell(&machine, lost(at: 6))
         let actions = grant(&machine, false)
@@ -81,14 +81,14 @@ import WaybillCore
         #expect(names(grant(&machine)) == [])
     }
 
-    @Test func `cancelled while the budget is asked, it ends at once`() {
+    @Test func `a cancel while the retry budget decides ends the upload immediately`() {
         var machine = running()
         _ = tell(&machine, lost(at: 6))
         #expect(names(machine.handle(.cancel)) == ["cancelled", "cancelled: incomplete after 6 bytes"])
         #expect(names(grant(&machine)) == [])
     }
 
-    @Test func `a retry that waited in line beyond the deadline does not start`() {
+    @Test func `a retry that was queued beyond the deadline does not start`() {
         var machine = UploadStateMachine(LifeRules(retry: RetryPolicy(deadline: .seconds(10))))
         start(&machine)
         _ = tell(&machine, lost(at: 6))
@@ -100,13 +100,13 @@ import WaybillCore
         #expect(names(late) == ["releaseSlot", "failed", "connectionLost: incomplete after 6 bytes"])
     }
 
-    @Test func `an answer that overtakes a cancel is the truth`() {
+    @Test func `a response that arrives after a cancel succeeds`() {
         var machine = running()
         _ = machine.handle(.cancel)
         #expect(names(tell(&machine, answer(.ok))) == ["releaseSlot", "succeeded", "success 200"])
     }
 
-    @Test func `a refusal that overtakes a cancel is told and not retried`() throws {
+    @Test func `a rejection that arrives after a cancel is not retried`() throws {
         var machine = running()
         _ = machine.handle(.cancel)
         let actions = tell(&machine, answer(.serviceUnavailable))
@@ -126,7 +126,7 @@ import WaybillCore
         #expect(names(actions) == ["releaseSlot", "failed", "certificateNotTrusted: incomplete after 7 bytes"])
     }
 
-    @Test func `a 2xx that the caller refuses may have been stored`() {
+    @Test func `a 2xx status that the caller does not accept has an unknown outcome`() {
         var machine = UploadStateMachine(LifeRules(accepts: .only([201])))
         start(&machine)
         #expect(names(tell(&machine, answer(.ok))) == ["releaseSlot", "failed", "rejected: outcome unknown"])

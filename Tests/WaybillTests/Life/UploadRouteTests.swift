@@ -3,7 +3,7 @@ import Testing
 
 @testable import Waybill
 
-/// What each redirect status does to each kind of request, as a table.
+/// The effect of each redirect status on each type of request, as a table.
 @Suite struct UploadRouteTests {
     private static let start = "https://me:pw@a.example/up?x=1"
 
@@ -37,7 +37,7 @@ import Testing
         (300, .standard, "stay"), (304, .standard, "stay"), (305, .standard, "stay"), (306, .standard, "stay"),
         (200, .standard, "stay"), (404, .standard, "stay"), (307, .returned, "ignored"), (302, .returned, "ignored"),
     ])
-    func `after a body`(status: Int, policy: RedirectPolicy, result expected: String) {
+    func `redirects of a request with a body`(status: Int, policy: RedirectPolicy, result expected: String) {
         #expect(result(route(.post, policy), status) == expected)
     }
 
@@ -49,7 +49,7 @@ import Testing
         (HTTPRequest.Method.get, 301, "GET"), (.get, 302, "GET"), (.head, 303, "HEAD"), (.delete, 302, "DELETE"),
         (.post, 301, "POST"), (.post, 303, "GET"), (.delete, 307, "DELETE"),
     ])
-    func `without a body`(method: HTTPRequest.Method, status: Int, becomes: String) {
+    func `redirects of a request without a body`(method: HTTPRequest.Method, status: Int, becomes: String) {
         #expect(result(route(method, sendsBody: false), status) == "\(becomes) https://me:pw@a.example/new secrets")
     }
 
@@ -65,11 +65,11 @@ import Testing
         ("https://", "redirectRefused"), ("https://good.example\\@evil.example/", "redirectRefused"),
         ("", "redirectRefused"), ("https://a.example/up?x=1", "redirectLoop"), ("#x", "redirectLoop"),
     ])
-    func `where a location leads`(location: String, expected: String) {
+    func `the location decides target, credentials and refusal`(location: String, expected: String) {
         #expect(result(route(), 307, location) == expected)
     }
 
-    @Test func `no location at all`() {
+    @Test func `a redirect without a location is refused or returned`() {
         #expect(result(route(), 307, nil) == "redirectRefused")
         #expect(result(route(.post, .returned), 307, nil) == "stay")
     }
@@ -90,7 +90,7 @@ import Testing
         ("https://b.example/\u{202E}?s3cr3t", "https://b.example/%E2%80%AE?<redacted>"),
         ("ftp://b.example/x", "ftp://b.example/x"),
     ])
-    func `a redirect that is not followed says where it leads, absolute and without secrets`(
+    func `an unfollowed redirect is described with its absolute URL, without secrets`(
         location: String, address: String
     ) {
         for policy in [RedirectPolicy.standard, .returned] {
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `each refusal has the address and what to do`() {
+    @Test func `each refusal has the URL and the remedy`() {
         let text = "The server answered 307 and redirects to https://b.example/x"
         let read = message(route(), 307, "https://b.example/x", isReplayable: false)
         #expect(
@@ -116,17 +116,17 @@ import Testing
         #expect(message(route(), 302, "/x").hasSuffix("or choose .resend or .asGET in options.redirects."))
     }
 
-    @Test func `a location of many bytes is cut in the message`() {
+    @Test func `a very long location is truncated in the message`() {
         let text = message(route(), 302, "https://b.example/" + String(repeating: "x", count: 100_000))
         #expect(text.utf8.count < 1_300 && text.contains("…"))
     }
 
-    @Test func `a body that can be read once stays where it is`() {
+    @Test func `a body that can be read only once is not sent again`() {
         #expect(result(route(), 307, isReplayable: false) == "bodyNotReplayable")
         #expect(result(route(), 303, isReplayable: false) == "GET https://me:pw@a.example/new secrets")
     }
 
-    @Test func `five hops and no circle, and credentials that were dropped don't come back`() throws {
+    @Test func `at most five hops are followed, without loops, and dropped credentials stay dropped`() throws {
         var route = route()
         for number in 1...5 {
             let url = number.isMultiple(of: 2) ? "https://a.example/\(number)" : "https://b.example/\(number)"
@@ -144,9 +144,9 @@ import Testing
         #expect(result(route, 307) == "tooManyRedirects")
     }
 
-    /// `a` is where the upload was sent, and what follows are the hosts of the redirects.
+    /// `a` is the origin of the upload; the letters are the hosts of the redirects.
     @Test(arguments: ["b", "bb", "ba", "baa", "bbaa", "abb", "aba", "bcb"])
-    func `credentials that were dropped stay dropped, also within one origin`(hosts: String) throws {
+    func `dropped credentials stay dropped, also within one origin`(hosts: String) throws {
         var route = route()
         for (number, host) in hosts.enumerated() {
             var head = HTTPResponse(status: .temporaryRedirect)

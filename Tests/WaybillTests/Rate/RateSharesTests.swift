@@ -7,7 +7,7 @@ import WaybillCore
 @Suite struct RateSharesTests {
     private func id(_ number: Int) -> UploadID { UploadID(rawValue: UInt64(number)) }
 
-    @Test func `a limit is shared equally, and what one may not use falls to the others`() {
+    @Test func `a limit is shared equally, and unused shares are redistributed`() {
         var shares = RateShares()
         shares.limit(to: .bytes(900))
         for number in 0..<3 { shares.join(id(number), group: nil, limit: nil) }
@@ -34,7 +34,7 @@ import WaybillCore
         #expect(shares.shares == [id(0): 323, id(1): 30, id(2): 323, id(3): 323])
     }
 
-    @Test func `only whoever gets another share is told`() {
+    @Test func `only uploads whose share changes are reported`() {
         var shares = RateShares()
         shares.join(id(0), group: nil, limit: nil)
         expect(told(&shares), [:])
@@ -80,8 +80,9 @@ import WaybillCore
         #expect(shares.shares.values.allSatisfy { $0 >= 1 })
     }
 
-    /// Against the definition: water poured byte by byte, each to whoever has least and may have more.
-    @Test func `random shares are those of the water poured drop by drop`() {
+    /// Compares with the definition, max-min fairness byte by byte: each byte goes to the smallest share that may
+    /// still grow.
+    @Test func `random shares equal max-min fairness`() {
         var random = SeededGenerator()
         for _ in 0..<300 {
             let groups = ["a": Int64.random(in: 1...60, using: &random), "b": .random(in: 1...60, using: &random)]
@@ -100,7 +101,7 @@ import WaybillCore
             let poured = Self.pour(members, groups, limit)
             for (number, amount) in poured.enumerated() {
                 let share = shares.shares[id(number)]
-                // Whole bytes: the last drops, fewer than there are members, may fall here or there.
+                // Whole bytes: the remainder, fewer bytes than members, may go to any member.
                 let isNear = amount.map { abs($0 - (share ?? -100)) <= 7 || (share == 1 && $0 == 0) } ?? (share == nil)
                 #expect(isNear, "\(members), \(groups), \(limit as Any): \(share as Any) is not \(amount as Any)")
             }

@@ -3,9 +3,10 @@ import WaybillCore
 
 @testable import Waybill
 
-/// What is one character to Swift is several to everybody else: a mark behind a delimiter must not hide the delimiter.
+/// One character in Swift can be several scalars elsewhere: a combining mark after a delimiter must not hide the
+/// delimiter.
 @Suite struct CombiningMarkTests {
-    @Test func `a mark behind a delimiter does not move the host`() throws {
+    @Test func `a combining mark after a delimiter does not move the host`() throws {
         for url in ["http://good.example/\u{301}@evil.example/x", "http://good.example?\u{301}@evil.example/x"] {
             #expect(try RequestTarget(url).hostAndPort == "good.example:80")
         }
@@ -16,17 +17,17 @@ import WaybillCore
         "https://h/p?\u{301}sig=s3cret", "https://u:s3cret@\u{301}h/p", "https://u:s3cret@h/p#\u{301}x",
         "https://h/p#\u{301}?sig=s3cret", "u:s3cret@\u{301}h",
     ])
-    func `a mark behind a delimiter shows no secret`(url: String) {
+    func `a combining mark after a delimiter shows no secret`(url: String) {
         #expect(!Redaction.url(url).contains("s3cret"))
     }
 
-    @Test func `a secret with marks around it is found in a text`() {
+    @Test func `a secret with combining marks around it is redacted`() {
         let secrets = Redaction.secrets(url: "https://h/p?\u{301}sig=s3cret&\u{301}b=t0ken", proxy: nil, headers: [:])
         #expect(secrets.contains("s3cret") && secrets.contains("t0ken"))
         #expect(!Redaction.scrub("the s3cret\u{301} of us", of: ["s3cret"]).contains("s3cret"))
     }
 
-    @Test func `a mark behind a colon does not cut a user in two`() {
+    @Test func `a user name with a colon and a combining mark is refused`() {
         #expect(throws: UploadError.self) {
             try Authentication.basic(user: "clerk:\u{301}x", password: .secret("pw")).fieldValue()
         }

@@ -17,7 +17,7 @@ import WaybillTesting
         return jar
     }
 
-    @Test func `a cookie goes back to its host, on every port, and nowhere else`() {
+    @Test func `a cookie is sent to its host on every port, and to no other host`() {
         let jar = jar(["sid=1; Domain=example; HttpOnly", "lang=zh"])
         #expect(jar.field(for: "https://h.example/a/x") == "sid=1; lang=zh")
         #expect(jar.field(for: "http://H.example:81/a") == "sid=1; lang=zh")
@@ -27,7 +27,7 @@ import WaybillTesting
     }
 
     /// RFC 6265 section 5.1.4.
-    @Test func `a cookie keeps to its path, longer paths first`() {
+    @Test func `a cookie is limited to its path, and longer paths come first`() {
         let jar = jar(["p=1; Path=/a/", "q=2; Path=/", "r=3; Path=/a/b", "s=4; Path=elsewhere"])
         #expect(jar.field(for: "https://h.example/a/b/c") == "r=3; p=1; s=4; q=2")
         #expect(jar.field(for: "https://h.example/a/bc") == "p=1; s=4; q=2")
@@ -35,7 +35,7 @@ import WaybillTesting
         #expect(jar.field(for: "https://h.example") == "q=2")
     }
 
-    @Test func `a secure cookie needs TLS, both ways`() {
+    @Test func `a secure cookie needs TLS to be sent and to be set`() {
         #expect(jar(["sid=1; Secure"]).field(for: "http://h.example/a/") == nil)
         #expect(jar(["sid=1; Secure"]).field(for: "https://h.example/a/") == "sid=1")
         #expect(jar(["sid=1; Secure"], from: "http://h.example/a/b").count == 0)
@@ -53,7 +53,7 @@ import WaybillTesting
         #expect(other.field(for: "http://h.example/c/") == "sid=2")
     }
 
-    @Test func `a cookie ends with its age or its date, the age first`() {
+    @Test func `Max-Age and Expires end a cookie, and Max-Age takes precedence`() {
         let jar = jar(
             [
                 "a=1; Max-Age=10", "b=1; Expires=Sat, 21 Nov 2026 10:00:20 GMT",
@@ -69,7 +69,7 @@ import WaybillTesting
         #expect(jar.field(for: url) == "d=1")
     }
 
-    @Test func `a cookie is replaced, and taken away by an age of zero`() {
+    @Test func `a cookie is replaced by a new value and removed by Max-Age=0`() {
         let jar = jar(["a=1", "a=2", "b=1"])
         #expect(jar.field(for: "https://h.example/a/") == "a=2; b=1")
         jar.keep([.setCookie: "a=; Max-Age=0"], from: "https://h.example/a/b")
@@ -77,11 +77,11 @@ import WaybillTesting
     }
 
     @Test(arguments: ["", "=x", "novalue", "; Path=/", " =1", "a=" + String(repeating: "x", count: 4_100)])
-    func `what is no cookie is ignored`(line: String) {
+    func `an invalid cookie is ignored`(line: String) {
         #expect(jar([line]).count == 0)
     }
 
-    @Test func `a jar is bounded, by host and in all`() {
+    @Test func `the number of cookies is bounded per host and in total`() {
         let jar = jar([])
         for number in 0..<60 { jar.keep([.setCookie: "c\(number)=1"], from: "http://one.example/") }
         #expect(jar.count == CookieJar.limits.perHost)
@@ -96,7 +96,7 @@ import WaybillTesting
         #expect(jar.count == 0 && "\(jar)" == "jar of 0 cookies")
     }
 
-    @Test func `a session keeps and sends cookies only when it has a jar, beside those of the request`() async throws {
+    @Test func `a session with a jar stores cookies and sends them with those of the request`() async throws {
         let answer = TransferScript.answering(.ok, headers: [.setCookie: "sid=s3cret"])
         let (session, transport, _) = SessionWorld.intercepted([], [answer]) { $0.cookies = CookieJar() }
         let (plain, bare, _) = SessionWorld.intercepted([], [answer])
@@ -112,7 +112,7 @@ import WaybillTesting
         #expect(transport.transfers[2].request.headers[.cookie] == nil)
     }
 
-    @Test func `a redirect sets cookies, and those of another host go there only`() async throws {
+    @Test func `a redirect sets cookies, and those of another host are sent only there`() async throws {
         var there = TransferScript.redirecting(to: "http://other.example/")
         there = .answering(.temporaryRedirect, headers: [.location: "http://other.example/", .setCookie: "here=1"])
         let (session, transport, _) = SessionWorld.intercepted(

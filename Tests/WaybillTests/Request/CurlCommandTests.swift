@@ -4,7 +4,7 @@ import Waybill
 import WaybillCore
 
 @Suite struct CurlCommandTests {
-    @Test func `a form is -F and --form-string, with every secret redacted`() {
+    @Test func `a form becomes -F and --form-string, with every secret redacted`() {
         let form: MultipartForm = [
             .text("TOKEN", .secret("s3cr3t")), .text("NO", "it's"), .json("META", ["a": 1]),
             .file("FILE", path: "/cards/front.jpg", fileName: "IDFrontImage.jpg"),
@@ -24,7 +24,7 @@ import WaybillCore
                 """)
     }
 
-    @Test func `a secret with a file name of its own is redacted, too`() {
+    @Test func `a secret with a file name is redacted`() {
         var part = MultipartPart.text("TOKEN", .secret("s3cr3t"))
         part.fileName = "t"
         let command = MultipartForm([part]).curlCommand(to: "http://h/")
@@ -32,7 +32,7 @@ import WaybillCore
             command == "curl 'http://h/' \\\n  -F 'TOKEN=\"<redacted>\";type=application/octet-stream;filename=\"t\"'")
     }
 
-    @Test func `what curl can't be told is said above the command`() {
+    @Test func `comments above the command list what curl can't express`() {
         let form: MultipartForm = [
             .data("d", [1, 2], fileName: "d.png"), .image("i", path: "/x.jpg", .quality(50)), .text("a=b", "1"),
             .text("nul", "\0"), .file("r", path: "/x", range: 1..<2), .text("ok", "1"),
@@ -46,7 +46,7 @@ import WaybillCore
         #expect(lines.last == "  --form-string 'ok=1'")
     }
 
-    @Test func `other contents and methods are curl's`() {
+    @Test func `other contents and methods use the matching curl options`() {
         let put = UploadRequest(.put, "http://h/k", content: .file(path: "/a b.jpg", contentType: "image/jpeg"))
         #expect(
             put.curlCommand
@@ -60,7 +60,7 @@ import WaybillCore
     }
 }
 
-/// What a command must not leave out, show or let curl take for something else.
+/// What a command must not omit, disclose or let curl misinterpret.
 extension CurlCommandTests {
     private func command(_ change: (inout UploadRequest) -> Void) -> String {
         var request = UploadRequest(.post, "https://h.example/", content: .form([.text("a", "1")]))
@@ -76,12 +76,12 @@ extension CurlCommandTests {
             (.bearer(.secret("s3cret")), "  -H 'Authorization: <redacted>' \\\n"),
             (.basic(user: "a:b", password: .secret("s3cret")), "  -H 'Authorization: <redacted>' \\\n"),
         ] as [(Authentication, String)])
-    func `a curl command does not hide that there are credentials`(authentication: Authentication, line: String) {
+    func `a curl command shows that credentials exist, redacted`(authentication: Authentication, line: String) {
         let command = command { $0.options?.authentication = authentication }
         #expect(command.contains(line) && !command.contains("s3cret") && !command.contains("clerk"), "\(command)")
     }
 
-    @Test func `a digest of the transport and a refresher are credentials, too`() {
+    @Test func `transport digest and refreshers appear as redacted credentials`() {
         let credential = DigestCredential(user: "u", password: .secret("p"))
         let digest = command { $0.options?.transfer.digest = credential }
         #expect(digest.contains("--digest -u '<redacted>'"))
@@ -90,7 +90,7 @@ extension CurlCommandTests {
         #expect(refreshing.contains("-H 'Authorization: <redacted>'"))
     }
 
-    @Test func `a credential in a header of a part is redacted like one of the request`() {
+    @Test func `credentials in header fields of parts are redacted`() {
         let form: MultipartForm = [
             .text("a", "1").header("Authorization", "Bearer s3cret").header("Content-Language", "de")
         ]
@@ -100,16 +100,16 @@ extension CurlCommandTests {
     }
 
     @Test(arguments: ["https://h.example/a{b,c}", "https://h.example/a[1-3]"])
-    func `a curl command sends one request, whatever is in the URL`(url: String) {
+    func `a curl command disables globbing for braces and brackets in the URL`(url: String) {
         let command = ([.text("a", "1")] as MultipartForm).curlCommand(to: url)
         #expect(command.hasPrefix("curl -g '\(url)' "), "\(command)")
     }
 
-    @Test func `an empty header field is in the curl command as curl wants it`() {
+    @Test func `an empty header field ends with a semicolon`() {
         #expect(command { $0.headers[.accept] = "" }.contains("  -H 'Accept;' "))
     }
 
-    @Test func `a file called - is a file for curl, too`() {
+    @Test func `a file named - is not read from standard input`() {
         let form: MultipartForm = [.file("F", path: "-")]
         #expect(form.curlCommand(to: "http://h/").contains("-F 'F=@\"./-\";"))
         let put = UploadRequest(.put, "http://h/k", content: .file(path: "-"))

@@ -3,7 +3,7 @@ import Testing
 import Waybill
 import WaybillCore
 
-/// The way that a request takes, in its curl command.
+/// Network options of a request in its curl command.
 @Suite struct CurlNetworkTests {
     private func command(_ change: (inout TransferOptions) -> Void) -> String {
         var request = UploadRequest(.post, "https://h.example/", content: .form([.text("a", "1")]))
@@ -13,7 +13,7 @@ import WaybillCore
         return request.curlCommand
     }
 
-    @Test func `proxy, TLS and addresses are in the curl command, and no secret is`() {
+    @Test func `proxy, TLS and addresses are in the curl command, without secrets`() {
         let command = command {
             $0.proxy = "https://jo:s3cret@proxy.example:3128"
             $0.proxyExceptions = ["localhost", "10.0.0.0/8"]
@@ -48,7 +48,7 @@ import WaybillCore
         #expect(command == expected)
     }
 
-    @Test func `what is in memory is said above the command`() {
+    @Test func `comments above the command list values that exist only in memory`() {
         let command = command {
             $0.proxy = "http://proxy.example"
             $0.proxyCredential = ProxyCredential(user: "jo", password: .secret("s3cret"))
@@ -65,7 +65,7 @@ import WaybillCore
         #expect(!command.contains("s3cret") && !command.contains("jo"))
     }
 
-    @Test func `a Unix socket and a PKCS 12 store are curl's, too`() {
+    @Test func `a Unix socket and a PKCS 12 store use the matching curl options`() {
         let command = command {
             $0.unixSocket = "/run/it's"
             $0.tls.clientCertificate = ClientCertificate(.file("/me.p12"), format: .pkcs12)
@@ -74,7 +74,7 @@ import WaybillCore
         #expect(command.contains("--cert '/me.p12' \\\n  --cert-type P12"))
     }
 
-    @Test func `a session's command has what it adds`() {
+    @Test func `the command of a session includes its defaults`() {
         var configuration = UploadSession.Configuration()
         configuration.baseURL = "https://h.example/api/"
         configuration.headers[.authorization] = "Bearer s3cret"

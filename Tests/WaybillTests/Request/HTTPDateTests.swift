@@ -10,7 +10,7 @@ import Testing
         ("Thu, 29 Feb 2024 00:00:00 GMT", 1_709_164_800), ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800),
         ("Friday, 01-Jan-27 00:00:00 GMT", 1_798_761_600),
     ])
-    func `all three forms are read`(text: String, seconds: Int64) {
+    func `all three date formats are parsed`(text: String, seconds: Int64) {
         #expect(HTTPDate(text)?.seconds == seconds)
     }
 
@@ -21,7 +21,7 @@ import Testing
         "Sun, 06 Nov 19940 08:49:37 GMT", "Sun, +6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT",
         "Sun, ٠٦ Nov 1994 08:49:37 GMT",
     ])
-    func `what is no date is none`(text: String) {
+    func `an invalid date is nil`(text: String) {
         #expect(HTTPDate(text) == nil)
     }
 }

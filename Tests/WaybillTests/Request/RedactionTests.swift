@@ -18,7 +18,7 @@ import WaybillCore
         #expect(Redaction.url(url) == printed)
     }
 
-    @Test func `no printed form of a request or a configuration shows a credential`() {
+    @Test func `printed requests and configurations show no credential`() {
         var request = UploadRequest(.put, "https://u:s3cr3t@host.example/x?signature=s3cr3t")
         request.headers = [.authorization: "Bearer s3cr3t", .accept: "text/plain"]
         request.headers.append(HTTPField(name: HTTPField.Name("X-Api-Key")!, value: "s3cr3t"))
@@ -39,7 +39,7 @@ import WaybillCore
         #expect("\(request)" == "PUT https://<redacted>@host.example/x?<redacted> (empty)")
     }
 
-    @Test func `what a transport quotes is scrubbed`() {
+    @Test func `secrets in texts of a transport are redacted`() {
         let secrets = Redaction.secrets(
             url: "https://user:pa55word@host.example/?sign=abcdef&e=1", proxy: "http://me:pr0xypw@proxy.example",
             headers: [.authorization: "Bearer t0ken", .accept: "text/plain"])
@@ -49,7 +49,7 @@ import WaybillCore
             text == "<redacted> <redacted> <redacted> <redacted> <redacted> text/plain host.example")
     }
 
-    @Test func `text of foreign origin can't move the cursor or turn the line`() {
+    @Test func `control characters in foreign text are escaped`() {
         let escaped = Redaction.escaped("a\u{1B}[31mb\r\n\u{202E}c\u{2028}é中")
         #expect(escaped == "a\\u{1b}[31mb\\u{d}\\u{a}\\u{202e}c\\u{2028}é中")
     }

@@ -14,7 +14,7 @@ import WaybillMultipart
         ("http://[::1]:8080/", "[::1]:8080"), ("http://[2001:DB8::1]", "[2001:db8::1]:80"),
         ("http://host.example:/", "host.example:80"), ("http://bücher.example/", "bücher.example:80"),
     ])
-    func `a URL tells who is spoken to`(url: String, target: String) throws {
+    func `a URL determines host and port`(url: String, target: String) throws {
         #expect(try RequestTarget(url).hostAndPort == target)
     }
 
@@ -25,7 +25,7 @@ import WaybillMultipart
         "http://host.example/a b", "http://host.example/\r\nX: y", "http://host.example/\0",
         "http://good.example\\@evil.example/", " http://host.example",
     ])
-    func `what is no http URL is refused`(url: String) {
+    func `an invalid http URL is refused`(url: String) {
         let error = #expect(throws: UploadError.self) { try RequestTarget(url) }
         #expect(error?.code == .invalidURL)
         #expect(error?.outcome == .notSent)
@@ -38,7 +38,7 @@ import WaybillMultipart
     }
 
     @Test(arguments: TransferRequest.ownedFields)
-    func `the transport's fields are refused by name`(name: HTTPField.Name) throws {
+    func `fields owned by the transport are refused by name`(name: HTTPField.Name) throws {
         var request = UploadRequest(.post, "http://host.example/")
         request.headers[name] = "1"
         let error = #expect(throws: UploadError.self) { try RequestPlan(request, .init()) }
@@ -46,7 +46,7 @@ import WaybillMultipart
         #expect(try #require(error).message.contains(name.rawName))
     }
 
-    @Test func `an upload's fields take the place of the session's`() throws {
+    @Test func `header fields of an upload replace those of the session`() throws {
         var configuration = UploadSession.Configuration()
         configuration.headers = [.accept: "a", .acceptLanguage: "de"]
         var request = UploadRequest(.post, "http://host.example/", headers: [.accept: "b"])
@@ -57,7 +57,7 @@ import WaybillMultipart
         #expect(headers[.userAgent] == "Waybill")
     }
 
-    @Test func `the user agent can be chosen, left out, and not abused`() throws {
+    @Test func `the user agent can be set or omitted, and must be a valid field`() throws {
         var configuration = UploadSession.Configuration()
         configuration.userAgent = nil
         let request = UploadRequest(.post, "http://host.example/")
@@ -67,7 +67,7 @@ import WaybillMultipart
         #expect(error?.code == .invalidRequest)
     }
 
-    @Test func `the content type is the body's unless the caller has one`() throws {
+    @Test func `the content type is that of the body unless the caller sets one`() throws {
         let body = DataBody([1], contentType: "image/jpeg")
         let plan = try RequestPlan(UploadRequest(.put, "http://host.example/"), .init())
         #expect(try plan.headers(for: body)[.contentType] == "image/jpeg")
@@ -77,7 +77,7 @@ import WaybillMultipart
         #expect(try own.headers(for: body)[.contentType] == "image/x-own")
     }
 
-    @Test func `a content type that breaks out of its line is refused`() throws {
+    @Test func `a content type with a line break is refused`() throws {
         let plan = try RequestPlan(UploadRequest(.put, "http://host.example/"), .init())
         let error = #expect(throws: UploadError.self) {
             try plan.headers(for: DataBody([1], contentType: "text/plain\r\nX: y"))
@@ -85,7 +85,7 @@ import WaybillMultipart
         #expect(error?.code == .invalidContentType)
     }
 
-    @Test func `a form's boundary can't be hidden by a content type of one's own`() async throws {
+    @Test func `a content type without the boundary of the form is refused`() async throws {
         let body = try await MultipartForm([.text("a", "b")]).prepared(boundary: MultipartBoundary("xyz"))
         let plan = try RequestPlan(
             UploadRequest(.post, "http://host.example/", headers: [.contentType: "multipart/form-data"]), .init())
@@ -97,7 +97,7 @@ import WaybillMultipart
         #expect(try own.headers(for: body)[.contentType] == related)
     }
 
-    @Test func `a URL that is no file is refused as content`() throws {
+    @Test func `a URL that is not a file URL is refused as content`() throws {
         let url = try #require(URL(string: "https://host.example/card.jpg?key=s3cr3t"))
         let request = UploadRequest(.put, "http://host.example/", content: .file(url))
         let error = #expect(throws: UploadError.self) { try RequestPlan(request, .init()) }
@@ -105,12 +105,12 @@ import WaybillMultipart
         #expect(try !#require(error).message.contains("s3cr3t"))
     }
 
-    @Test func `a URL and a String are the same place`() throws {
+    @Test func `a URL and a String give the same request URL`() throws {
         let url = try #require(URL(string: "https://host.example/a?b=c"))
         #expect(UploadRequest(.post, url).url == UploadRequest(.post, "https://host.example/a?b=c").url)
     }
 
-    @Test func `a digest of the transport beside a user in the URL is refused like one of the options`() {
+    @Test func `a transport digest with a user in the URL is refused`() {
         var request = UploadRequest(.post, "https://u:p@h.example/", content: .form([.text("a", "1")]))
         request.options = UploadOptions()
         request.options?.transfer.digest = DigestCredential(user: "clerk", password: .secret("p"))

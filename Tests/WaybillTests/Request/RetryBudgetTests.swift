@@ -3,13 +3,13 @@ import Testing
 @testable import Waybill
 
 @Suite struct RetryBudgetTests {
-    @Test func `a dead host gets what is in the bucket and no more`() {
+    @Test func `a failing host gets the retries of its budget`() {
         var buckets = RetryBuckets(RetryBudget(capacity: 3, successesPerRetry: 10))
         #expect(spend(5, of: &buckets) == 3)
         #expect(spend(1, of: &buckets, host: "b") == 1)
     }
 
-    @Test func `ten successes are one retry, exactly`() {
+    @Test func `ten successes earn exactly one retry`() {
         var buckets = RetryBuckets(RetryBudget(capacity: 1, successesPerRetry: 10))
         for _ in 0..<100 {
             #expect(spend(1, of: &buckets) == 1)
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `a full bucket takes no more and is forgotten`() {
+    @Test func `a full bucket earns nothing and is removed`() {
         var buckets = RetryBuckets(.standard)
         for _ in 0..<1_000 { buckets.earn("a") }
         #expect(buckets.remembered == 0)
@@ -29,7 +29,7 @@ import Testing
         #expect(buckets.remembered == 0)
     }
 
-    @Test func `no budget is no limit, and zero is none at all`() {
+    @Test func `a nil budget is unlimited, and a capacity of 0 allows no retry`() {
         var unlimited = RetryBuckets(nil)
         #expect(spend(1_000, of: &unlimited) == 1_000)
         var none = RetryBuckets(RetryBudget(capacity: 0))

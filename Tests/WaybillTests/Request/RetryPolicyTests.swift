@@ -5,7 +5,7 @@ import WaybillCore
 @testable import Waybill
 
 @Suite struct RetryPolicyTests {
-    @Test func `waits of years do not overflow`() {
+    @Test func `very long delays do not overflow`() {
         let policy = RetryPolicy(
             maxRetries: 100, baseDelay: .seconds(1 << 60), maxDelay: .seconds(1 << 61))
         let question = RetryPolicy.Question(
@@ -22,7 +22,7 @@ import WaybillCore
         ("cancelled", .notSent, false), ("invalidURL", .notSent, false), ("invalidRequest", .notSent, false),
         ("responseTooLarge", .rejected, false), ("connectionLost", .rejected, false),
     ])
-    func `what is retried`(code: String, outcome: UploadOutcome, isRetried: Bool) {
+    func `code and outcome decide whether a failure is retried`(code: String, outcome: UploadOutcome, isRetried: Bool) {
         #expect((delay(code, outcome) != nil) == isRetried)
         #expect(delay(code, outcome, isReplayable: false) == nil)
     }
@@ -31,17 +31,17 @@ import WaybillCore
         (408, true), (425, true), (429, true), (500, true), (502, true), (503, true), (504, true), (301, false),
         (307, false), (400, false), (401, false), (403, false), (404, false), (409, false), (413, false), (501, false),
     ])
-    func `which refusals say "not now"`(status: Int, isRetried: Bool) {
+    func `the status decides whether a rejection is retried`(status: Int, isRetried: Bool) {
         #expect((delay("rejected", .rejected, status: status) != nil) == isRetried)
     }
 
-    @Test func `incomplete bodies are left alone where the caller says so`() {
+    @Test func `retriesIncomplete false disables retries of incomplete bodies`() {
         let policy = RetryPolicy(retriesIncomplete: false)
         #expect(delay("stalled", .incomplete(acknowledged: 1), policy) == nil)
         #expect(delay("stalled", .notSent, policy) != nil)
     }
 
-    @Test func `the wait is random up to a ceiling that doubles to its cap`() {
+    @Test func `the delay is random up to a ceiling that doubles to its cap`() {
         let policy = RetryPolicy(maxRetries: 100)
         let ceilings = [1, 2, 3, 6, 7, 40, 99].map { delay("stalled", .notSent, policy, attempt: $0, jitter: 1) }
         #expect(ceilings == [1, 2, 4, 32, 60, 60, 60].map { .seconds($0) })
@@ -50,7 +50,7 @@ import WaybillCore
         #expect(delay("stalled", .notSent, policy, attempt: 3, jitter: 7) == .seconds(4))
     }
 
-    @Test func `three retries and no more`() {
+    @Test func `the standard policy retries three times`() {
         #expect(delay("stalled", .notSent, attempt: 3) != nil)
         #expect(delay("stalled", .notSent, attempt: 4) == nil)
         #expect(delay("stalled", .notSent, .none) == nil)
@@ -60,7 +60,7 @@ import WaybillCore
         ("7", 7), ("0", 0), ("120", 120), ("999999999", 120), ("", nil), ("-1", nil), ("1.5", nil), (" 7", 7),
         ("99999999999999999999", nil), ("Fri, 31 Dec 1999 23:59:59 GMT", nil), ("٣", nil),
     ])
-    func `Retry-After in seconds is a floor with a cap`(text: String, seconds: Int?) {
+    func `Retry-After in seconds is a capped minimum delay`(text: String, seconds: Int?) {
         let head = HTTPResponse(status: .serviceUnavailable, headerFields: [.retryAfter: text])
         let question = RetryPolicy.Question(
             attempt: 1, code: .rejected, outcome: .rejected, isReplayable: true, response: head)
@@ -71,7 +71,7 @@ import WaybillCore
         ("Sun, 06 Nov 1994 08:50:07 GMT", 30), ("Sun, 06 Nov 1994 08:49:37 GMT", 0),
         ("Sun, 06 Nov 1994 08:00:00 GMT", 0), ("Mon, 07 Nov 1994 08:49:37 GMT", 120), ("soon", 0),
     ])
-    func `Retry-After as a date is read against the answer's own clock`(text: String, seconds: Int) {
+    func `Retry-After as a date is relative to the Date of the response`(text: String, seconds: Int) {
         var head = HTTPResponse(status: .serviceUnavailable, headerFields: [.retryAfter: text])
         head.headerFields[.date] = "Sun, 06 Nov 1994 08:49:37 GMT"
         let question = RetryPolicy.Question(
@@ -79,7 +79,7 @@ import WaybillCore
         #expect(RetryPolicy.standard.delay(after: question, jitter: 0) == .seconds(seconds))
     }
 
-    @Test func `the longer of the two waits is taken, and it is said which`() {
+    @Test func `the longer of Retry-After and backoff applies, with its source`() {
         let head = HTTPResponse(status: .serviceUnavailable, headerFields: [.retryAfter: "1"])
         let question = RetryPolicy.Question(
             attempt: 3, code: .rejected, outcome: .rejected, isReplayable: true, response: head)
@@ -91,7 +91,8 @@ import WaybillCore
                 == .retry(.init(delay: .seconds(2), source: .backoff, limits: [])))
     }
 
-    /// outcome of this attempt, an earlier one may be stored, idempotent, window, elapsed, status, reason or `nil` for a retry
+    /// Outcome of this attempt, whether an earlier one may be stored, idempotent, window, elapsed, status, and the
+    /// reason or `nil` for a retry.
     @Test(arguments: [
         Case(.unknown, window: nil, answer: "the server may have acted on it"),
         Case(.unknown, window: 60, answer: nil),
@@ -115,7 +116,7 @@ import WaybillCore
         Case(.rejected, mayBeStored: true, status: 409, answer: ""),
         Case(.unknown, window: 60, status: 200, answer: ""),
     ])
-    func `what may be stored goes out again only under a key that is honoured`(row: Case) {
+    func `an upload that may be stored is only retried with an honoured key`(row: Case) {
         var question = RetryPolicy.Question(
             attempt: 1, code: .connectionLost, outcome: row.outcome, isReplayable: true,
             response: row.status.map { HTTPResponse(status: .init(code: $0)) })
@@ -129,7 +130,7 @@ import WaybillCore
         }
     }
 
-    @Test func `no retry begins after the deadline`() {
+    @Test func `no retry starts after the deadline`() {
         let policy = RetryPolicy(deadline: .seconds(10))
         var question = RetryPolicy.Question(attempt: 1, code: .stalled, outcome: .notSent, isReplayable: true)
         question.elapsed = .seconds(9)

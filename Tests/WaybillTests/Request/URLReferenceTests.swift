@@ -16,7 +16,7 @@ import Testing
         ("../", "http://a/b/"), ("../g", "http://a/b/g"), ("../..", "http://a/"), ("../../", "http://a/"),
         ("../../g", "http://a/g"),
     ])
-    func `the normal examples of RFC 3986 section 5.4.1`(reference: String, target: String) {
+    func `resolves the normal examples of RFC 3986 section 5.4.1`(reference: String, target: String) {
         #expect(resolve(reference) == target)
     }
 
@@ -28,7 +28,7 @@ import Testing
         ("g?y/./x", "http://a/b/c/g?y/./x"), ("g?y/../x", "http://a/b/c/g?y/../x"), ("g#s/./x", "http://a/b/c/g#s/./x"),
         ("g#s/../x", "http://a/b/c/g#s/../x"), ("http:g", "http:g"),
     ])
-    func `the abnormal examples of RFC 3986 section 5.4.2`(reference: String, target: String) {
+    func `resolves the abnormal examples of RFC 3986 section 5.4.2`(reference: String, target: String) {
         #expect(resolve(reference) == target)
     }
 
@@ -38,16 +38,16 @@ import Testing
         ("http://a/b", "1:2", "http://a/1:2"), ("http://a/b", "x/1:2", "http://a/x/1:2"),
         ("http://a/b", "//[::1]:8/c?d", "http://[::1]:8/c?d"),
     ])
-    func `other bases and references`(base: String, reference: String, target: String) {
+    func `resolves references against other bases`(base: String, reference: String, target: String) {
         #expect(URLReference(reference).resolved(against: URLReference(base)).description == target)
     }
 
-    @Test func `what a server left bare is encoded, and a percent sign is left alone`() {
+    @Test func `unencoded characters are percent-encoded, and percent signs are kept`() {
         #expect(URLReference(location: "/ä b%20c?d e").description == "/%C3%A4%20b%20c?d%20e")
         #expect(URLReference(location: "/a\tb").description == "/a%09b")
     }
 
-    @Test func `user and password can be taken out and put in`() {
+    @Test func `user information can be removed and set`() {
         var url = URLReference("http://u:p@w@host:81/x")
         #expect(url.userInformation == "u:p@w")
         url.userInformation = nil

@@ -18,7 +18,7 @@ import WaybillTesting
         ("http://h/?", "http://h/?"), ("http://h/e\u{301}", "http://h/e%CC%81"), ("http://h/é", "http://h/%C3%A9"),
         ("http://[::1]:80/a b", "http://[::1]:80/a%20b"),
     ])
-    func `a URL is percent-encoded once, and once only`(text: String, encoded: String) throws {
+    func `a URL is percent-encoded exactly once`(text: String, encoded: String) throws {
         #expect(try URLText.normalised(text) == encoded)
         #expect(try URLText.normalised(encoded) == encoded)
         #expect(
@@ -30,7 +30,7 @@ import WaybillTesting
         "",
         "upload", "http://h\\@evil/",
     ])
-    func `what is a slip is refused and not encoded away`(text: String) {
+    func `malformed URLs are refused, not encoded`(text: String) {
         let error = #expect(throws: UploadError.self) { try RequestPlan(UploadRequest(.post, text), .init()) }
         #expect(error?.code == .invalidURL)
     }
@@ -43,8 +43,7 @@ import WaybillTesting
         ("https://h/根 /", "上传?名=1", "https://h/%E6%A0%B9%20/%E4%B8%8A%E4%BC%A0?%E5%90%8D=1"),
         ("https://u:p@h:8443/x/", "y", "https://u:p@h:8443/x/y"), ("https://h/x/", "//other/y", "https://other/y"),
     ])
-    func `a location is joined with the base URL as RFC 3986 has it`(base: String, location: String, url: String) throws
-    {
+    func `a location is resolved against the base URL by RFC 3986`(base: String, location: String, url: String) throws {
         var configuration = UploadSession.Configuration()
         configuration.baseURL = base
         #expect(try RequestPlan(UploadRequest(.post, location), configuration).url == url)
@@ -53,7 +52,7 @@ import WaybillTesting
     @Test(arguments: [
         "https://h/?key=s3cret", "https://h/?", "https://h/#top", "h/api", "ftp://h/", "", "https://h/\n",
     ])
-    func `a base URL with a query, a fragment or without a host is refused`(base: String) throws {
+    func `a base URL with a query, with a fragment or without a host is refused`(base: String) throws {
         var configuration = UploadSession.Configuration()
         configuration.baseURL = base
         let error = #expect(throws: UploadError.self) { try RequestPlan(UploadRequest(.post, "x"), configuration) }
@@ -62,14 +61,14 @@ import WaybillTesting
     }
 }
 
-/// What all uploads of a session have in common, and what one of them does without.
+/// Defaults that all uploads of a session share, and options that exclude them.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct GeneralConfigurationTests {
     private func world(_ configure: (inout UploadSession.Configuration) -> Void) -> (UploadSession, ScriptedTransport) {
         let (session, transport, _) = SessionWorld.intercepted([], [.answering(.ok)], configure: configure)
         return (session, transport)
     }
 
-    @Test func `common fields come first, made once for each upload, and give way to the form's own`() async throws {
+    @Test func `common fields come first, are created per upload, and yield to fields of the form`() async throws {
         let count = Watched(0)
         let (session, transport) = world {
             $0.baseURL = "http://backend.example/api/"
@@ -89,7 +88,7 @@ import WaybillTesting
         #expect(transport.transfers[2].body == [1])
     }
 
-    @Test func `an upload can do without each of the session's own`() async throws {
+    @Test func `an upload can exclude each session default`() async throws {
         let (session, transport) = world {
             $0.commonFields = [.text("common", "1")]
             $0.headers[.accept] = "text/x"
@@ -107,7 +106,7 @@ import WaybillTesting
         #expect(sent[0].request.headers[.userAgent]?.hasPrefix("Clerk-/2.1-beta Waybill libcurl/") == true)
     }
 
-    @Test func `a host of other letters is looked up by its name in ASCII`() async throws {
+    @Test func `an international host name is resolved by its ASCII form`() async throws {
         let server = try LoopbackServer()
         var options = UploadOptions()
         options.retry = .none

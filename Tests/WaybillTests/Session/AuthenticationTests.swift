@@ -20,7 +20,7 @@ import WaybillTesting
                 options: options(authentication)))
     }
 
-    @Test func `Basic and Bearer go out with the first request`() async throws {
+    @Test func `Basic and Bearer credentials are sent with the first request`() async throws {
         let server = try LoopbackServer()
         let session = UploadSession()
         _ = try await start(session, server.url(), .basic(user: "Aladdin", password: .secret("open sesame"))).response
@@ -35,7 +35,7 @@ import WaybillTesting
         .basic(user: "a", password: .secret("b\n")),
         .bearer(.secret("a\r\nX: y")),
     ])
-    func `what can't stand in a header field is refused before anything is sent`(
+    func `credentials with invalid characters are refused before sending`(
         authentication: Authentication
     ) async throws {
         let world = SessionWorld([.answering(.ok)])
@@ -44,7 +44,7 @@ import WaybillTesting
         #expect(world.transport.transfers.isEmpty)
     }
 
-    @Test func `a server that writes the credential into its reason phrase can't make it printed`() async throws {
+    @Test func `a credential echoed in the reason phrase is redacted`() async throws {
         let server = try LoopbackServer(
             otherwise: .respond(.raw("HTTP/1.1 403 no t0ken-of-clerk here\r\nContent-Length: 0\r\n\r\n")))
         let task = start(UploadSession(), server.url(), .bearer(.secret("t0ken-of-clerk")))
@@ -53,8 +53,8 @@ import WaybillTesting
         #expect(!"\(error) \(error.attempts) \(error.response as Any)".contains("t0ken-of-clerk"))
     }
 
-    /// RFC 7616, with a nonce that grows old while the body is on its way.
-    @Test func `Digest answers a challenge, and once more when the challenge had grown old`() async throws {
+    /// RFC 7616, with a nonce that becomes stale while the body is sent.
+    @Test func `Digest answers a challenge, and a second one if the nonce is stale`() async throws {
         func challenge(_ nonce: String, _ more: String = "") -> Behaviour {
             let value = "Digest realm=\"r\", nonce=\"\(nonce)\", qop=\"auth\", algorithm=SHA-256\(more)"
             return .respond(401, headers: [("WWW-Authenticate", value)])
@@ -71,7 +71,7 @@ import WaybillTesting
         #expect(!server.requests.map { $0.lines.joined() }.joined().contains("pa55word"))
     }
 
-    @Test func `a wrong Digest password is refused, and not tried again`() async throws {
+    @Test func `a wrong Digest password fails without a second attempt`() async throws {
         let value = "Digest realm=\"r\", nonce=\"n\", qop=\"auth\""
         let server = try LoopbackServer(otherwise: .respond(401, headers: [("WWW-Authenticate", value)]))
         let task = start(UploadSession(), server.url(), .digest(user: "clerk", password: .secret("wrong")))
@@ -81,7 +81,7 @@ import WaybillTesting
         #expect(server.requests.count == 2)
     }
 
-    @Test func `Digest stays with its origin`() async throws {
+    @Test func `Digest credentials are not sent to another origin`() async throws {
         let home = try LoopbackServer()
         let other = try LoopbackServer()
         let value = "Digest realm=\"r\", nonce=\"n\", qop=\"auth\""
@@ -93,20 +93,20 @@ import WaybillTesting
         #expect(try await other.request(0).value(of: "Authorization") == nil)
     }
 
-    @Test func `a user in the URL beside other credentials is refused`() async throws {
+    @Test func `a user in the URL with other credentials is refused`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let task = start(
             world.session, "https://a:b@backend.example/", .digest(user: "clerk", password: .secret("pa55word")))
         #expect(try #require(await task.error()).code == .invalidRequest)
     }
 
-    @Test func `one request has one credential`() async throws {
+    @Test func `two credentials in one request are refused`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let task = start(world.session, SessionWorld.url, .bearer(.secret("t")), headers: [.authorization: "Basic x"])
         #expect(try #require(await task.error()).code == .invalidRequest)
     }
 
-    @Test func `credentials are printed nowhere`() async throws {
+    @Test func `credentials are never printed`() async throws {
         let world = SessionWorld([.answering(.unauthorized)])
         let authentication = Authentication.basic(user: "cl3rk", password: .secret("pa55word"))
         let error = try #require(await start(world.session, SessionWorld.url, authentication).error())
@@ -115,7 +115,7 @@ import WaybillTesting
         for secret in ["cl3rk", "pa55word", "Y2wzcms"] { #expect(!text.contains(secret), "\(text)") }
     }
 
-    @Test func `the credential stays with its origin`() async throws {
+    @Test func `a bearer token is not sent to another origin`() async throws {
         let home = try LoopbackServer()
         let other = try LoopbackServer()
         home.route("/a", .respond(307, headers: [("Location", other.url("/b"))]))
@@ -124,7 +124,7 @@ import WaybillTesting
         #expect(try await other.request(0).value(of: "Authorization") == nil)
     }
 
-    @Test func `twenty uploads with an old token make one refresh`() async throws {
+    @Test func `twenty uploads with an expired token refresh it once`() async throws {
         let fetches = Watched(0)
         let refresher = BearerRefresher(token: BearerToken(.secret("old"))) {
             fetches.update { $0 += 1 }
@@ -142,11 +142,11 @@ import WaybillTesting
         #expect(fetches.value == 1)
     }
 
-    @Test func `twenty uploads over libcurl make one refresh too`() async throws {
+    @Test func `twenty uploads over libcurl refresh the token once`() async throws {
         let server = try LoopbackServer()
         for _ in 0..<20 { server.script(.respond(401)) }
         let fetches = Watched(0)
-        // The new token comes when the old one has been refused to all.
+        // The new token arrives after the old one was rejected for all uploads.
         let refresher = BearerRefresher(token: BearerToken(.secret("old"))) {
             fetches.update { $0 += 1 }
             try await server.waitUntil { $0.requests.count == 20 }
@@ -164,7 +164,7 @@ import WaybillTesting
             tokens.prefix(20).allSatisfy { $0 == "Bearer old" } && tokens.suffix(20).allSatisfy { $0 == "Bearer new" })
     }
 
-    @Test func `a late 401 takes the token that is there`() async throws {
+    @Test func `a late 401 uses the token already refreshed`() async throws {
         let fetches = Watched(0)
         let refresher = BearerRefresher(token: BearerToken(.secret("old"))) {
             fetches.update { $0 += 1 }
@@ -184,7 +184,7 @@ import WaybillTesting
         #expect(fetches.value == 1)
     }
 
-    @Test func `a fresh token that is refused as well is the end`() async throws {
+    @Test func `a refreshed token that is rejected fails the upload`() async throws {
         let refresher = BearerRefresher(token: BearerToken(.secret("old"))) { BearerToken(.secret("new")) }
         let world = SessionWorld([.answering(.unauthorized)])
         let error = try #require(await start(world.session, SessionWorld.url, .refreshing(refresher)).error())
@@ -193,7 +193,7 @@ import WaybillTesting
         #expect(world.transport.transfers.count == 2)
     }
 
-    @Test func `a refresh that fails is told with its cause`() async throws {
+    @Test func `a failed refresh is reported with its cause`() async throws {
         struct NoWay: Error {}
         let refresher = BearerRefresher(token: BearerToken(.secret("old"))) { throw NoWay() }
         let world = SessionWorld([.answering(.unauthorized)])
@@ -210,7 +210,7 @@ import WaybillTesting
         #expect(world.transport.transfers.count == 1)
     }
 
-    @Test func `a cancel while the token is fetched ends the upload at once, and the others get their token`()
+    @Test func `a cancel during a refresh ends its upload immediately, and others get the token`()
         async throws
     {
         let gate = Watched(false)
@@ -236,7 +236,7 @@ import WaybillTesting
         #expect(fetches.value == 1)
     }
 
-    @Test func `a token that is about to run out is renewed before it is sent`() async throws {
+    @Test func `a token that expires soon is refreshed before it is sent`() async throws {
         let clock = ManualClock()
         let fetches = Watched(0)
         let refresher = BearerRefresher(margin: .seconds(30), clock: clock) {

@@ -7,7 +7,7 @@ import WaybillTesting
 @testable import Waybill
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct CancelTests {
-    @Test func `while it waits in line`() async throws {
+    @Test func `cancelling a waiting upload prevents its preparation`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .wait(gate), .takeRest, .answer(.ok)]], slots: 1)
         // One sends, three are prepared, the next ones wait.
@@ -30,7 +30,7 @@ import WaybillTesting
         #expect(world.transport.transfers.count == 6)
     }
 
-    @Test func `while it is prepared, which stops the preparation`() async throws {
+    @Test func `cancelling during preparation stops the preparation`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let part = GatedPart()
         let task = world.session.start([.preparing("FILE", with: part)], to: SessionWorld.url)
@@ -43,7 +43,7 @@ import WaybillTesting
         #expect(world.transport.transfers.isEmpty)
     }
 
-    @Test func `while it waits for a slot`() async throws {
+    @Test func `cancelling an upload queued for a slot sends nothing`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .wait(gate), .takeRest, .answer(.ok)]], slots: 1)
         let first = world.start()
@@ -59,7 +59,7 @@ import WaybillTesting
         #expect(world.transport.transfers.count == 1)
     }
 
-    @Test func `while it connects`() async throws {
+    @Test func `cancelling while connecting has the outcome notSent`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.wait(gate), .connect, .takeRest]])
         let task = world.start()
@@ -72,7 +72,7 @@ import WaybillTesting
         #expect(error.attempts.count == 1)
     }
 
-    @Test func `while it sends, and it says how far it came`() async throws {
+    @Test func `cancelling while sending reports the acknowledged bytes`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .take(40), .wait(gate), .takeRest]])
         let task = world.start()
@@ -89,7 +89,7 @@ import WaybillTesting
         #expect(await task.error()?.acknowledged == 40)
     }
 
-    @Test func `while it waits for the answer, and nobody knows`() async throws {
+    @Test func `cancelling while awaiting the response has an unknown outcome`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .takeRest, .wait(gate), .hang]])
         let task = world.start()
@@ -100,7 +100,7 @@ import WaybillTesting
         #expect(error.outcome == .unknown)
     }
 
-    @Test func `while it waits for its retry, at once`() async throws {
+    @Test func `cancelling while waiting for a retry ends immediately`() async throws {
         let world = SessionWorld([.breaking(after: 10), .answering(.ok)])
         let task = world.start()
         await world.clock.sleepers(atLeast: 1)
@@ -113,7 +113,7 @@ import WaybillTesting
         #expect(world.transport.transfers.count == 1)
     }
 
-    @Test func `too late: the answer is on its way and wins`() async throws {
+    @Test func `a response that arrives after a cancel succeeds`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .takeRest, .ignoreCancel, .wait(gate), .answer(.ok)]])
         let task = world.start()
@@ -122,7 +122,7 @@ import WaybillTesting
         #expect(try await task.response.status == .ok)
     }
 
-    @Test func `by the task around it, in each phase`() async throws {
+    @Test func `cancelling the surrounding task cancels sending and preparing`() async throws {
         let sending = ScriptGate()
         let world = SessionWorld([[.connect, .take(1), .wait(sending), .hang]])
         let upload = Task {
@@ -144,7 +144,7 @@ import WaybillTesting
         try await part.wasCancelled.waitUntil { $0 }
     }
 
-    @Test func `a task that is cancelled already opens nothing and is told the end`() async throws {
+    @Test func `a task that is already cancelled prepares nothing and receives the end`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let part = GatedPart()
         let phases = Watched<[UploadPhase]>([])
@@ -166,7 +166,7 @@ import WaybillTesting
         #expect(phases.value.last == .cancelled)
     }
 
-    @Test func `from inside a progress callback`() async throws {
+    @Test func `an upload can be cancelled in its progress callback`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .wait(gate), .takeRest, .hang]])
         let task = world.start(50_000)
@@ -178,7 +178,7 @@ import WaybillTesting
         #expect(error.code == .cancelled)
     }
 
-    @Test func `at random moments, a thousand times, with one end each`() async throws {
+    @Test func `a thousand random cancels give each upload one end`() async throws {
         var random = SeededGenerator()
         let script: TransferScript = [.connect, .take(20), .take(20), .takeRest, .answer(.ok)]
         let world = SessionWorld([script], slots: 16, slotsPerHost: 9)

@@ -7,7 +7,7 @@ import WaybillTesting
 @testable import Waybill
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct CloseTests {
-    @Test func `draining lets everything end, the ones that wait and retry too`() async throws {
+    @Test func `drain lets queued and retrying uploads end`() async throws {
         let transport = ScriptedTransport { _, number in number == 0 ? .breaking(after: 1) : .answering(.ok) }
         let world = SessionWorld(transport, slots: 1)
         let tasks = (0..<10).map { _ in world.start() }
@@ -34,7 +34,7 @@ import WaybillTesting
         try await server.waitUntil { $0.connections.allSatisfy { $0.peerEnd == .finished } }
     }
 
-    @Test func `cancelling ends everything now`() async throws {
+    @Test func `close with cancel ends all uploads immediately`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .take(1), .wait(gate), .hang]], slots: 2)
         let tasks = (0..<10).map { _ in world.start() }
@@ -48,7 +48,7 @@ import WaybillTesting
         #expect(world.transport.running == 0)
     }
 
-    @Test func `a drain whose task is cancelled becomes a cancel`() async throws {
+    @Test func `cancelling the task of a drain cancels all uploads`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .wait(gate), .hang]])
         let task = world.start()
@@ -59,7 +59,7 @@ import WaybillTesting
         #expect(await task.error()?.code == .cancelled)
     }
 
-    @Test func `a session that is let go lets its uploads end, and is gone after them`() async throws {
+    @Test func `a released session is freed after its uploads end`() async throws {
         let gate = ScriptGate()
         let transport = ScriptedTransport([[.connect, .wait(gate), .takeRest, .answer(.ok)]])
         var session: UploadSession? = UploadSession(transport: transport)
@@ -71,7 +71,7 @@ import WaybillTesting
         gate.open()
         #expect(try await task.response.status == .ok)
         #expect(transport.transfers.first?.body == [1, 2, 3])
-        // The handle is still here; it keeps its answer, not the session.
+        // The handle still exists; it retains its response, not the session.
         #expect(core == nil)
     }
 }

@@ -8,7 +8,7 @@ import WaybillTesting
 @testable import Waybill
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ConcurrencyTests {
-    @Test func `a thousand uploads all end, and never too many at once`() async throws {
+    @Test func `a thousand uploads all end, within the limits of concurrency`() async throws {
         let world = SessionWorld([.answering(.ok)], slots: 8, slotsPerHost: 5)
         let hosts = (0..<4).map { "http://host\($0).example/" }
         let tasks = (0..<1_000).map { world.start(64, to: hosts[$0 % hosts.count]) }
@@ -19,7 +19,7 @@ import WaybillTesting
         for host in hosts { #expect(world.transport.mostAtOnce(to: host) <= 5) }
     }
 
-    @Test func `all slots are used, and no more than the host may have`() async throws {
+    @Test func `all slots are used, within the limit per host`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.wait(gate), .connect, .takeRest, .answer(.ok)]], slots: 8, slotsPerHost: 5)
         let busy = (0..<30).map { _ in world.start(10, to: "http://busy.example/") }
@@ -34,7 +34,7 @@ import WaybillTesting
         #expect(world.transport.mostAtOnce(to: "http://busy.example/") == 5)
     }
 
-    @Test func `no more are prepared ahead than slots and two`() async throws {
+    @Test func `the number of uploads prepared ahead is limited to slots plus two`() async throws {
         let world = SessionWorld([.answering(.ok)], slots: 2, slotsPerHost: 2)
         let parts = (0..<20).map { _ in GatedPart() }
         let tasks = parts.map { world.session.start([.preparing("FILE", with: $0)], to: SessionWorld.url) }
@@ -46,7 +46,7 @@ import WaybillTesting
         #expect(parts.allSatisfy { $0.arrived.value == 1 })
     }
 
-    @Test func `uploads that retry keep no slot while they wait`() async throws {
+    @Test func `uploads that wait for a retry occupy no slot`() async throws {
         let transport = ScriptedTransport { request, _ in
             request.url.contains("down") ? .failing(.cannotConnect) : .answering(.ok)
         }
@@ -59,13 +59,13 @@ import WaybillTesting
         for task in down { #expect(await task.error()?.attempts.count == 2) }
     }
 
-    @Test func `a transport that ends at once does not pile up calls`() async throws {
+    @Test func `a transport that ends synchronously does not recurse`() async throws {
         let session = UploadSession(transport: InstantTransport())
         let tasks = (0..<5_000).map { _ in session.start(.data([1]), to: SessionWorld.url) }
         for task in tasks { #expect(try await task.response.status == .ok) }
     }
 
-    @Test func `many threads may start and cancel`() async throws {
+    @Test func `many threads can start and cancel uploads`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let ends = await withTaskGroup(of: Int.self) { group in
             for worker in 0..<8 {
@@ -87,7 +87,7 @@ import WaybillTesting
     }
 }
 
-/// Ends every attempt inside `start`, as a transport may that refuses a request.
+/// Ends every attempt inside `start`, as a transport may do when it refuses a request.
 private struct InstantTransport: UploadTransport {
     private struct Control: TransferControl {
         func cancel() {}

@@ -8,7 +8,7 @@ import WaybillTesting
 @testable import Waybill
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ErrorTests {
-    @Test func `the one-line form says what, where and what to believe`() async throws {
+    @Test func `the description has code, message, phase, attempt and outcome`() async throws {
         let world = SessionWorld([.answering(.contentTooLarge, body: "s3cr3t")])
         let error = try #require(await world.start().error())
         #expect(
@@ -17,7 +17,7 @@ import WaybillTesting
                 + "[awaitingResponse, attempt 1, rejected]")
     }
 
-    @Test func `the long form tells every attempt and never a byte of the answer`() async throws {
+    @Test func `the debug description lists every attempt without the response body`() async throws {
         let world = SessionWorld(
             [.breaking(after: 5), .answering(.badRequest, headers: [.setCookie: "s3cr3t"], body: "s3cr3t")])
         let task = world.start()
@@ -34,7 +34,7 @@ import WaybillTesting
                 """)
     }
 
-    @Test func `no error shows a credential that a transport quoted`() async throws {
+    @Test func `credentials quoted by a transport are redacted`() async throws {
         let transport = QuotingTransport(
             quote: "no way to https://me:pa55word@backend.example/?sign=s1gnature with Bearer t0ken\u{1B}[2J")
         let session = UploadSession(transport: transport)
@@ -51,13 +51,13 @@ import WaybillTesting
         #expect(error.message.contains("backend.example"))
     }
 
-    @Test func `names of codes pass through unchanged`() {
+    @Test func `error codes of body and transport keep their names`() {
         #expect(UploadError.Code("hostNotFound") == .hostNotFound)
         #expect(UploadError.Code(BodyError.Code.sourceChanged.description) == .sourceChanged)
         #expect(UploadError.Code(TransferError.Code.stalled.description) == .stalled)
     }
 
-    @Test func `the innermost error that explains something gives the code`() {
+    @Test func `the innermost explaining error provides the code`() {
         let jpeg = BodyError(
             .preparationFailed, "part 1: its content can't be made", part: "FILE",
             cause: JPEGError(.notAJPEG, "It is a PNG."))
@@ -86,7 +86,7 @@ import WaybillTesting
         #expect("\(picture)".hasPrefix("notAJPEG in part \"FILE\": part of it is no JPEG ["))
     }
 
-    @Test func `questions have answers`() {
+    @Test func `isTimeout, isRetryable and isCancelled follow code and outcome`() {
         let timeout = UploadError(.stalled, "", phase: .sending, outcome: .incomplete(acknowledged: 1))
         #expect(timeout.isTimeout && timeout.isRetryable && !timeout.isCancelled)
         let cancelled = UploadError(.cancelled, "", phase: .sending, outcome: .notSent)
@@ -101,7 +101,7 @@ import WaybillTesting
         #expect(!body.isRetryable)
     }
 
-    @Test func `an answer that is not the JSON asked for says so, and that the upload is done`() throws {
+    @Test func `a response that is not the expected JSON fails decoding, and the upload counts as succeeded`() throws {
         let response = UploadResponse(status: .ok, body: Array("<html>".utf8))
         let error = #expect(throws: UploadError.self) { try response.decode([Int].self) }
         #expect(error?.code == .decodingFailed)
@@ -114,7 +114,7 @@ import WaybillTesting
 }
 
 extension BodyError {
-    /// What a form can't be prepared for.
+    /// The error of preparing a form.
     fileprivate static func of(_ form: MultipartForm) async -> BodyError? {
         do {
             _ = try await form.prepared()
@@ -125,7 +125,7 @@ extension BodyError {
     }
 }
 
-/// Fails with a message that quotes what it was given.
+/// Fails with a message that quotes its input.
 private struct QuotingTransport: UploadTransport {
     private struct Control: TransferControl {
         func cancel() {}

@@ -13,21 +13,21 @@ import WaybillTesting
         ("front.jpg", "front.jpg"), ("front.JPEG", "front.JPEG"), ("front.png", "front.jpg"),
         ("front.tar.heic", "front.tar.jpg"), ("front", "front.jpg"), (".hidden", ".hidden.jpg"), ("正面.bmp", "正面.jpg"),
     ])
-    func `the name fits the bytes`(name: String, fitting: String) {
+    func `the file name of an image gets a JPEG extension`(name: String, fitting: String) {
         #expect(ImagePreparing.jpegName(for: name) == fitting)
         let part = MultipartPart.image("FILE", data: [], fileName: name, .maxBytes(.kibibytes(100)))
         #expect(part.fileName == fitting)
         #expect(part.contentType == "image/jpeg")
     }
 
-    @Test func `without a file name, the path's last component or a plain one is sent`() throws {
+    @Test func `the default file name is the last path component or image.jpg`() throws {
         #expect(MultipartPart.image("F", path: "/cards/front.png", .maxBytes(.kibibytes(9))).fileName == "front.jpg")
         let url = URL(filePath: "/cards/front side.jpeg")
         #expect(MultipartPart.image("F", url: url, .maxBytes(.kibibytes(9))).fileName == "front side.jpeg")
         #expect(MultipartPart.image("F", data: [], .maxBytes(.kibibytes(9))).fileName == "image.jpg")
     }
 
-    @Test func `what is no JPEG fails its part before a byte is sent`() async throws {
+    @Test func `a part that is not a JPEG fails before a byte is sent`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let form: MultipartForm = [
             .text("DOCTYPE", "ID"), .image("FILE", data: Array("not a photo".utf8), .maxBytes(.kibibytes(100))),
@@ -40,7 +40,7 @@ import WaybillTesting
         #expect(world.transport.transfers.isEmpty)
     }
 
-    @Test func `the report of an image arrives once, however often its form is sent`() async throws {
+    @Test func `the report of an image is delivered once across retries`() async throws {
         let world = SessionWorld([.breaking(after: 30), .answering(.ok)])
         let grey = TinyJPEG.Component(identifier: 1) { x, y in (x * y) % 256 }
         let photo = TinyJPEG(width: 16, height: 8, components: [grey]).encoded()
@@ -56,7 +56,7 @@ import WaybillTesting
         #expect(reports.withLock { $0.map(\.width) } == [16])
     }
 
-    @Test func `a URL that names no file is refused, without its secrets`() async throws {
+    @Test func `an image URL that is not a file URL is refused, without its secrets`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let url = try #require(URL(string: "https://host.example/card.jpg?sign=s3cr3t"))
         let form: MultipartForm = [.image("FILE", url: url, .maxBytes(.kibibytes(100)))]

@@ -6,7 +6,8 @@ import WaybillTesting
 @testable import Waybill
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct PriorityTests {
-    /// A world with one slot, which the first upload keeps until the gate opens, and whose window is full of others.
+    /// A world with one slot, which the first upload occupies until the gate opens, and a full window of further
+    /// uploads.
     private struct Line {
         let gate = ScriptGate()
         let world: SessionWorld
@@ -20,7 +21,7 @@ import WaybillTesting
             world = SessionWorld(transport, slots: 1, slotsPerHost: 1)
             add("first")
             await gate.arrivals(atLeast: 1)
-            // Three may be prepared ahead; who is called already is not called back.
+            // Three may be prepared ahead; uploads that were already called are not called back.
             for number in 0..<3 { add("ahead\(number)") }
         }
 
@@ -43,7 +44,7 @@ import WaybillTesting
         }
     }
 
-    @Test func `the urgent go first, and equals in order of arrival`() async throws {
+    @Test func `uploads start by priority, then in order of arrival`() async throws {
         var line = await Line()
         for priority in UploadPriority.allCases + UploadPriority.allCases {
             line.add("\(priority)\(line.tasks.count)", priority)
@@ -61,7 +62,7 @@ import WaybillTesting
         }
     }
 
-    @Test func `an upload that waits can become urgent, or less so`() async throws {
+    @Test func `the priority of a waiting upload can be changed`() async throws {
         var line = await Line()
         for number in 0..<4 { line.add("normal\(number)") }
         let late = line.add("late")
@@ -72,7 +73,7 @@ import WaybillTesting
         #expect(try await line.order() == ["late", "normal1", "normal2", "normal3", "normal0"])
     }
 
-    @Test func `a change after the end does nothing`() async throws {
+    @Test func `changing the priority after the end has no effect`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let task = world.start()
         _ = try await task.response

@@ -7,7 +7,7 @@ import WaybillTesting
 @testable import Waybill
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ProgressTests {
-    @Test func `two listeners see the same way, each at its own pace`() async throws {
+    @Test func `two listeners receive the same progress at their own pace`() async throws {
         let gates = (0..<4).map { _ in ScriptGate() }
         let world = SessionWorld([
             [
@@ -21,7 +21,7 @@ import WaybillTesting
         task.onProgress { progress in first.update { $0.append(progress) } }
         await gates[0].arrivals(atLeast: 1)
         task.onProgress { progress in second.update { $0.append(progress) } }
-        // The first script step may have come before anybody listened; the second one is seen by both.
+        // The first script step may have run before either listener started; both see the second one.
         gates[0].open()
         try await first.waitUntil { $0.last?.acknowledged == 20 }
         try await second.waitUntil { $0.last?.acknowledged == 20 }
@@ -38,7 +38,7 @@ import WaybillTesting
         }
     }
 
-    @Test func `a late listener has the latest at once, and after the end only the end`() async throws {
+    @Test func `a late listener receives the latest snapshot, and only the end after the end`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .take(10), .wait(gate), .takeRest, .answer(.ok)]])
         let task = world.start()
@@ -55,7 +55,7 @@ import WaybillTesting
         #expect(await late.next() == nil)
     }
 
-    @Test func `who is slow misses snapshots, but not the newest and not the last`() async throws {
+    @Test func `a slow listener skips snapshots, but not the newest and the last`() async throws {
         let start = ScriptGate()
         let end = ScriptGate()
         let steps: [TransferScript.Step] = [.connect, .wait(start)] + (0..<50).map { _ in .take(1) }
@@ -72,7 +72,7 @@ import WaybillTesting
         #expect(await slow.next() == nil)
     }
 
-    @Test func `work is done only while somebody listens`() async throws {
+    @Test func `progress is computed only while a listener exists`() async throws {
         let gates = (0..<2).map { _ in ScriptGate() }
         let world = SessionWorld([[.connect, .wait(gates[0]), .take(10), .wait(gates[1]), .takeRest, .answer(.ok)]])
         let task = world.start()
@@ -91,7 +91,7 @@ import WaybillTesting
         #expect(try await task.response.attempts.first?.acknowledged == 100)
     }
 
-    @Test func `callbacks come one after the other, and completion after the last`() async throws {
+    @Test func `callbacks run in order, and completion runs last`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let events = Watched<[String]>([])
         world.start(100_000)
@@ -102,7 +102,7 @@ import WaybillTesting
         #expect(seen.suffix(2) == ["succeeded", "done"])
     }
 
-    @Test func `parts are counted from what is acknowledged`() async throws {
+    @Test func `progress of parts is derived from acknowledged bytes`() async throws {
         let gate = ScriptGate()
         let world = SessionWorld([[.connect, .takeRest, .wait(gate), .answer(.ok)]])
         let form: MultipartForm = [
@@ -119,12 +119,12 @@ import WaybillTesting
     }
 
     @Test(arguments: [(0, 0), (99, 0), (100, 0), (101, 1), (150, 50), (200, 100), (900, 100)])
-    func `a part's share of the body`(acknowledged: Int64, ofPart: Int64) {
+    func `the progress of a part is clamped to its range`(acknowledged: Int64, ofPart: Int64) {
         let part = BodyPart(name: "FILE", range: 100..<200)
         #expect(PartProgress(part, acknowledgedOfBody: acknowledged).acknowledged == ofPart)
     }
 
-    @Test func `the rate follows the line, and starts anew with an attempt`() {
+    @Test func `the rate follows the transfer and restarts with each attempt`() {
         var meter = RateMeter()
         meter.add(acknowledged: 0, attempt: 1, at: .zero)
         #expect(meter.bytesPerSecond == 0)
@@ -134,20 +134,20 @@ import WaybillTesting
         #expect(meter.bytesPerSecond < 2_000)
         meter.add(acknowledged: 0, attempt: 2, at: .seconds(16))
         #expect(meter.bytesPerSecond == 0)
-        // Two snapshots within a microsecond say nothing about a rate.
+        // Two snapshots within a microsecond are too close for a rate.
         meter.add(acknowledged: 500_000, attempt: 2, at: .seconds(16) + .microseconds(1))
         #expect(meter.bytesPerSecond == 0)
         meter.add(acknowledged: 500_000, attempt: 2, at: .seconds(17))
         #expect(abs(meter.bytesPerSecond - 500_000) < 1)
     }
 
-    @Test func `fractions of known, unknown and empty bodies`() {
+    @Test func `the fraction of known, unknown and empty bodies`() {
         #expect(UploadProgress(phase: .sending, attempt: 1, acknowledged: 5, total: 20).fraction == 0.25)
         #expect(UploadProgress(phase: .sending, attempt: 1, acknowledged: 5).fraction == nil)
         #expect(UploadProgress(phase: .sending, attempt: 1, total: 0).fraction == 1)
     }
 
-    @Test func `time before the attempt is no time of the rate`() {
+    @Test func `the rate excludes time outside of sending`() {
         let clock = ManualClock()
         let broadcast = ProgressBroadcast(clock: clock)
         var snapshot = UploadSnapshot()
@@ -164,7 +164,7 @@ import WaybillTesting
         #expect(rate(.retrying, 1_000, after: .seconds(1)) == 0)
     }
 
-    @Test func `a retry that is waited for has its reason, its number and the time that is left`() async throws {
+    @Test func `progress of a pending retry has its reason, number and time left`() async throws {
         let world = SessionWorld([.answering(.serviceUnavailable), .answering(.ok)])
         let task = world.start()
         await task.reaches(.retrying)

@@ -5,7 +5,7 @@ import WaybillMultipart
 
 @testable import Waybill
 
-/// The same session over libcurl and a server of sockets: what the scripted transport promises, the real one keeps.
+/// Runs sessions over libcurl and a socket server: the real transport behaves as the scripted one.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct RealTransportTests {
     private func session() -> UploadSession {
         var configuration = UploadSession.Configuration()
@@ -13,7 +13,7 @@ import WaybillMultipart
         return UploadSession(configuration: configuration)
     }
 
-    @Test func `a form arrives byte for byte, with progress to the last`() async throws {
+    @Test func `a form arrives byte for byte, with progress to the last byte`() async throws {
         let server = try LoopbackServer(.respond(Answer(200, text: #"{"RETCODE":"000000"}"#)))
         let form: MultipartForm = [
             .text("TOKEN", .secret("s3cr3t")), .data("FILE", [UInt8](repeating: 7, count: 300_000), fileName: "a.bin"),
@@ -34,7 +34,7 @@ import WaybillMultipart
         #expect(last.parts.map(\.acknowledged) == [6, 300_000])
     }
 
-    @Test func `a body that broke on the way is sent again, whole`() async throws {
+    @Test func `an interrupted body is sent again completely`() async throws {
         let server = try LoopbackServer(.reset(afterBodyBytes: 100_000), .respond(201))
         let response = try await session().upload(
             .data([UInt8](repeating: 7, count: 4_000_000)), to: server.url())
@@ -47,7 +47,7 @@ import WaybillMultipart
         #expect(try await server.request(1).bodyBytesRead == 4_000_000)
     }
 
-    @Test func `an early refusal is told with the server's words`() async throws {
+    @Test func `an early rejection has the body of the response`() async throws {
         let server = try LoopbackServer(.respond(Answer(413, text: "too large")))
         let task = session().start(.data([1, 2, 3]), to: server.url())
         let error = try #require(await task.error())
@@ -56,7 +56,7 @@ import WaybillMultipart
         #expect(error.response?.text == "too large")
     }
 
-    @Test func `a port where nobody listens`() async throws {
+    @Test func `a refused connection is retried and fails as cannotConnect`() async throws {
         let port = try ClosedPort()
         let task = session().start(
             .data([1]), to: port.url(), options: UploadOptions(retry: RetryPolicy(maxRetries: 2)))
@@ -66,7 +66,7 @@ import WaybillMultipart
         #expect(error.attempts.count == 3)
     }
 
-    @Test func `a cancel while the server says nothing`() async throws {
+    @Test func `a cancel while awaiting the response has an unknown outcome`() async throws {
         let server = try LoopbackServer(.neverAnswer)
         let task = session().start(.data([1, 2, 3]), to: server.url())
         await task.reaches(.awaitingResponse)
@@ -76,7 +76,7 @@ import WaybillMultipart
         #expect(error.outcome == .unknown)
     }
 
-    @Test func `two hundred at once, one session, one thread`() async throws {
+    @Test func `two hundred concurrent uploads share one session`() async throws {
         let server = try LoopbackServer(otherwise: .respond(200), keepsBodies: false)
         let session = session()
         let tasks = (0..<200).map { session.start(.data([UInt8](repeating: 1, count: 1_000 + $0)), to: server.url()) }

@@ -7,7 +7,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-/// Redirects over libcurl and servers of sockets.
+/// Redirects over libcurl and socket servers.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct RedirectTests {
     private let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
 
@@ -22,7 +22,7 @@ import WaybillTesting
     }
 
     @Test(arguments: [307, 308])
-    func `the body arrives a second time, byte for byte`(status: Int) async throws {
+    func `307 and 308 send the body again byte for byte`(status: Int) async throws {
         let server = try LoopbackServer(.respond(status, headers: [("Location", "../there?x=1")]), .respond(201))
         let response = try await start(server.url("/a/b"), headers: [.authorization: "Bearer t"]).response
         #expect(response.status == .created)
@@ -38,7 +38,7 @@ import WaybillTesting
         #expect(response.attempts.map(\.sequel) == [.redirect(to: server.url("/there") + "?<redacted>"), .end])
     }
 
-    @Test func `an answer that comes before the body is read sends the whole body on`() async throws {
+    @Test func `an early redirect sends the whole body to the new location`() async throws {
         let answer = Answer(307, headers: [("Location", "/there"), ("Connection", "close")])
         let server = try LoopbackServer(.early(answer, then: .close(.finish)), .respond(200), keepsBodies: false)
         let large = [UInt8](repeating: 9, count: 6_000_000)
@@ -47,7 +47,7 @@ import WaybillTesting
         #expect(try await server.request(1).digest == BodyDigest(of: large))
     }
 
-    @Test func `no credential goes to another port or host, and none comes back`() async throws {
+    @Test func `credentials are dropped on cross-origin redirects and not restored`() async throws {
         let home = try LoopbackServer()
         let other = try LoopbackServer()
         let otherURL = other.url("/b", host: TestHost.loopback("redirect"))
@@ -71,7 +71,7 @@ import WaybillTesting
         #expect(response.redirects.map(\.droppedCredentials) == [true, true])
     }
 
-    @Test func `header fields go to a trusted location, but not the URL's password`() async throws {
+    @Test func `a trusted location gets header fields, but not the password of the URL`() async throws {
         let home = try LoopbackServer()
         let other = try LoopbackServer()
         home.route("/a", .respond(307, headers: [("Location", other.url("/b"))]))
@@ -85,7 +85,7 @@ import WaybillTesting
         #expect(response.redirects.map(\.droppedCredentials) == [false])
     }
 
-    @Test func `user and password of the URL stay with their origin`() async throws {
+    @Test func `user and password of the URL are dropped on cross-origin redirects`() async throws {
         let home = try LoopbackServer()
         let other = try LoopbackServer()
         home.route("/a", .respond(307, headers: [("Location", "/b")]))
@@ -96,7 +96,7 @@ import WaybillTesting
         #expect(try await other.request(0).value(of: "Authorization") == nil)
     }
 
-    @Test func `303 fetches the answer and leaves body, type and key behind`() async throws {
+    @Test func `303 becomes a GET without body, content type and key`() async throws {
         let server = try LoopbackServer(
             .respond(303, headers: [("Location", "/receipt")]), .respond(200, body: "stored"))
         let response = try await start(server.url(), content: .data(bytes, contentType: "image/jpeg")).response
@@ -107,7 +107,7 @@ import WaybillTesting
         for name in ["Content-Type", "Content-Length", "Idempotency-Key"] { #expect(second.value(of: name) == nil) }
     }
 
-    @Test func `after 303 an upload that can't be confirmed is not called refused`() async throws {
+    @Test func `a failure after 303 has an unknown outcome`() async throws {
         let server = try LoopbackServer(.respond(303, headers: [("Location", "/receipt")]), .respond(404))
         let error = try #require(await start(server.url()).error())
         #expect(error.code == .rejected)
@@ -115,7 +115,7 @@ import WaybillTesting
         #expect(error.redirects.count == 1)
     }
 
-    @Test func `301 and 302 after a body are an error that says what to choose`() async throws {
+    @Test func `301 and 302 after a body fail with redirectWouldDropBody`() async throws {
         let server = try LoopbackServer(otherwise: .respond(302, headers: [("Location", "/new")]))
         let error = try #require(await start(server.url()).error())
         #expect(error.code == .redirectWouldDropBody)
@@ -124,7 +124,7 @@ import WaybillTesting
         #expect(server.requests.count == 1)
     }
 
-    @Test func `the chosen meaning is what is done`() async throws {
+    @Test func `the redirect policy decides between GET, resending and returning`() async throws {
         let server = try LoopbackServer()
         server.route("/old", .respond(302, headers: [("Location", "/new")]))
         _ = try await start(server.url("/old"), redirects: .asGET).response
@@ -137,7 +137,7 @@ import WaybillTesting
     }
 
     @Test(arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "http:", "//", "gopher://127.0.0.1:70/x"])
-    func `nothing but http is followed`(location: String) async throws {
+    func `only http redirects are followed`(location: String) async throws {
         let server = try LoopbackServer(otherwise: .respond(307, headers: [("Location", location)]))
         let error = try #require(await start(server.url()).error())
         #expect(error.code == .redirectRefused)
@@ -145,7 +145,7 @@ import WaybillTesting
         #expect(server.requests.count == 1)
     }
 
-    @Test func `a circle and an endless way both end`() async throws {
+    @Test func `redirect loops and too many redirects end the upload`() async throws {
         let server = try LoopbackServer()
         server.route("/a", .respond(307, headers: [("Location", "/b")]))
         server.route("/b", .respond(307, headers: [("Location", "/a")]))
@@ -159,7 +159,7 @@ import WaybillTesting
         #expect(endless.attempts.count == 6)
     }
 
-    @Test func `a stream can't follow, and the error says so`() async throws {
+    @Test func `a redirected stream fails as bodyNotReplayable`() async throws {
         let server = try LoopbackServer(otherwise: .respond(307, headers: [("Location", "/there")]))
         let stream = AsyncStream<[UInt8]> { continuation in
             continuation.yield([1, 2, 3])
@@ -170,14 +170,14 @@ import WaybillTesting
         #expect(error.message.contains("/there"))
     }
 
-    @Test func `https never becomes http`() async throws {
+    @Test func `https is not redirected to http`() async throws {
         let world = SessionWorld([.answering(.permanentRedirect, headers: [.location: "http://backend.example/"])])
         let error = try #require(await world.start(to: "https://backend.example/").error())
         #expect(error.code == .redirectRefused)
         #expect(world.transport.transfers.count == 1)
     }
 
-    @Test func `a place that is busy is tried again there`() async throws {
+    @Test func `a retry after a redirect goes to the new location`() async throws {
         let world = SessionWorld([
             .answering(.temporaryRedirect, headers: [.location: "http://b.example/x"]), .answering(.serviceUnavailable),
             .answering(.ok),

@@ -7,7 +7,7 @@ import WaybillTesting
 @testable import Waybill
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct RetryTests {
-    /// Ends after the body, with nothing said: the server may have stored it.
+    /// Fails after the body, without a response: the server may have stored it.
     private static let lost: TransferScript = [.connect, .takeRest, .fail(.connectionLost)]
 
     private func post(
@@ -24,7 +24,7 @@ import WaybillTesting
         world.transport.transfers.map { $0.request.headers[.idempotencyKey] }
     }
 
-    @Test func `every POST and PATCH has a key of its own, a PUT has none`() async throws {
+    @Test func `each POST and PATCH has its own key, a PUT has none`() async throws {
         let world = SessionWorld([.answering(.ok)])
         for method in [HTTPRequest.Method.post, .patch, .put] { _ = try await post(world, method).response }
         let keys = keys(world)
@@ -34,12 +34,12 @@ import WaybillTesting
         #expect(keys[2] == nil)
     }
 
-    @Test func `the bits of a key are those that RFC 9562 fixes`() {
+    @Test func `a random key has the fixed bits of RFC 9562`() {
         #expect(IdempotencyKey(random: (0, 0)).fieldValue == "\"00000000-0000-4000-8000-000000000000\"")
         #expect(IdempotencyKey(random: (.max, .max)).fieldValue == "\"ffffffff-ffff-4fff-bfff-ffffffffffff\"")
     }
 
-    @Test func `a key for the queue begins with the time, as RFC 9562 has it in appendix A.6`() {
+    @Test func `a key for the queue starts with the time, as in RFC 9562 appendix A.6`() {
         let key = IdempotencyKey(milliseconds: 0x017F_22E2_79B0, random: (0xCC3, 0x18C4_DC0C_0C07_398F))
         #expect(key.text == "017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
         #expect(IdempotencyKey(milliseconds: 0x017F_22E2_79B1, random: (0, 0)).text > key.text)
@@ -48,7 +48,7 @@ import WaybillTesting
         #expect(Delivery.newIdempotencyKey() != Delivery.newIdempotencyKey())
     }
 
-    @Test func `an unknown outcome is not sent again unasked`() async throws {
+    @Test func `an unknown outcome is not retried by default`() async throws {
         let world = SessionWorld([Self.lost, .answering(.ok)])
         let error = try #require(await post(world).error())
         #expect(error.outcome == .unknown)
@@ -56,7 +56,7 @@ import WaybillTesting
         #expect(world.transport.transfers.count == 1)
     }
 
-    @Test func `where keys are honoured it is, with the same key`() async throws {
+    @Test func `an unknown outcome is retried with the same key if keys are honoured`() async throws {
         let world = SessionWorld([Self.lost, .answering(.conflict), .answering(.ok)])
         let task = post(world, headers: [.idempotencyKey: "\"mine\""], idempotency: .honoured(window: .seconds(60)))
         for _ in 0..<2 {
@@ -68,7 +68,7 @@ import WaybillTesting
         #expect(keys(world) == ["\"mine\"", "\"mine\"", "\"mine\""])
     }
 
-    @Test func `a made key stays the same in all attempts, and its window ends the retries`() async throws {
+    @Test func `a generated key is kept across attempts, and its window ends the retries`() async throws {
         let world = SessionWorld([Self.lost])
         let task = post(
             world, idempotency: .honoured(window: .seconds(10)),
@@ -83,7 +83,7 @@ import WaybillTesting
         #expect(Set(keys(world)).count == 1)
     }
 
-    @Test func `a body that can be read once is never sent twice, key or not`() async throws {
+    @Test func `a body that can be read only once is never retried, even with a key`() async throws {
         let world = SessionWorld([Self.lost, .answering(.ok)])
         let content = UploadContent.body(TrickyBody(isReplayable: false))
         let error = try #require(
@@ -91,7 +91,7 @@ import WaybillTesting
         #expect(error.attempts.map(\.sequel) == [.noRetry(.bodyNotReplayable)])
     }
 
-    @Test func `attempts tell what made them wait`() async throws {
+    @Test func `attempts record the source of their delay`() async throws {
         let world = SessionWorld([
             .answering(.tooManyRequests, headers: [.retryAfter: "7"]), .answering(.serviceUnavailable),
             .answering(.serviceUnavailable), .answering(.ok),
@@ -126,7 +126,7 @@ import WaybillTesting
             "\(error.attempts[2])" == "attempt 3: 503 Service Unavailable, no retry: the deadline would have passed")
     }
 
-    @Test func `a host that is down gets the budget and not a retry more`() async throws {
+    @Test func `a failing host gets only the retries of its budget`() async throws {
         let world = SessionWorld(
             [.answering(.serviceUnavailable)], slots: 64, slotsPerHost: 64,
             retry: RetryPolicy(maxRetries: 3, baseDelay: .zero))

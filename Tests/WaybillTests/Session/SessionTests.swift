@@ -8,7 +8,7 @@ import WaybillTesting
 @testable import Waybill
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct SessionTests {
-    @Test func `a form arrives whole, and its answer is decoded`() async throws {
+    @Test func `a form arrives completely, and its response is decoded`() async throws {
         let world = SessionWorld([.answering(.ok, headers: [.server: "x"], body: #"{"RETCODE":"000000"}"#)])
         let form: MultipartForm = [.text("TOKEN", .secret("s3cr3t")), .data("FILE", [1, 2, 3], fileName: "a.bin")]
         let response = try await world.session.upload(form, to: SessionWorld.url)
@@ -24,7 +24,7 @@ import WaybillTesting
         #expect(String(decoding: transfer.body, as: UTF8.self).contains("s3cr3t"))
     }
 
-    @Test func `a form and a prepared form are posted, everything else is put`() async throws {
+    @Test func `forms are sent with POST, and other contents with PUT`() async throws {
         let form: MultipartForm = [.text("a", "b")]
         let contents: [(UploadContent, HTTPRequest.Method)] = [
             (.form(form), .post), (.body(try await form.prepared()), .post), (.data([1]), .put), (.empty, .put),
@@ -40,7 +40,7 @@ import WaybillTesting
         #expect(world.transport.transfers.map(\.request.method) == contents.flatMap { [$0.1, $0.1] } + [.patch])
     }
 
-    @Test func `the phases come in order, and the last snapshot is the terminal one`() async throws {
+    @Test func `phases arrive in order, and the last snapshot is terminal`() async throws {
         let seen = Watched<[UploadProgress]>([])
         let gates = (0..<3).map { _ in ScriptGate() }
         let world = SessionWorld([
@@ -54,7 +54,7 @@ import WaybillTesting
         ) { progress in
             seen.update { $0.append(progress) }
         }
-        // The script goes on only when what came before was seen.
+        // The script continues only after the earlier step was observed.
         try await seen.waitUntil { $0.last?.phase == .sending }
         gates[0].open()
         try await seen.waitUntil { $0.last?.acknowledged == 40 }
@@ -72,7 +72,7 @@ import WaybillTesting
         #expect(ranks == ranks.sorted())
     }
 
-    @Test func `an attempt that broke is followed by another after the wait, with the same bytes`() async throws {
+    @Test func `a failed attempt is retried after its delay with the same bytes`() async throws {
         let world = SessionWorld([.breaking(after: 30), .answering(.ok)])
         let task = world.start()
         await world.clock.sleepers(atLeast: 1)
@@ -87,7 +87,7 @@ import WaybillTesting
         #expect(world.transport.transfers.map(\.body.count) == [30, 100])
     }
 
-    @Test func `Retry-After is waited for`() async throws {
+    @Test func `Retry-After delays the retry`() async throws {
         let world = SessionWorld([.answering(.tooManyRequests, headers: [.retryAfter: "90"]), .answering(.ok)])
         let task = world.start()
         await world.clock.sleepers(atLeast: 1)
@@ -96,7 +96,7 @@ import WaybillTesting
         #expect(try await task.response.attempts.map(\.status?.code) == [429, 200])
     }
 
-    @Test func `after three retries the last reason is thrown with all the others`() async throws {
+    @Test func `after three retries the last error has all attempts`() async throws {
         let world = SessionWorld([
             .failing(.hostNotFound), .answering(.serviceUnavailable, body: "busy"), .breaking(after: 5),
             .answering(.serviceUnavailable, body: "still busy"),
@@ -116,7 +116,7 @@ import WaybillTesting
         #expect(world.transport.transfers.count == 4)
     }
 
-    @Test func `what may have been stored is not sent again`() async throws {
+    @Test func `an upload that may have been stored is not sent again`() async throws {
         let world = SessionWorld([[.connect, .takeRest, .fail(.connectionLost)], .answering(.ok)])
         let error = try #require(await world.start().error())
         #expect(error.outcome == .unknown)
@@ -126,14 +126,14 @@ import WaybillTesting
         #expect(world.transport.transfers.count == 1)
     }
 
-    @Test func `a body that can be read once is not sent twice`() async throws {
+    @Test func `a body that can be read only once is not retried`() async throws {
         let world = SessionWorld([.failing(.cannotConnect), .answering(.ok)])
         let task = world.session.start(.body(TrickyBody(isReplayable: false)), to: SessionWorld.url)
         #expect(await task.error()?.code == .cannotConnect)
         #expect(world.transport.transfers.count == 1)
     }
 
-    @Test func `a body that breaks is not tried again, and its reader is closed`() async throws {
+    @Test func `a failing body is not retried, and its reader is closed`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let body = TrickyBody(breaksAfter: 4)
         let error = try #require(await world.session.start(.body(body), to: SessionWorld.url).error())
@@ -145,7 +145,7 @@ import WaybillTesting
         #expect(body.closed.value == 1)
     }
 
-    @Test func `the part to blame is named, when made and when sent`() async throws {
+    @Test func `the failing part is named while preparing and while sending`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let missing: MultipartForm = [.text("a", "b"), .file("FILE", path: "/nonexistent/card.jpg")]
         let early = try #require(await world.session.start(missing, to: SessionWorld.url).error())
@@ -170,7 +170,7 @@ import WaybillTesting
         #expect(changing.transport.transfers.count == 1)
     }
 
-    @Test func `a request that can't be sent opens nothing`() async throws {
+    @Test func `an invalid request prepares and sends nothing`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let part = GatedPart()
         let form: MultipartForm = [.preparing("FILE", with: part)]
@@ -184,7 +184,7 @@ import WaybillTesting
         #expect(world.transport.transfers.isEmpty)
     }
 
-    @Test func `small requests need no body`() async throws {
+    @Test func `a request can have no body`() async throws {
         let world = SessionWorld([.answering(.noContent)])
         let response = try await world.session.send(UploadRequest(.delete, "http://backend.example/card/7"))
         #expect(response.status == .noContent)
@@ -193,7 +193,7 @@ import WaybillTesting
         #expect(transfer.request.body == nil)
     }
 
-    @Test func `the caller decides which answers are a yes`() async throws {
+    @Test func `accepts decides which statuses succeed`() async throws {
         let world = SessionWorld([.answering(.notFound, body: "no")])
         let any = UploadOptions(accepts: .any)
         let response = try await world.session.send(UploadRequest(.get, SessionWorld.url, options: any))
@@ -204,7 +204,7 @@ import WaybillTesting
         #expect(throws: UploadError.self) { try response.decode(Int.self) }
     }
 
-    @Test func `a stream is sent as it comes`() async throws {
+    @Test func `a stream is sent as it is produced`() async throws {
         let world = SessionWorld([.answering(.ok)])
         let (chunks, input) = AsyncStream.makeStream(of: [UInt8].self)
         let task = world.session.start(

@@ -4,7 +4,7 @@ import WaybillTesting
 
 @testable import Waybill
 
-/// A session over a scripted transport and a clock that stands still.
+/// A session over a scripted transport and a manual clock.
 struct SessionWorld {
     let session: UploadSession
     let transport: ScriptedTransport
@@ -37,7 +37,7 @@ struct SessionWorld {
 }
 
 extension UploadTask {
-    /// The end, whichever it is.
+    /// The result of the upload.
     func end() async -> Result<UploadResponse, UploadError> {
         do throws(UploadError) {
             return .success(try await response)
@@ -46,19 +46,19 @@ extension UploadTask {
         }
     }
 
-    /// The error that must come.
+    /// The error of the upload, or `nil` after a success.
     func error() async -> UploadError? {
         guard case .failure(let error) = await end() else { return nil }
         return error
     }
 
-    /// Waits for a phase that the upload is sure to stay in, or to have passed when it is over.
+    /// Waits for a phase that the upload is guaranteed to stay in, or to have passed when it has ended.
     func reaches(_ phase: UploadPhase) async {
         for await progress in progress where progress.phase == phase { return }
     }
 }
 
-/// A part that is made when the test says so, and notices when it is no longer wanted.
+/// A part that is prepared when the test permits it, and records its cancellation.
 struct GatedPart: PartPreparing {
     let arrived = Watched(0)
     let mayGoOn = Watched(false)
@@ -76,7 +76,7 @@ struct GatedPart: PartPreparing {
     }
 }
 
-/// A body that can be read once, or breaks after some bytes.
+/// A body that can be read only once, or fails after some bytes.
 struct TrickyBody: UploadBody {
     struct Broken: Error {}
 

@@ -8,7 +8,7 @@ import WaybillTesting
 @testable import Waybill
 
 @Suite struct ParameterSignerTests {
-    /// Shows what would be hashed.
+    /// Returns the text that would be hashed.
     private func plain() -> ParameterSigner {
         ParameterSigner { $0 }
     }
@@ -21,7 +21,7 @@ import WaybillTesting
         return String(decoding: signer.canonicalText(of: parameters), as: UTF8.self)
     }
 
-    @Test func `parameters are joined in the order of the bytes of their names`() {
+    @Test func `parameters are sorted by the bytes of their names and joined`() {
         let parameters = [
             ("b", "2"), ("B", "1"), ("a10", "x"), ("a", "y"), ("a1", "z"), ("名", "值"), ("b", "1"), ("e", ""),
         ]
@@ -33,14 +33,14 @@ import WaybillTesting
             canonical(parameters) { ($0.equals, $0.separator, $0.excluded) = ("", "", ["b", "B", "名"]) } == "aya1za10x")
     }
 
-    @Test func `names and values are encoded as asked`() {
+    @Test func `names and values are encoded as configured`() {
         let parameters = [("a b", "*~+/张")]
         #expect(canonical(parameters) == "a b=*~+/张")
         #expect(canonical(parameters) { $0.encoding = .percent } == "a%20b=%2A~%2B%2F%E5%BC%A0")
         #expect(canonical(parameters) { $0.encoding = .webForm } == "a+b=*%7E%2B%2F%E5%BC%A0")
     }
 
-    @Test func `the secret stands before or behind, and the hash is written as asked`() {
+    @Test func `prefix, suffix and output format of a signature are configurable`() {
         var signer = ParameterSigner { _ in [0x00, 0xFB, 0xFF, 0x7E] as [UInt8] }
         #expect(signer.signature(of: [("a", "1")]) == "00fbff7e")
         signer.output = .hexadecimalCapitals
@@ -61,7 +61,7 @@ import WaybillTesting
         #expect(!"\(signer) \(String(reflecting: signer)) \(dumped)".contains("s3cret"))
     }
 
-    @Test func `a form is signed over its plain fields as they are sent`() async throws {
+    @Test func `a form is signed over its plain fields as sent`() async throws {
         var form: MultipartForm = [
             .text("b", "line\nbreak"), .text("TOKEN", .secret("t")), .json("j", [1]), .data("f", [1], fileName: "x"),
             .text("sign", "old"), .text("a", "1"),
@@ -77,7 +77,7 @@ import WaybillTesting
         #expect(try sent.text("sign") == hexadecimal)
     }
 
-    @Test func `a session signs what its common fields add`() async throws {
+    @Test func `a session signs its common fields too`() async throws {
         var signer = plain()
         signer.output = .base64
         let (session, transport, _) = SessionWorld.intercepted([.signingForms(with: signer, field: "sign")]) {
@@ -88,7 +88,7 @@ import WaybillTesting
         #expect(try transport.transfers[0].form().text("sign") == Base64Text.standard(Array("a=1&timestamp=5".utf8)))
     }
 
-    @Test func `a query is signed decoded, and signed anew for each attempt`() async throws {
+    @Test func `a query is signed in decoded form, for each attempt`() async throws {
         var signer = plain()
         signer.output = .base64URL
         let (session, transport, _) = SessionWorld.intercepted(
