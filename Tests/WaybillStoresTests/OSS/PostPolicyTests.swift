@@ -5,7 +5,7 @@ import WaybillMultipart
 
 @testable import WaybillStores
 
-@Suite struct `OSS policies of forms` {
+@Suite struct `OSS form policies` {
     /// All six forms of a condition.
     static let policy: OSSPostPolicy = {
         var policy = OSSPostPolicy(expiration: Date(timeIntervalSince1970: 1_733_230_800))
@@ -22,7 +22,7 @@ import WaybillMultipart
     static let date = Date(timeIntervalSince1970: 1_733_227_932)
     static let place = "https://examplebucket.oss-cn-hangzhou.aliyuncs.com/"
 
-    @Test func `All six forms of conditions are written as documented`() throws {
+    @Test func `all six forms of conditions are encoded as documented`() throws {
         #expect(
             try Self.policy.json()
                 == #"{"expiration":"2024-12-03T13:00:00.000Z","conditions":[{"bucket":"examplebucket"},"#
@@ -33,7 +33,7 @@ import WaybillMultipart
                 + #"["not-in","$cache-control",["no-cache"]]]}"#)
     }
 
-    @Test func `The fields of version 4 have the signature of the vector`() throws {
+    @Test func `the fields of version 4 have the signature of the test vector`() throws {
         let form = try Self.policy.form(
             at: Self.place, rules: OSSSigningRules(.v4, region: "cn-hangzhou"), credentials: Self.credentials,
             date: Self.date)
@@ -45,7 +45,7 @@ import WaybillMultipart
         #expect(form.keyPrefix == "user/eric/")
     }
 
-    @Test func `The fields of version 1 have the signature of the vector`() throws {
+    @Test func `the fields of version 1 have the signature of the test vector`() throws {
         let form = try Self.policy.form(
             at: Self.place, rules: OSSSigningRules(.v1), credentials: Self.credentials, date: Self.date)
         let fields = Dictionary(uniqueKeysWithValues: form.fields.map { ($0.name, $0.value.value) })
@@ -53,7 +53,7 @@ import WaybillMultipart
         #expect(fields["OSSAccessKeyId"] == "ak")
     }
 
-    @Test func `Texts of policies that others have published get the published signatures`() {
+    @Test func `published policies have the published signatures`() {
         let secret = Secret.secret(`OSS signatures of version 1`.documented.1)
         let compact =
             "eyJleHBpcmF0aW9uIjoiMjAxMy0xMi0wMVQxMjowMDowMFoiLCJjb25kaXRpb25zIjpbWyJjb250ZW50LWxlbmd0aC1yYW5nZSIsMCwxMDQ4"
@@ -69,7 +69,7 @@ import WaybillMultipart
         #expect(OSSSignatureV1.signature(spaced, secret: secret) == "BgRcDqgNsBCQtbrBAphnACiP3yw=")
     }
 
-    @Test func `The same policy without that date's spelling is written as the vector's`() throws {
+    @Test func `the policy of the test vector is encoded identically, except for the date format`() throws {
         var policy = OSSPostPolicy(expiration: Date(timeIntervalSince1970: 1_385_899_200))
         policy.conditions = [
             .contentLength(0...10_485_760), .bucket("ahaha"), .exactly("A", "a"), .exactly("key", "ABC"),
@@ -80,8 +80,8 @@ import WaybillMultipart
                 + #"{"bucket":"ahaha"},{"A":"a"},{"key":"ABC"}]}"#)
     }
 
-    /// Amazon publishes a policy with its signature: the same steps, other words in the key.
-    @Test func `The steps of version 4 give Amazon's published signature`() {
+    /// Amazon publishes a policy with its signature: the same steps with other strings in the key.
+    @Test func `the steps of version 4 give Amazon's published signature`() {
         let lines = [
             "{ \"expiration\": \"2015-12-30T12:00:00.000Z\",", "  \"conditions\": [",
             "    {\"bucket\": \"sigv4examplebucket\"},", "    [\"starts-with\", \"$key\", \"user/user1/\"],",
@@ -102,7 +102,7 @@ import WaybillMultipart
                 == "8afdbf4008c03f22c2cd3cdb72e4afbb1f6a588f3255ac628749a66d7f09699e")
     }
 
-    @Test func `Temporary credentials and version 4 add the conditions that OSS wants`() throws {
+    @Test func `temporary credentials and version 4 add the conditions required by OSS`() throws {
         var policy = OSSPostPolicy(expiration: Self.date.addingTimeInterval(600))
         policy.conditions = [.bucket("examplebucket")]
         let temporary = StoreCredentials(
@@ -127,13 +127,13 @@ import WaybillMultipart
             ("\n\r\t\u{8}\u{0}\u{7F}", #""\n\r\t\u0008\u0000\u007f""#), ("空", #""空""#), ("\u{2028}", "\"\u{2028}\""),
             ("\r\n", #""\r\n""#), ("", #""""#),
         ])
-    func `Values are escaped for JSON and for OSS`(_ value: String, _ written: String) throws {
+    func `values are escaped for JSON and for OSS`(_ value: String, _ written: String) throws {
         var policy = OSSPostPolicy(expiration: Self.date)
         policy.conditions = [.startsWith("key", value), .exactly("k$", value)]
         #expect(try policy.json().contains("[\"starts-with\",\"$key\",\(written)],{\"k\\$\":\(written)}"))
     }
 
-    @Test func `What can't be signed is refused with a remedy`() throws {
+    @Test func `invalid policies are refused`() throws {
         func code(_ conditions: [OSSPostPolicy.Condition]) -> StoreError.Code? {
             let policy = OSSPostPolicy(expiration: Self.date, conditions: conditions)
             do throws(StoreError) { _ = try policy.json() } catch { return error.code }

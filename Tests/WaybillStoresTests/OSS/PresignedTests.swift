@@ -7,8 +7,8 @@ import WaybillMultipart
 
 @testable import WaybillStores
 
-/// What a server signs for a program that has no secret.
-@Suite struct `Signed by a server` {
+/// Uploads that a server signs for a client without a secret.
+@Suite struct `Uploads signed by a server` {
     private static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
     @Test(
@@ -34,7 +34,7 @@ import WaybillMultipart
                 "https://b.example.com/", ["Other", "policy", "x-oss-signature"]
             ),
         ])
-    func `A form is read in each of its shapes`(_ json: String, _ url: String, _ names: [String]) throws {
+    func `a signed form is parsed in each JSON shape`(_ json: String, _ url: String, _ names: [String]) throws {
         let form = try OSSPostForm(json: json.utf8)
         #expect(form.url == url)
         #expect(form.fields.map(\.name) == names)
@@ -48,12 +48,12 @@ import WaybillMultipart
             #"{"host":"https://b","signature":"p"}"#,
             #"{"host":"https://b","policy":"p","signature":"s","expire":"soon"}"#,
         ])
-    func `What is no form is refused`(_ json: String) throws {
+    func `an invalid signed form is refused`(_ json: String) throws {
         let error = #expect(throws: StoreError.self) { try OSSPostForm(json: json.utf8) }
         #expect(error?.code == .presignedMalformed)
     }
 
-    @Test func `A form has its key first and its file last`() throws {
+    @Test func `a form has its key first and its file last`() throws {
         let ticket = try OSSPostForm(
             url: "https://b.example.com/",
             fields: [.init("key", "other"), .init("policy", "p"), .init("Signature", "s")],
@@ -66,7 +66,7 @@ import WaybillMultipart
         #expect(form.order == .filesLast)
     }
 
-    @Test func `A form refuses other keys, and all when it has run out`() throws {
+    @Test func `a form refuses other keys, and all keys after it expires`() throws {
         let ticket = try OSSPostForm(
             url: "https://b.example.com/", fields: [.init("policy", "p"), .init("Signature", "s")],
             expiration: Self.now, keyPrefix: "cards/")
@@ -90,11 +90,11 @@ import WaybillMultipart
             ("https://b/k?Expires=soon", nil), ("https://b/k", nil), ("https://b/k?Expires=99999999999999999999", nil),
             ("https://b/k?x-oss-date=20231114T221320Z&x-oss-expires=9999999999", nil),
         ] as [(String, Double?)])
-    func `A presigned URL says when it runs out`(_ url: String, _ seconds: Double?) throws {
+    func `a presigned URL has its expiration`(_ url: String, _ seconds: Double?) throws {
         #expect(try OSSPresignedUpload(url).expiration?.timeIntervalSince1970 == seconds)
     }
 
-    @Test func `A presigned URL that ran out is not sent`() throws {
+    @Test func `an expired presigned URL is refused`() throws {
         let ticket = try OSSPresignedUpload("https://b/k?Expires=1700000000&Signature=s")
         let error = #expect(throws: StoreError.self) { try ticket.request(.empty, at: Self.now) }
         #expect(error?.code == .presignedExpired)
@@ -104,12 +104,12 @@ import WaybillMultipart
     }
 
     @Test(arguments: ["", "oss://b/k", "ftp://b/k?a", " https://b/k?a", "https://b/k?a\nb", "b/k?Signature=s"])
-    func `What is no presigned URL is refused`(_ url: String) {
+    func `an invalid presigned URL is refused`(_ url: String) {
         let error = #expect(throws: StoreError.self) { try OSSPresignedUpload(url) }
         #expect(error?.code == .presignedMalformed)
     }
 
-    @Test func `A request that is signed for the query becomes a URL with its fields`() throws {
+    @Test func `a request signed in its query becomes a URL with header fields`() throws {
         var request = OSSRequestToSign(.put, bucket: "cards", key: "a b/空.jpg")
         request.headers[.contentType] = "image/jpeg"
         func signed(_ placement: OSSSigningRules.Placement) throws -> OSSSignedRequest {

@@ -5,7 +5,7 @@ import WaybillCore
 
 @testable import WaybillStores
 
-@Suite struct `Where two strings to sign part` {
+@Suite struct `Differences of strings to sign` {
     private static func signed(_ version: OSSSignatureVersion) throws -> OSSSignedRequest {
         var request = OSSRequestToSign(
             .put, bucket: "bucket", key: "a+b",
@@ -23,8 +23,7 @@ import WaybillCore
             ("PUT", "POST", 1, "method"), ("image/jpeg", "", 3, "content type"),
             ("Tue, 14 Nov", "Wed, 15 Nov", 4, "date"), ("/bucket/a+b", "/bucket/a b", 6, "resource"),
         ])
-    func `The first line that differs is named`(_ mine: String, _ other: String, _ line: Int, _ subject: String) throws
-    {
+    func `the first different line is named`(_ mine: String, _ other: String, _ line: Int, _ subject: String) throws {
         let signed = try Self.signed(.v1)
         let difference = OSSSignatureDifference(
             of: signed, theirStringToSign: signed.stringToSign.replacing(mine, with: other))
@@ -33,7 +32,7 @@ import WaybillCore
         #expect(!"\(difference)".contains("UPLOAD"), "\(difference)")
     }
 
-    @Test func `Version 4 looks into the canonical request, not at its hash`() throws {
+    @Test func `version 4 compares canonical requests instead of their hashes`() throws {
         let signed = try Self.signed(.v4)
         let canonical = try #require(signed.canonicalRequest)
         let difference = OSSSignatureDifference(
@@ -50,7 +49,7 @@ import WaybillCore
         #expect(hash.line == 4)
     }
 
-    @Test func `Tokens in lines are not shown, and a text of the store can't write to a terminal`() throws {
+    @Test func `tokens are redacted, and control characters of the store are escaped`() throws {
         let signed = try Self.signed(.v1)
         let token = OSSSignatureDifference(
             of: signed, theirStringToSign: signed.stringToSign.replacing("TOKEN", with: "OTHERTOKEN"))
@@ -71,11 +70,11 @@ import WaybillCore
             ("X-OSS-Security-Token:T", "x-oss-security-token:<redacted>"),
             ("/b/k?callback=C", "/b/k?callback=<redacted>"), ("x-oss-date:now", "x-oss-date:now"),
         ])
-    func `What opens something is taken out of a line`(_ line: String, _ shown: String) {
+    func `secrets in a line are redacted`(_ line: String, _ shown: String) {
         #expect(OSSSignatureDifference.shown(line) == shown)
     }
 
-    @Test func `Two equal texts point at the secret`() throws {
+    @Test func `two equal strings point to the secret`() throws {
         let signed = try Self.signed(.v4)
         let difference = OSSSignatureDifference(
             of: signed, theirStringToSign: signed.stringToSign, theirCanonicalRequest: signed.canonicalRequest)
@@ -83,7 +82,7 @@ import WaybillCore
         #expect(difference.description.contains("AccessKey secret"))
     }
 
-    @Test func `Lines are compared by their bytes`() throws {
+    @Test func `lines are compared by bytes`() throws {
         let signed = try Self.signed(.v1)
         let theirs = signed.stringToSign.replacing("a+b", with: "e\u{301}")
         let composed = OSSSignedRequest(

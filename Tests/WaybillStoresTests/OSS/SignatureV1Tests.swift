@@ -5,7 +5,7 @@ import WaybillCore
 
 @testable import WaybillStores
 
-/// Signatures of version 1 that somebody has published.
+/// Published signatures of version 1.
 @Suite struct `OSS signatures of version 1` {
     struct Vector: Sendable, CustomTestStringConvertible {
         var name: String
@@ -16,7 +16,7 @@ import WaybillCore
         var key: String?
         var query: [StoreQueryItem] = []
         var headers: [(String, String)] = []
-        /// Seconds since 1970: the date of a header, the end of a presigned URL.
+        /// Seconds since 1970: the date of a header, or the end of a presigned URL.
         var seconds: Int
         var isPresigned = false
         var signature: String
@@ -24,7 +24,7 @@ import WaybillCore
 
         var testDescription: String { name }
 
-        /// What the vector says, signed by the code under test.
+        /// The request of the vector, signed by the code under test.
         func signed() throws -> OSSSignedRequest {
             var request = OSSRequestToSign(method, bucket: bucket, key: key, query: query)
             for (name, value) in headers {
@@ -104,7 +104,7 @@ import WaybillCore
     ]
 
     @Test(arguments: header)
-    func `A signature in the header is the published one`(_ vector: Vector) throws {
+    func `header signatures match the published ones`(_ vector: Vector) throws {
         let signed = try vector.signed()
         #expect(signed.headers[.authorization] == "OSS \(vector.pair.0):\(vector.signature)", "\(signed.stringToSign)")
         if let text = vector.stringToSign { #expect(signed.stringToSign == text) }
@@ -113,7 +113,7 @@ import WaybillCore
     }
 
     @Test(arguments: presigned)
-    func `A signature in the query is the published one`(_ vector: Vector) throws {
+    func `query signatures match the published ones`(_ vector: Vector) throws {
         let signed = try vector.signed()
         let added = Set(signed.query).subtracting(vector.query)
         var expected: Set<StoreQueryItem> = [
@@ -126,14 +126,14 @@ import WaybillCore
         #expect(signed.headers[.date] == nil)
     }
 
-    @Test func `A presigned URL has the signature percent-encoded`() throws {
+    @Test func `a presigned URL has its signature percent-encoded`() throws {
         let signed = try #require(Self.presigned.first { $0.name == "P1" }).signed()
         let text = try #require(signed.queryText)
         #expect(
             text == "OSSAccessKeyId=44CF9590006BF252F707&Expires=1141889120&Signature=EwaNTn1erJGkimiJ9WmXgwnANLc%3D")
     }
 
-    @Test func `Signing again replaces date, token and signature of the attempt before`() throws {
+    @Test func `signing again replaces date, token and signature of the earlier attempt`() throws {
         var request = OSSRequestToSign(.put, bucket: "bucket", key: "key", query: [StoreQueryItem("uploads")])
         request.headers[.contentType] = "image/jpeg"
         let placements: [OSSSigningRules.Placement] = [.header, .query(validFor: .seconds(60))]
@@ -155,7 +155,7 @@ import WaybillCore
         }
     }
 
-    @Test func `Fields are trimmed, sorted, and joined where a name stands twice`() throws {
+    @Test func `header fields are trimmed, sorted, and joined if repeated`() throws {
         var request = OSSRequestToSign(.put, bucket: "bucket", key: "key")
         let name = try #require(HTTPField.Name("X-OSS-Meta-B"))
         request.headers.append(HTTPField(name: name, value: "  two "))

@@ -5,7 +5,7 @@ import WaybillCore
 
 @testable import WaybillStores
 
-/// Signatures of version 4 that somebody has published.
+/// Published signatures of version 4.
 @Suite struct `OSS signatures of version 4` {
     struct Vector: Sendable, CustomTestStringConvertible {
         var name: String
@@ -80,7 +80,7 @@ import WaybillCore
     ]
 
     @Test(arguments: header)
-    func `A signature in the header is the published one`(_ vector: Vector) throws {
+    func `header signatures match the published ones`(_ vector: Vector) throws {
         let signed = try vector.signed()
         let additional = vector.covered.isEmpty ? "" : "AdditionalHeaders=\(vector.covered),"
         #expect(
@@ -94,7 +94,7 @@ import WaybillCore
     }
 
     @Test(arguments: presigned)
-    func `A signature in the query is the published one`(_ vector: Vector) throws {
+    func `query signatures match the published ones`(_ vector: Vector) throws {
         let signed = try vector.signed()
         #expect(signed.query.last == StoreQueryItem("x-oss-signature", vector.signature))
         #expect(signed.query.contains(StoreQueryItem("x-oss-credential", "ak/\(vector.scope)")))
@@ -111,7 +111,7 @@ import WaybillCore
         }
     }
 
-    @Test func `The canonical request is the documented one`() throws {
+    @Test func `the canonical request matches the documentation`() throws {
         let signed = try #require(Self.header.first).signed()
         #expect(
             signed.canonicalRequest == """
@@ -133,15 +133,16 @@ import WaybillCore
             (1_702_743_657.0, "b412a03b134ebddd720f5167b5de6db66620ebb3b01cff4d49e3ccb09f8de97f"),
             (1_702_784_856.0, "0e11d77e422d3484e84ee6b628fdf2a85f3788e1a597f23116b477efb407e94e"),
         ])
-    func `The key of a day is the published one`(_ seconds: Double, _ key: String) {
+    func `the signing key of a day matches the published one`(_ seconds: Double, _ key: String) {
         let scope = OSSSignatureV4.Scope(
             date: Date(timeIntervalSince1970: seconds), region: "cn-hangzhou", product: "oss")
         #expect(
             MessageAuthentication.hexadecimal(OSSSignatureV4.signingKey(secret: .secret("sk"), scope: scope)) == key)
     }
 
-    /// The page's canonical request and its last step are right; its key does not belong to the secret that it prints.
-    @Test func `The vendor's page agrees in its canonical request and in its last step`() throws {
+    /// The canonical request and the last step of the vendor's page are right; its key does not belong to the secret
+    /// that it prints.
+    @Test func `the vendor's page matches in its canonical request and last step`() throws {
         var request = OSSRequestToSign(.put, bucket: "examplebucket", key: "exampleobject")
         for (name, value) in [
             ("content-disposition", "attachment"), ("content-length", "3"), ("content-md5", "ICy5YqxZB1uWSwcVLSNLcA=="),

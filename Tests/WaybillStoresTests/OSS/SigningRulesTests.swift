@@ -7,7 +7,7 @@ import WaybillTesting
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(Slowness.factor))) struct `What can be signed` {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct `OSS signing rules` {
     private static let now = Date(timeIntervalSince1970: 1_700_000_000)
     private static let identity = OSSSigningIdentity(accessKeyID: "ak")
 
@@ -27,14 +27,14 @@ import WaybillTesting
     }
 
     @Test(arguments: ["abc", "a-b", "123", String(repeating: "a", count: 63)])
-    func `Names that OSS allows for a bucket are taken`(_ bucket: String) { #expect(code(bucket: bucket) == "signed") }
+    func `valid bucket names are accepted`(_ bucket: String) { #expect(code(bucket: bucket) == "signed") }
 
     @Test(
         arguments: [
             "", "ab", String(repeating: "a", count: 64), "-abc", "abc-", "Abc", "a_b", "a.b", "a b", "空空空", "a/b",
             "abc\n", "e\u{301}bc",
         ])
-    func `Names that OSS refuses for a bucket are refused here`(_ bucket: String) {
+    func `invalid bucket names are refused`(_ bucket: String) {
         #expect(code(bucket: bucket) == "invalidBucket")
     }
 
@@ -43,18 +43,18 @@ import WaybillTesting
             "a", "1+2", "100%", "a#b", "a?b", "空/票.jpg", "a//b", "a/../b", ".", "..", "a\\b", " a ", "a/",
             String(repeating: "空", count: 341), String(repeating: "a", count: 1_023),
         ])
-    func `Keys that OSS allows are taken`(_ key: String) { #expect(code(key: key) == "signed") }
+    func `valid keys are accepted`(_ key: String) { #expect(code(key: key) == "signed") }
 
     @Test(
         arguments: [
             "", "/a", "\\a", "//", String(repeating: "a", count: 1_024), String(repeating: "空", count: 342),
         ])
-    func `Keys that OSS refuses are refused here`(_ key: String) { #expect(code(key: key) == "invalidKey") }
+    func `invalid keys are refused`(_ key: String) { #expect(code(key: key) == "invalidKey") }
 
-    @Test func `A key without a bucket is refused`() { #expect(code(bucket: nil) == "invalidBucket") }
+    @Test func `a key without a bucket is refused`() { #expect(code(bucket: nil) == "invalidBucket") }
 
     @Test(arguments: ["", "oss-cn-hangzhou", "cn hangzhou", "CN-HANGZHOU", "cn/hangzhou"])
-    func `Version 4 wants the id of a region`(_ region: String) {
+    func `version 4 requires a region id`(_ region: String) {
         #expect(code(rules: OSSSigningRules(.v4, region: region)) == "invalidRegion")
         #expect(code(rules: OSSSigningRules(.v4)) == "invalidRegion")
     }
@@ -65,7 +65,7 @@ import WaybillTesting
             (604_800, false, "signed"), (604_801, false, "invalidExpiration"), (43_200, true, "signed"),
             (43_201, true, "invalidExpiration"), (Int.max, false, "invalidExpiration"),
         ])
-    func `A presigned URL is good for a second to a week, or twelve hours with a token`(
+    func `a presigned URL is valid for 1 second to 7 days, or 12 hours with a token`(
         _ seconds: Int, _ hasToken: Bool, _ expected: String
     ) {
         for version in OSSSignatureVersion.allCases {
@@ -78,7 +78,7 @@ import WaybillTesting
     }
 
     @Test(arguments: ["a+b %41#?", "空", "a//b/../c", "e\u{301}"])
-    func `URL and signature agree about every key`(_ key: String) throws {
+    func `URL and signature encode keys identically`(_ key: String) throws {
         let material = try OSSSigningMaterial(
             OSSRequestToSign(.put, bucket: "bucket", key: key), rules: OSSSigningRules(.v4, region: "cn-hangzhou"),
             identity: Self.identity, date: Self.now)
@@ -92,7 +92,7 @@ import WaybillTesting
         )
     }
 
-    @Test func `The query of version 4 is sorted by what is encoded`() throws {
+    @Test func `the query of version 4 is sorted by its encoded form`() throws {
         let query = [("b", "2"), ("a~", "1"), ("a", "/"), ("a", "+"), ("空", ""), ("A", "")].map {
             StoreQueryItem($0, $1)
         }
@@ -103,7 +103,7 @@ import WaybillTesting
         #expect(lines[2] == "%E7%A9%BA&A&a=%2B&a=%2F&a~=1&b=2")
     }
 
-    @Test func `An empty AccessKey ID is refused`() {
+    @Test func `an empty AccessKey ID is refused`() {
         let error = #expect(throws: StoreError.self) {
             try OSSSigningMaterial(
                 OSSRequestToSign(.put, bucket: "bucket", key: "key"), rules: OSSSigningRules(.v1),
@@ -113,7 +113,7 @@ import WaybillTesting
     }
 
     @Test(arguments: OSSSignatureVersion.allCases)
-    func `A remote signer signs what a secret would have signed`(_ version: OSSSignatureVersion) async throws {
+    func `a remote signer matches local signing`(_ version: OSSSignatureVersion) async throws {
         let rules = OSSSigningRules(version, region: "cn-hangzhou")
         let request = OSSRequestToSign(.put, bucket: "bucket", key: "key")
         let credentials = StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk"))
@@ -134,7 +134,7 @@ import WaybillTesting
     }
 
     @Test(arguments: ["", "<html>", "OSS other:26NBxoKdsyly4EDv6inkoDft/yA=", "26NB\r\nX-Evil: 1xxxxxxxxxxxxx", "zz"])
-    func `What is no signature never becomes a header field`(_ answer: String) async {
+    func `an invalid remote signature is refused`(_ answer: String) async {
         for version in OSSSignatureVersion.allCases {
             let error = await #expect(throws: StoreError.self) {
                 try await OSSRemoteSigner(accessKeyID: "ak") { _ in answer }.sign(
@@ -145,7 +145,7 @@ import WaybillTesting
         }
     }
 
-    @Test func `A remote signer that throws or hangs is told as that`() async {
+    @Test func `a remote signer that throws or hangs fails the signing`() async {
         struct Refusal: Error {}
         let request = OSSRequestToSign(.put, bucket: "bucket", key: "key")
         let failing = OSSRemoteSigner(accessKeyID: "ak") { _ in throw Refusal() }

@@ -2,43 +2,43 @@ import TestSupport
 import Testing
 import WaybillStores
 
-/// What a store does wrong, and what becomes of an upload then: a row each.
+/// Faults of a store and the resulting end of an upload, one row each.
 struct FaultRow: Sendable, CustomTestStringConvertible {
-    /// What is uploaded.
+    /// The type of upload.
     enum Errand: Sendable {
         /// One request of 300,000 bytes.
         case put
-        /// One request of 9 MiB, which asks before it sends.
+        /// One request of 9 MiB, which expects 100-continue.
         case largePut
         /// A file of two parts of 100 KiB and one of 1,000 bytes.
         case parts
     }
 
-    /// How it ends.
+    /// The expected end.
     enum End: Sendable {
-        /// The object is there, made once, and the client knows.
+        /// The object is stored once, and the client knows.
         case stored
-        /// The same, known from a look at the store.
+        /// The same, detected by a request to the store.
         case foundStored
-        /// An error; whether the object is there all the same.
+        /// An error, and whether the object is stored anyway.
         case fails(StoreError.Code, storeCode: String? = nil, isStored: Bool = false)
     }
 
     let testDescription: String
     var errand = Errand.put
     var version = OSSSignatureVersion.v4
-    /// The client's keys, one after the other.
+    /// The client's tokens in order of use.
     var tokens: [String?] = [nil]
-    /// Whether the client signs with another secret than the store knows.
+    /// Whether the client signs with a secret other than the store's.
     var hasOtherSecret = false
     var hasCallback = false
-    /// How long the store may take nothing; the default is 15 s.
+    /// The stall limit of the client; the default is 15 s.
     var stall: Duration?
     let arrange: @Sendable (OSSStore) -> Void
     let end: End
-    /// How often each operation was asked for.
+    /// The expected number of requests of each operation.
     var requests: [OSSOperation: Int]
-    /// How often the object was made; 1 where it is stored, unless told.
+    /// How often the object was made; by default 1 if it is stored.
     var timesMade: Int?
     /// Whether the client has corrected its clock.
     var correctsClock = false
@@ -54,7 +54,7 @@ struct FaultRow: Sendable, CustomTestStringConvertible {
         self.arrange = arrange
     }
 
-    /// With some of it otherwise.
+    /// Returns a changed copy.
     func with(_ change: (inout FaultRow) -> Void) -> FaultRow {
         var copy = self
         change(&copy)

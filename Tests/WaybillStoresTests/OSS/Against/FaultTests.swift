@@ -5,9 +5,9 @@ import Waybill
 import WaybillCore
 import WaybillStores
 
-/// Each thing that the store can do wrong ends as it is documented.
+/// Each fault of the store ends as documented.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct FaultTests {
-    @Test(arguments: FaultRow.all) func `a fault ends as its row says`(_ row: FaultRow) async throws {
+    @Test(arguments: FaultRow.all) func `each fault ends as in its row`(_ row: FaultRow) async throws {
         var settings = OSSStoreSettings()
         settings.accounts = row.tokens.enumerated().map { number, token in
             OSSAccount("ak-\(number)", row.hasOtherSecret ? "0ther" : "s3cr3t", token: token)
@@ -47,7 +47,7 @@ import WaybillStores
             #expect(object.content.crc64 == StoredBytes(of: bytes).crc64, story)
             #expect(state.uploads.isEmpty, story)
         }
-        // No limit of a performance: nothing that the store says may make the client stand still.
+        // Not a performance limit: no response of the store may make the client hang.
         #expect(time < .seconds(30), story)
         if row.testDescription.contains("Retry-After") { #expect(time >= .seconds(1), story) }
         let told = String(reflecting: result) + String(describing: client) + Self.dumped(result)
@@ -87,7 +87,7 @@ import WaybillStores
         }
     }
 
-    /// All that `dump` shows, which follows whatever is not told to keep quiet.
+    /// The output of `dump`, which includes everything without a redacted mirror.
     private static func dumped(_ value: Any) -> String {
         var text = ""
         dump(value, to: &text)
@@ -95,7 +95,7 @@ import WaybillStores
     }
 }
 
-/// Keys that are replaced by the next when the store refuses them.
+/// Credentials that are replaced by the next ones when the store rejects them.
 private final class RotatingCredentials: CredentialProvider {
     private let left: Locked<[StoreCredentials]>
 
@@ -127,7 +127,7 @@ extension FaultRow {
 }
 
 extension Result {
-    /// Its error.
+    /// The error of a failure.
     var error: Failure? {
         if case .failure(let error) = self { error } else { nil }
     }

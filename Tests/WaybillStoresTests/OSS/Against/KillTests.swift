@@ -1,21 +1,21 @@
 import Testing
 import TestSupport
 
-/// A large file, its program killed again and again: nothing that the store has is sent twice, and the object is the file.
+/// A large file whose program is killed repeatedly: no stored part is sent twice, and the object equals the file.
 @Suite(.timeLimit(.minutes(5 * Slowness.factor))) struct KillTests {
     private static let size = 200 << 20
     private static let partSize = 4 << 20
 
-    /// What is killed.
+    /// The program to kill.
     enum Program {
-        /// Our client in a program of its own.
+        /// The client in the helper program.
         case client
         /// `waybill put`.
         case command
     }
 
     @Test(arguments: zip([Program.client, .client, .command], [1, 5, 5]))
-    func `an upload that is killed goes on where the store has it`(
+    func `a killed upload resumes from the parts of the store`(
         _ program: Program, _ partsAtOnce: Int
     ) async throws {
         var random = SeededGenerator()
@@ -34,9 +34,10 @@ import TestSupport
             store.whenTaken(bytes: mark) { child.signal(9) }
             let end = try await child.finish()
             #expect(end.exit == .signal(9), "seed \(random.seed), kill \(kill): \(end.errorText)")
-            // What the killed program had on its way is over before another looks at the store.
+            // Requests of the killed program have ended before the next program asks the store.
             try await store.settled()
-            // Killed between the object and its own end: to start it again would be another upload.
+            // Killed after the object was stored, but before the program ended: starting it again would be another
+            // upload.
             if store.object("films/7.mov") != nil { break }
         }
         if store.object("films/7.mov") == nil {
@@ -49,7 +50,7 @@ import TestSupport
         #expect(state.counts.values.allSatisfy { $0.begunThoughStored == 0 }, comment)
         #expect(state.counts.values.allSatisfy { $0.peakInFlight <= 1 }, comment)
         #expect(state.peakInFlight <= partsAtOnce, comment)
-        // An upload that was begun, and whose program died before it could write that down, has no parts.
+        // An upload ID that was created, but not recorded before the program died, has no parts.
         #expect(Set(state.counts.keys.map(\.uploadID)).count == 1, comment)
         let begun = state.counts.values.map(\.begun).reduce(0, +)
         #expect(begun <= wanted.count + kills * partsAtOnce, comment)
@@ -82,7 +83,7 @@ import TestSupport
         }
     }
 
-    /// A file of zeros with random bytes strewn over it, so that no two parts are alike and no byte is in its place by chance.
+    /// A file of zeros with scattered random bytes, so that parts differ and misplaced bytes are detected.
     private static func file(in folder: TemporaryDirectory, _ random: inout SeededGenerator) throws -> String {
         let path = try folder.writeSparse("film.mov", size: size)
         for start in stride(from: 0, to: size, by: partSize) {

@@ -2,8 +2,8 @@ import Testing
 
 @testable import WaybillStores
 
-@Suite struct `The XML that stores answer with` {
-    @Test func `Elements, text, entities, CDATA and comments are read`() throws {
+@Suite struct `XML responses of stores` {
+    @Test func `elements, text, entities, CDATA and comments are parsed`() throws {
         let text = """
             \u{FEFF}<?xml version="1.0" encoding="UTF-8"?>
             <!-- a <b> that is none -->
@@ -29,11 +29,11 @@ import Testing
             "<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>", "<!ENTITY x SYSTEM \"file:///etc/passwd\"><a/>", "text<a/>",
             "<![CDATA[x]]><a/>", "<!-- <a/>", "<?xml <a/>", "<a><![CDATA[x</a>", "<a>&lol;&lol;</a>",
         ])
-    func `What is none, or brings entities of its own, is refused`(_ text: String) {
+    func `malformed XML and document types are refused`(_ text: String) {
         #expect(throws: BoundedXML.Complaint.self) { try BoundedXML.read(Array(text.utf8)) }
     }
 
-    @Test func `Depth, number, length of a tag and size are bounded`() {
+    @Test func `depth, element count, tag length and size are bounded`() {
         let hostile = [
             String(repeating: "<a>", count: 100_000), "<r>" + String(repeating: "<a/>", count: 30_000) + "</r>",
             "<a " + String(repeating: "b='c' ", count: 10_000) + "/>",
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `A cut anywhere is a complaint and no crash`() throws {
+    @Test func `XML truncated anywhere is refused`() throws {
         let whole = Array("<?xml version=\"1.0\"?><E a=\"1\"><!-- c --><Code>A&amp;B</Code><![CDATA[<]]><M/></E>".utf8)
         _ = try BoundedXML.read(whole)
         for cut in 0..<whole.count {

@@ -12,7 +12,7 @@ import WaybillCore
         [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: size)
     }
 
-    @Test func `a directory of files is stored, and random cancels end items once each`() async throws {
+    @Test func `a directory of files is stored, and random cancels end each item once`() async throws {
         var random = SeededGenerator()
         let world = try OSSWorld { configuration, _ in configuration.wholeUpTo = .mebibytes(1) }
         let files = try (0..<60).map { number in
@@ -68,7 +68,7 @@ import WaybillCore
             ends.withLock { $0[result.index, default: 0] += 1 }
         }
         try await world.store.waitUntil { $0.inFlight == 3 }
-        // Two more wait for a slot, which the first to be cancelled would give them.
+        // Two more wait for a slot, which they would get when the first one is cancelled.
         while session.uploads.count < 5 { await Task.yield() }
         batch.cancel()
         batch.cancel()
@@ -79,7 +79,7 @@ import WaybillCore
         hold.open()
     }
 
-    @Test func `a failed item stops the others only if the options say so`() async throws {
+    @Test func `a failed item stops the others only with onFailure stop`() async throws {
         for policy in UploadBatchOptions.FailurePolicy.allCases {
             let world = try OSSWorld()
             var options = UploadBatchOptions()
@@ -96,7 +96,7 @@ import WaybillCore
         }
     }
 
-    @Test func `the parts of all files share the requests of the batch`() async throws {
+    @Test func `the parts of all files share the request limit of the batch`() async throws {
         let world = try OSSWorld { configuration, _ in configuration.partsAtOnce = 3 }
         let size = 3 * 102_400
         let files = try (0..<4).map { try world.file(size, "\($0).mov", seed: UInt64($0)).path }
@@ -132,7 +132,7 @@ import WaybillCore
         #expect(await batch.summary.succeeded == 10)
     }
 
-    @Test func `cancelling an item or the batch cancels the closure that makes its upload`() async throws {
+    @Test func `cancelling an item or the batch cancels the closure that creates its upload`() async throws {
         for cancelsAll in [false, true] {
             let world = try OSSWorld()
             let asked = Watched(0)
@@ -149,7 +149,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a closed session ends a batch with one failure for each item that had started`() async throws {
+    @Test func `a closed session ends a batch instead of failing every item`() async throws {
         let session = UploadSession()
         let world = try OSSWorld(session: session)
         await session.close()

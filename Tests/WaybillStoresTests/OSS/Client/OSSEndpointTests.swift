@@ -2,7 +2,7 @@ import Testing
 
 @testable import WaybillStores
 
-@Suite struct `Endpoints of OSS` {
+@Suite struct `OSS endpoints` {
     @Test(
         arguments: [
             ("oss-cn-hangzhou.aliyuncs.com", "https://bkt.oss-cn-hangzhou.aliyuncs.com/a/b"),
@@ -14,15 +14,15 @@ import Testing
             ("https://img.example.com:444", "https://img.example.com:444/a/b"),
             ("http://10.0.0.7:8080", "http://10.0.0.7:8080/bkt/a/b"),
             ("https://[::1]:9", "https://[::1]:9/bkt/a/b"),
-            // Four numbers that are no address are a name.
+            // Four numbers that are not an address are a name.
             ("https://1.2.3.400", "https://1.2.3.400/a/b"),
             ("https://evilaliyuncs.com", "https://evilaliyuncs.com/a/b"),
         ])
-    func `Where the bucket stands follows from the host`(_ text: String, _ url: String) throws {
+    func `the position of the bucket follows from the host`(_ text: String, _ url: String) throws {
         #expect(try OSSEndpoint(text).url(bucket: "bkt", key: "a/b") == url)
     }
 
-    @Test func `Hosts of a private cloud take the bucket in front, or in the path if told`() throws {
+    @Test func `private cloud hosts take the bucket as subdomain, or in the path if configured`() throws {
         let excluded = ["oss.corp.example"]
         #expect(
             try OSSEndpoint("https://oss.corp.example", excludedFromDomains: excluded).url(bucket: "bkt", key: "k")
@@ -35,14 +35,14 @@ import Testing
                 == "https://oss-cn-hangzhou.aliyuncs.com/bkt/k")
     }
 
-    @Test func `A path of the endpoint is kept only if told`() throws {
+    @Test func `the path of an endpoint is refused unless keepsPath is set`() throws {
         let endpoint = try OSSEndpoint("https://gateway.example/oss/v1/", keepsPath: true)
         #expect(try endpoint.url(bucket: "bkt", key: "k") == "https://gateway.example/oss/v1/k")
         let error = try #require(throws: StoreError.self) { try OSSEndpoint("https://gateway.example/oss") }
         #expect(error.code == .invalidEndpoint)
     }
 
-    @Test func `Keys are encoded as they are meant, dots and slashes kept`() throws {
+    @Test func `keys are percent-encoded, with dots and slashes kept`() throws {
         let endpoint = try OSSEndpoint("https://10.0.0.7")
         #expect(
             try endpoint.url(bucket: "bkt", key: "a b+c%41#?空//../.")
@@ -54,12 +54,12 @@ import Testing
             "", "https://", "ftp://h", "https://user@h", "https://h?x", "https://h#x", "https://h h", "https://h:0",
             "https://h:x", "https://h:70000", "https://.h", "https://h\u{0}", "https://h\\x", "https://空.example",
         ])
-    func `What is no endpoint is refused`(_ text: String) throws {
+    func `an invalid endpoint is refused`(_ text: String) throws {
         let error = try #require(throws: StoreError.self) { try OSSEndpoint(text, keepsPath: true) }
         #expect(error.code == .invalidEndpoint)
     }
 
-    @Test func `An endpoint that has the bucket in front already is refused`() throws {
+    @Test func `an endpoint that already contains the bucket is refused`() throws {
         let endpoint = try OSSEndpoint("https://bkt.oss-cn-hangzhou.aliyuncs.com")
         let error = try #require(throws: StoreError.self) { try endpoint.url(bucket: "bkt", key: "k") }
         #expect(error.code == .invalidEndpoint)
@@ -71,11 +71,11 @@ import Testing
             ("cn-hangzhou.oss.aliyuncs.com", "cn-hangzhou"), ("oss-accelerate.aliyuncs.com", nil),
             ("oss-accelerate-overseas.aliyuncs.com", nil), ("img.example.com", nil), ("10.0.0.7", nil),
         ] as [(String, String?)])
-    func `The region is read from the host where it stands there`(_ text: String, _ region: String?) throws {
+    func `the region is parsed from the host`(_ text: String, _ region: String?) throws {
         #expect(try OSSEndpoint(text).region == region)
     }
 
-    @Test func `A region's doors have their names`() throws {
+    @Test func `endpoints of a region have the documented names`() throws {
         #expect(try OSSEndpoint.region("cn-beijing").text == "https://oss-cn-beijing.aliyuncs.com")
         #expect(
             try OSSEndpoint.region("cn-beijing", over: .internalNetwork).text

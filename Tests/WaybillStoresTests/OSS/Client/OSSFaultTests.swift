@@ -9,10 +9,10 @@ import WaybillMultipart
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `What goes wrong with OSS` {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `OSS failures` {
     private let bytes = Array("hello oss".utf8)
 
-    @Test func `What passes is retried by the session`() async throws {
+    @Test func `temporary failures are retried by the session`() async throws {
         let world = try OSSWorld()
         world.store.fail(.busy(), on: .putObject, times: 2)
         try await world.client.put(.data(bytes), to: "busy")
@@ -25,7 +25,7 @@ import WaybillMultipart
         #expect(world.store.object("page")?.timesMade == 1)
     }
 
-    @Test func `What does not pass ends with the store's own words`() async throws {
+    @Test func `persistent failures end with status and code of the store`() async throws {
         let world = try OSSWorld()
         world.store.fail(.busy(), on: .putObject, times: nil)
         let error = try await storeError { try await world.client.put(.data(bytes), to: "k") }
@@ -34,7 +34,7 @@ import WaybillMultipart
         #expect(world.count(.putObject) == 4)
     }
 
-    @Test func `An object whose answer was lost is found, and not sent again`() async throws {
+    @Test func `an object whose response was lost is found and not sent again`() async throws {
         let world = try OSSWorld()
         world.store.fail(.storeThenDrop, on: .putObject)
         let stored = try await world.client.put(.data(bytes), to: "k")
@@ -44,7 +44,7 @@ import WaybillMultipart
         #expect(world.store.state.log.map(\.operation) == [.putObject, .headObject])
     }
 
-    @Test func `What was stored under an error is known as ours by the retry, and by no one else's`() async throws {
+    @Test func `a retry recognizes an object stored despite an error, but not a foreign one`() async throws {
         let world = try OSSWorld()
         var options = OSSObjectOptions()
         options.forbidsOverwrite = true
@@ -63,9 +63,9 @@ import WaybillMultipart
         #expect(world.store.object("film")?.timesMade == 1)
     }
 
-    @Test func `An object that is not there after a lost answer is sent again, once`() async throws {
+    @Test func `an object missing after a lost response is sent once more`() async throws {
         let world = try OSSWorld()
-        // Somebody else's object of that key is not ours.
+        // An object of another client under that key does not count.
         world.store.put("k", [1, 2, 3])
         world.store.fail(.drop(afterBodyBytes: 9), on: .putObject)
         let stored = try await world.client.put(.data(bytes), to: "k")
@@ -78,7 +78,7 @@ import WaybillMultipart
         #expect(world.count(.putObject) == 4)
     }
 
-    @Test func `A stream whose answer was lost is looked for, and said to be unrepeatable`() async throws {
+    @Test func `a stream whose response was lost is looked up and not repeated`() async throws {
         let world = try OSSWorld()
         func chunks() -> AsyncStream<[UInt8]> {
             let bytes = bytes
@@ -99,7 +99,7 @@ import WaybillMultipart
     }
 
     @Test(arguments: OSSSignatureVersion.allCases)
-    func `A clock that is wrong is put right once, by whatever the store tells`(_ version: OSSSignatureVersion)
+    func `clock skew is corrected once from each hint of the store`(_ version: OSSSignatureVersion)
         async throws
     {
         for telling in [OSSSkew.Telling.serverTime, .dateOnly, .serverTimeAndDateOf1970, .invalidSigningDate] {
@@ -117,7 +117,7 @@ import WaybillMultipart
         }
     }
 
-    @Test func `A time of 1970 corrects nothing, and the message names the clock`() async throws {
+    @Test func `a time of 1970 does not correct the clock, and the message names the clock`() async throws {
         let world = try OSSWorld()
         world.store.skew(OSSSkew(seconds: 1_200, telling: .dateOf1970))
         let error = try await storeError { try await world.client.put(.data(bytes), to: "k") }
@@ -127,7 +127,7 @@ import WaybillMultipart
         #expect(world.client.clockCorrection == 0)
     }
 
-    @Test func `Expired credentials are renewed once and the request made again`() async throws {
+    @Test func `expired credentials are refreshed once and the request is repeated`() async throws {
         let fetched = Watched(0)
         let provider = FederatedCredentials(pace: CredentialPace(shortestInterval: .zero)) {
             let number = fetched.update { count in
@@ -148,7 +148,7 @@ import WaybillMultipart
         #expect(world.store.state.log[1].value(of: "x-oss-security-token") == "token2")
     }
 
-    @Test func `Fixed credentials that are refused end with that`() async throws {
+    @Test func `rejected fixed credentials end the upload`() async throws {
         let fixed = FixedCredentials(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk")))
         let world = try OSSWorld(credentials: fixed)
         world.store.fail(.tokenExpired, on: .putObject, times: nil)
@@ -159,7 +159,7 @@ import WaybillMultipart
         #expect(world.count(.putObject) == 1)
     }
 
-    @Test func `A checksum that differs sends once more, and then ends`() async throws {
+    @Test func `a checksum mismatch is retried once and then fails`() async throws {
         let world = try OSSWorld()
         world.store.fail(.wrongChecksum, on: .putObject)
         try await world.client.put(.data(bytes), to: "k")
@@ -175,9 +175,9 @@ import WaybillMultipart
         #expect(careless.count(.putObject) == 1)
     }
 
-    @Test func `Pages, JSON and hostile XML are told as what they are`() async throws {
+    @Test func `web pages, JSON and hostile XML are reported as such`() async throws {
         let world = try OSSWorld()
-        // Whoever gave the page may be gone with the second request.
+        // The sender of the page may be gone with the second request.
         world.store.fail(.html(status: 200), on: .putObject)
         try await world.client.put(.data(bytes), to: "portal")
         #expect(world.store.object("portal")?.timesMade == 1)
@@ -198,7 +198,7 @@ import WaybillMultipart
         }
     }
 
-    @Test func `A wrong secret shows where the two texts differ: nowhere`() async throws {
+    @Test func `a wrong secret is reported as such`() async throws {
         let wrong = FixedCredentials(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("not-it")))
         for version in OSSSignatureVersion.allCases {
             let world = try OSSWorld(credentials: wrong) { configuration, _ in configuration.signatureVersion = version
@@ -209,7 +209,7 @@ import WaybillMultipart
         }
     }
 
-    @Test func `A signature over something else shows the first line that differs`() async throws {
+    @Test func `a signature over another request shows the first line that differs`() async throws {
         struct Liar: ObjectStoreSigner {
             func sign(
                 _ request: OSSRequestToSign, rules: OSSSigningRules, at date: Date, rejecting: StoreCredentials?
@@ -238,7 +238,7 @@ import WaybillMultipart
         }
     }
 
-    @Test func `Neither errors nor logs nor descriptions hold a key, a token, a signature or a policy`() async throws {
+    @Test func `errors, logs and descriptions contain no key, token, signature or policy`() async throws {
         let log = LogSheet()
         var settings = OSSStoreSettings()
         settings.accounts = [OSSAccount("KEY-ID-OF-MINE", "SECRET-OF-MINE", token: "TOKEN-OF-MINE")]
@@ -290,7 +290,7 @@ import WaybillMultipart
         }
     }
 
-    @Test func `A store that stalls is left after the idle time, and tried again`() async throws {
+    @Test func `a stalled upload fails after the stall limit and is retried`() async throws {
         let world = try OSSWorld { configuration, _ in configuration.transfer.limits.stall = .milliseconds(300) }
         world.store.fail(.stall(afterBodyBytes: 0), on: .putObject)
         let file = try world.file(8 << 20)
@@ -298,7 +298,7 @@ import WaybillMultipart
         #expect(world.store.object("k")?.timesMade == 1)
     }
 
-    @Test func `A store that refuses to be asked first gets the body all the same`() async throws {
+    @Test func `a store that rejects 100-continue still gets the body`() async throws {
         let world = try OSSWorld { configuration, _ in
             configuration.transfer.expectContinue = .above(.mebibytes(1), wait: .seconds(30))
         }
@@ -309,7 +309,7 @@ import WaybillMultipart
     }
 }
 
-/// Everything that was logged.
+/// A log handler that collects all output.
 private final class LogSheet: Sendable {
     private let lines = Watched("")
 

@@ -7,9 +7,9 @@ import WaybillCore
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `Files put into OSS in parts` {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `OSS multipart uploads` {
     @Test(arguments: [1, 5])
-    func `All parts arrive once, no more at a time than allowed, and the whole is right`(_ atOnce: Int) async throws {
+    func `all parts arrive once, within the concurrency limit`(_ atOnce: Int) async throws {
         let world = try OSSWorld { configuration, _ in configuration.partsAtOnce = atOnce }
         let file = try world.file(1_000_001)
         let upload = world.client.startUpload(file: file.path, to: "film.mov")
@@ -31,7 +31,7 @@ import WaybillCore
         #expect(world.records.isEmpty)
     }
 
-    @Test func `Small and empty files go in one request`() async throws {
+    @Test func `small and empty files are sent in one request`() async throws {
         let world = try OSSWorld { configuration, _ in configuration.wholeUpTo = .bytes(1_000) }
         let small = try world.file(1_000, "small")
         let stored = try await world.client.upload(file: small.path, to: "small")
@@ -44,7 +44,7 @@ import WaybillCore
         #expect(world.store.state.log.allSatisfy { $0.operation == .putObject })
     }
 
-    @Test func `What goes wrong with parts is mended, and a part that is stored is never sent again`() async throws {
+    @Test func `temporary failures of parts are retried, and stored parts are not sent again`() async throws {
         let world = try OSSWorld()
         let file = try world.file(1_000_000)
         world.store.fail(.busy(), on: .uploadPart, part: 1)
@@ -58,7 +58,7 @@ import WaybillCore
         #expect(world.store.object("k")?.timesMade == 1)
     }
 
-    @Test func `A part whose checksum differs is sent once more, and then it ends`() async throws {
+    @Test func `a part with a checksum mismatch is sent once more and then fails`() async throws {
         let world = try OSSWorld()
         let file = try world.file(300_000)
         world.store.fail(.wrongChecksum, on: .uploadPart, part: 2)
@@ -71,7 +71,7 @@ import WaybillCore
         #expect(world.store.object("other") == nil)
     }
 
-    @Test func `An upload that the store forgets in the middle is begun anew, once`() async throws {
+    @Test func `an upload unknown to the store is restarted once`() async throws {
         let world = try OSSWorld { configuration, _ in configuration.partsAtOnce = 1 }
         let file = try world.file(400_000)
         world.store.fail(.noSuchUpload, on: .uploadPart, part: 3)
@@ -85,7 +85,7 @@ import WaybillCore
         #expect(world.count(.initiate) == 4)
     }
 
-    @Test func `A Complete that stores and drops the connection is found stored`() async throws {
+    @Test func `a Complete whose response is lost is found stored`() async throws {
         let world = try OSSWorld()
         let file = try world.file(300_000)
         world.store.fail(.storeThenDrop, on: .complete)
@@ -96,7 +96,7 @@ import WaybillCore
         #expect(world.records.isEmpty)
     }
 
-    @Test func `A Complete that got lost on its way is made again, and one that was busy too`() async throws {
+    @Test func `a Complete that is lost or busy is retried`() async throws {
         let world = try OSSWorld()
         let file = try world.file(300_000)
         world.store.fail(.drop(afterBodyBytes: 1 << 20), on: .complete)
@@ -108,7 +108,7 @@ import WaybillCore
         #expect(world.store.state.counts.values.allSatisfy { $0.begun == 1 })
     }
 
-    @Test func `A whole that differs is begun anew, once`() async throws {
+    @Test func `an object with a checksum mismatch is restarted once`() async throws {
         let world = try OSSWorld()
         let file = try world.file(300_000)
         world.store.fail(.wrongChecksum, on: .complete)
@@ -120,7 +120,7 @@ import WaybillCore
         #expect(world.store.object("k2")?.timesMade == 2)
     }
 
-    @Test func `A whole that is stored though its callback failed keeps no record`() async throws {
+    @Test func `an object stored despite a failed callback keeps no record`() async throws {
         let world = try OSSWorld()
         let file = try world.file(300_000)
         world.store.fail(.callbackFailed, on: .complete)
@@ -134,7 +134,7 @@ import WaybillCore
         #expect(world.count(.abort) == 0)
     }
 
-    @Test func `Clock and credentials are mended for all parts`() async throws {
+    @Test func `clock and credentials are corrected for all parts`() async throws {
         let world = try OSSWorld()
         world.store.skew(OSSSkew(seconds: -1_200, telling: .serverTime))
         world.store.fail(.tokenExpired, on: .uploadPart, part: 2)
@@ -144,7 +144,7 @@ import WaybillCore
         #expect(world.store.state.log(.initiate).count == 2)
     }
 
-    @Test func `Hostile XML ends the beginning, whatever it is`() async throws {
+    @Test func `hostile XML fails the initiate request`() async throws {
         let world = try OSSWorld()
         let file = try world.file(300_000)
         for xml in OSSFault.HostileXML.allCases {
@@ -155,7 +155,7 @@ import WaybillCore
         #expect(world.count(.uploadPart) == 0)
     }
 
-    @Test func `Without a record, what was sent is thrown away when it fails`() async throws {
+    @Test func `without a record, a failed upload is aborted`() async throws {
         let world = try OSSWorld { configuration, _ in configuration.records = nil }
         let file = try world.file(300_000)
         world.store.fail(.html(status: 403), on: .uploadPart, part: 2)
@@ -166,10 +166,10 @@ import WaybillCore
         #expect(world.store.state.uploads.isEmpty)
     }
 
-    @Test func `A file that changes between two parts never becomes an object`() async throws {
+    @Test func `a file that changes between parts never becomes an object`() async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.write("film", [UInt8](repeating: 7, count: 400_000))
-        // Asked for the beginning, the first part and the second: before that is read, the file grows.
+        // Calls: initiate, first part, second part. Before the second part is read, the file grows.
         let credentials = CountedCredentials(count: Watched(0)) { number in
             guard number == 3 else { return }
             let file = unsafe open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
@@ -181,7 +181,7 @@ import WaybillCore
         #expect(error.code == .sourceChanged)
         #expect(world.store.object("k") == nil)
         #expect(world.store.state.uploads.values.map(\.parts.count) == [1])
-        // The record is of a file that is no more: it is dropped, and what the store has of it too.
+        // The record belongs to the previous file: it is dropped, and the upload in the store is aborted.
         let stored = try await world.client.upload(file: path, to: "k")
         #expect(stored.beginning == .afterDiscarding("the file had 400000 bytes and has 400001"))
         #expect(world.store.state.aborted.count == 1)
@@ -189,7 +189,7 @@ import WaybillCore
         #expect(world.store.object("k")?.content.size == 400_001)
     }
 
-    @Test func `Two tasks on one record: the second is told, or waits`() async throws {
+    @Test func `a second upload with the same record fails or waits`() async throws {
         let gate = Watched(false)
         let credentials = CountedCredentials(count: Watched(0)) { number in
             if number == 1 { _ = try? await gate.waitUntil { $0 } }
@@ -211,7 +211,7 @@ import WaybillCore
         #expect(world.store.state.counts.values.allSatisfy { $0.begun == 1 })
     }
 
-    @Test func `Paused, nothing new begins; resumed, it goes on`() async throws {
+    @Test func `a paused upload starts no new part until it is resumed`() async throws {
         let gate = Watched(false)
         let credentials = CountedCredentials(count: Watched(0)) { number in
             if number == 2 { _ = try? await gate.waitUntil { $0 } }
@@ -223,7 +223,7 @@ import WaybillCore
         upload.pause()
         #expect(upload.isPaused)
         gate.update { $0 = true }
-        // The part that had begun waits with its bytes; whoever looks sees it stand.
+        // The part in flight keeps its bytes; its progress is reported as paused.
         var paused: ObjectProgress?
         for await progress in upload.progress where progress.isPaused {
             paused = progress
@@ -236,7 +236,7 @@ import WaybillCore
         #expect(world.store.object("k")?.content.crc64 == CRC64(of: file.bytes).value)
     }
 
-    @Test func `Abandoning throws away the record and what the store has`() async throws {
+    @Test func `abandonUpload removes the record and the upload in the store`() async throws {
         let world = try OSSWorld()
         let file = try world.file(300_000)
         try await world.client.abandonUpload(file: file.path, to: "k")

@@ -8,7 +8,7 @@ import WaybillMultipart
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct `Forms posted to OSS` {
     @Test(arguments: OSSSignatureVersion.allCases)
-    func `A file goes last in a form that the client signs`(_ version: OSSSignatureVersion) async throws {
+    func `a signed form has its file last`(_ version: OSSSignatureVersion) async throws {
         let world = try OSSWorld { configuration, _ in configuration.signatureVersion = version }
         let file = try world.file(200_000, "front.jpg")
         var options = OSSObjectOptions()
@@ -25,7 +25,7 @@ import WaybillMultipart
         #expect(stored.key == "卡/front.jpg")
     }
 
-    @Test func `Clock, credentials, checksum and lost answers are mended as with a put`() async throws {
+    @Test func `a post handles checksum, lost response and token failures like a put`() async throws {
         let world = try OSSWorld()
         let file = try world.file(50_000, "front.jpg")
         world.store.fail(.wrongChecksum, on: .postObject)
@@ -40,7 +40,7 @@ import WaybillMultipart
         #expect(world.store.object("c")?.content.bytes == file.bytes)
     }
 
-    @Test func `A form that a server signed is sent as it is, and without credentials nothing else is`() async throws {
+    @Test func `a form signed by a server is sent unchanged and needs no credentials`() async throws {
         let world = try OSSWorld()
         struct Nobody: ObjectStoreSigner {
             func sign(

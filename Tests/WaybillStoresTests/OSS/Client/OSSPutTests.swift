@@ -8,11 +8,11 @@ import WaybillMultipart
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `Objects put into OSS in one request` {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `OSS objects in one request` {
     private let bytes = Array("hello oss".utf8)
 
     @Test(arguments: OSSSignatureVersion.allCases)
-    func `Every form of endpoint and both signatures are understood by the store`(_ version: OSSSignatureVersion)
+    func `the store accepts every endpoint form with both signature versions`(_ version: OSSSignatureVersion)
         async throws
     {
         var settings = OSSStoreSettings()
@@ -42,14 +42,14 @@ import WaybillMultipart
             "a", "+ % # ? 空", "%41%2F", "a//b", "a/../b", "./a", "a/.", "~-_.!*'()", "a&b=c;d", "emoji 🎫",
             String(repeating: "k", count: 1_023), String(repeating: "空", count: 341),
         ])
-    func `Keys arrive as they were meant`(_ key: String) async throws {
+    func `keys arrive unchanged`(_ key: String) async throws {
         let world = try OSSWorld()
         try await world.client.put(.data(bytes), to: key)
         #expect(world.store.object(key)?.content.bytes == bytes)
     }
 
     @Test(arguments: ["", "/a", "\\a", String(repeating: "k", count: 1_024)])
-    func `Keys out of rule are refused before anything is sent`(_ key: String) async throws {
+    func `invalid keys are refused before sending`(_ key: String) async throws {
         let world = try OSSWorld()
         let error = try await storeError { try await world.client.put(.data(bytes), to: key) }
         #expect(error.code == .invalidKey)
@@ -57,14 +57,14 @@ import WaybillMultipart
     }
 
     @Test(arguments: ["ab", "A-b", "-ab", "ab-", "a_b", "a.b", String(repeating: "b", count: 64)])
-    func `Buckets out of rule are refused before anything is sent`(_ bucket: String) async throws {
+    func `invalid buckets are refused before sending`(_ bucket: String) async throws {
         let world = try OSSWorld()
         let error = try await storeError { try await world.client.put(.data(bytes), to: "k", in: bucket) }
         #expect(error.code == .invalidBucket)
         #expect(world.store.state.log.isEmpty)
     }
 
-    @Test func `A file, bytes, nothing at all and a stream become objects`() async throws {
+    @Test func `files, bytes, empty data and streams become objects`() async throws {
         let world = try OSSWorld()
         let file = try world.file(300_000)
         try await world.client.put(.file(path: file.path), to: "file")
@@ -82,7 +82,7 @@ import WaybillMultipart
         #expect(streamed.checksum == CRC64(of: file.bytes).value)
     }
 
-    @Test func `What is said about the object arrives`() async throws {
+    @Test func `object options arrive in the store`() async throws {
         let world = try OSSWorld()
         var options = OSSObjectOptions()
         options.metadata = ["author": "alice"]
@@ -112,7 +112,7 @@ import WaybillMultipart
         #expect(gone.storeCode == "NoSuchKey")
     }
 
-    @Test func `An object that must not be replaced stays, and the refusal is not repeated`() async throws {
+    @Test func `forbidsOverwrite keeps the existing object, and the rejection is not retried`() async throws {
         let world = try OSSWorld()
         world.store.put("k", [1])
         var options = OSSObjectOptions()
@@ -125,7 +125,7 @@ import WaybillMultipart
         #expect(world.count(.putObject) == 1)
     }
 
-    @Test func `A callback is told, and its answer is the result's`() async throws {
+    @Test func `a callback is executed, and its response is part of the result`() async throws {
         let world = try OSSWorld()
         var options = OSSObjectOptions()
         var callback = OSSCallback(["http://app.example/stored"], body: "key=${object}&order=${x:order}")
@@ -137,7 +137,7 @@ import WaybillMultipart
         #expect(!stored.etag.isEmpty)
     }
 
-    @Test func `Stored though the callback failed is an end of its own, and nothing is sent again`() async throws {
+    @Test func `a failed callback is reported with the object stored, and nothing is sent again`() async throws {
         let world = try OSSWorld()
         world.store.fail(.callbackFailed, on: .putObject)
         var options = OSSObjectOptions()
@@ -150,7 +150,7 @@ import WaybillMultipart
         #expect(world.store.state.log.count == 1)
     }
 
-    @Test func `A body of your own, its progress and its handle`() async throws {
+    @Test func `a custom body is sent with progress and a handle`() async throws {
         let world = try OSSWorld()
         let upload = world.client.startPut(.body(DataBody(bytes)), to: "k")
         var last: ObjectProgress?
@@ -163,7 +163,7 @@ import WaybillMultipart
         #expect(!upload.isPaused)
     }
 
-    @Test func `A cancelled put ends as cancelled`() async throws {
+    @Test func `a cancelled put fails as cancelled`() async throws {
         let world = try OSSWorld()
         world.store.fail(.stall(afterBodyBytes: 1), on: .putObject)
         let upload = world.client.startPut(.data(bytes), to: "k")
@@ -175,7 +175,7 @@ import WaybillMultipart
         #expect(world.store.object("k") == nil)
     }
 
-    @Test func `A file that is not there or is none is told before anything is sent`() async throws {
+    @Test func `a missing file or a directory fails before any request is sent`() async throws {
         let world = try OSSWorld()
         let missing = try await storeError { try await world.client.put(.file(path: "/no/such"), to: "k") }
         #expect(missing.code == .fileNotFound)
@@ -184,7 +184,7 @@ import WaybillMultipart
         #expect(world.store.state.log.isEmpty)
     }
 
-    @Test func `Appends go on where the last one ended`() async throws {
+    @Test func `appends continue at the next position`() async throws {
         let world = try OSSWorld()
         let first = try await world.client.append(.data(bytes), to: "log", at: 0)
         #expect(first.nextPosition == 9)

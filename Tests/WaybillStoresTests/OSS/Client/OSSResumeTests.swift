@@ -8,9 +8,9 @@ import WaybillMultipart
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(3 * Slowness.factor))) struct `Uploads to OSS that are interrupted` {
+@Suite(.timeLimit(.minutes(3 * Slowness.factor))) struct `Interrupted OSS uploads` {
     @Test(arguments: [1, 5])
-    func `Cancelled at random and begun again, no part is sent that the store lists`(_ atOnce: Int) async throws {
+    func `an upload cancelled at random resumes without sending stored parts`(_ atOnce: Int) async throws {
         var random = SeededGenerator()
         var settings = OSSStoreSettings()
         settings.largestPage = 4
@@ -42,12 +42,12 @@ import WaybillMultipart
         #expect(world.records.isEmpty)
     }
 
-    @Test func `A record that lags behind the store is made up for by reading, not by sending`() async throws {
+    @Test func `a stale record is completed by reading the file, not by sending`() async throws {
         let world = try OSSWorld { configuration, _ in configuration.partsAtOnce = 1 }
         let file = try world.file(500_000)
         world.store.fail(.html(status: 403), on: .uploadPart, part: 4)
         _ = try await storeError { try await world.client.upload(file: file.path, to: "k") }
-        // What the store has is right, whatever the record knows of it.
+        // The store is right, whatever the record contains.
         try await world.rewriteRecord(file.path) { $0.parts = [] }
         let stored = try await world.client.upload(file: file.path, to: "k")
         #expect(stored.beginning == .resumed(parts: 3))
@@ -55,7 +55,7 @@ import WaybillMultipart
         #expect(stored.checksum == CRC64(of: file.bytes).value)
     }
 
-    @Test func `A store that lists no checksums is understood by its ETags`() async throws {
+    @Test func `the MD5 of a stored part matches the file`() async throws {
         let world = try OSSWorld { configuration, _ in configuration.partsAtOnce = 1 }
         let file = try world.file(300_000)
         let source = try await SourceFile.look(at: file.path)
@@ -65,7 +65,7 @@ import WaybillMultipart
         #expect(world.store.state.uploads.values.first?.parts[1]?.md5 == digest)
     }
 
-    @Test func `A part of other bytes than the file's is not kept`() async throws {
+    @Test func `a part with other bytes than the file is sent again`() async throws {
         let world = try OSSWorld { configuration, _ in configuration.partsAtOnce = 1 }
         let file = try world.file(300_000)
         world.store.fail(.html(status: 403), on: .uploadPart, part: 3)
@@ -76,7 +76,7 @@ import WaybillMultipart
         #expect(stored.checksum == CRC64(of: file.bytes).value)
     }
 
-    @Test func `An upload that the store no longer knows begins anew and says so`() async throws {
+    @Test func `an upload unknown to the store starts again and reports it`() async throws {
         let world = try OSSWorld()
         let file = try world.file(300_000)
         world.store.fail(.html(status: 403), on: .uploadPart, part: 2)
@@ -88,7 +88,7 @@ import WaybillMultipart
         #expect(stored.checksum == CRC64(of: file.bytes).value)
     }
 
-    @Test func `A whole that was put together and not heard of is found by the next run`() async throws {
+    @Test func `an object completed without a response is found by the next run`() async throws {
         let world = try OSSWorld()
         let file = try world.file(300_000)
         world.store.fail(.storeThenDrop, on: .complete)
@@ -104,7 +104,7 @@ import WaybillMultipart
         #expect(world.records.isEmpty)
     }
 
-    @Test func `A record that is torn, or of other parts, is dropped with a reason`() async throws {
+    @Test func `a torn record, or one with another part size, is dropped with a reason`() async throws {
         let world = try OSSWorld()
         let file = try world.file(300_000)
         func begin() async throws {
@@ -127,7 +127,7 @@ import WaybillMultipart
         #expect(error.code == .recordRefused)
     }
 
-    @Test func `Records hold no key, no token and no signature, and nothing that is printed holds an upload's id`()
+    @Test func `records contain no key, token or signature, and printed values no upload ID`()
         async throws
     {
         let world = try OSSWorld(
@@ -151,7 +151,7 @@ import WaybillMultipart
 }
 
 extension OSSWorld {
-    /// How many parts the store has of uploads that are not complete.
+    /// The number of parts that the store has of incomplete uploads.
     var stored: Int { store.state.uploads.values.map(\.parts.count).reduce(0, +) }
 
     /// Changes the record of the upload of a file to `k`.
@@ -162,7 +162,7 @@ extension OSSWorld {
             endpoint: client.configuration.endpoint.text, bucket: "examplebucket", key: "k", source: source, path: path,
             partSize: client.configuration.partSize.bytes)
         let claim = try await folder.claim(subject)
-        // At once: the thread that saves it may hold it for a moment longer.
+        // Immediately: the thread that saves it may hold it a moment longer.
         defer { claim.close() }
         guard case .usable(var record) = try await claim.load(subject, at: 0) else {
             Issue.record("there is no record to change")

@@ -4,7 +4,7 @@ import WaybillCore
 
 @testable import WaybillStores
 
-@Suite struct `What is done about failures of OSS` {
+@Suite struct `OSS retry decisions` {
     typealias Failure = OSSRetryDecision.Failure
     typealias Step = OSSRetryDecision.Step
 
@@ -63,14 +63,14 @@ import WaybillCore
     ]
 
     @Test(arguments: table.indices)
-    func `Each failure has its remedy`(_ row: Int) {
+    func `each failure has its retry step`(_ row: Int) {
         let (name, failure, expected) = Self.table[row]
         var decision = OSSRetryDecision()
         #expect(decision.step(after: failure, now: Self.now) == expected, "\(name)")
     }
 
     @Test(arguments: table.indices)
-    func `No remedy is tried twice`(_ row: Int) {
+    func `no retry step is repeated`(_ row: Int) {
         let (name, failure, _) = Self.table[row]
         var decision = OSSRetryDecision()
         _ = decision.step(after: failure, now: Self.now)
@@ -80,7 +80,7 @@ import WaybillCore
         }
     }
 
-    @Test func `A clock, a token and a checksum may be mended one after the other`() {
+    @Test func `clock, token and checksum can be corrected one after another`() {
         var decision = OSSRetryDecision()
         let skew = Self.failure {
             $0.isClockComplaint = true; $0.serverTime = Self.now + 60
@@ -91,7 +91,7 @@ import WaybillCore
         #expect(decision.step(after: Self.failure(.unknown), now: Self.now) == .lookUp)
     }
 
-    @Test func `A time that can't be believed corrects nothing`() {
+    @Test func `an implausible time does not correct the clock`() {
         for seconds in [0, 1_000_000_000, 7_258_118_400] as [Double] {
             var decision = OSSRetryDecision()
             let failure = Self.failure {
@@ -106,7 +106,7 @@ import WaybillCore
         }
     }
 
-    @Test func `A body that can be read once is not sent again, and the reason says so`() {
+    @Test func `a body that can be read only once is not sent again, with a reason`() {
         for change in [{ $0.status = 401 }, { $0.isChecksumMismatch = true }] as [(inout Failure) -> Void] {
             var decision = OSSRetryDecision()
             var failure = Self.failure(.rejected, change)

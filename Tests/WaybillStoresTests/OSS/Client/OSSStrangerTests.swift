@@ -3,7 +3,7 @@ import Testing
 import Waybill
 import WaybillStores
 
-/// Answers of somebody who stands between us and the store.
+/// Responses of an intermediary between the client and the store.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct OSSStrangerTests {
     private let folder = Result { try TemporaryDirectory() }
 
@@ -20,7 +20,7 @@ import WaybillStores
     }
 
     @Test(arguments: [[], [("x-oss-request-id", "5C3D")]])
-    func `a proxy's 203 is no word of the store that the object is there`(_ fields: [(String, String)]) async throws {
+    func `a 203 of a proxy does not count as stored`(_ fields: [(String, String)]) async throws {
         let server = try LoopbackServer(otherwise: .respond(203, headers: fields, body: "<html>"))
         let error = try await #require(throws: StoreError.self) {
             try await client(server).put(.data([1, 2, 3]), to: "k")
@@ -29,7 +29,7 @@ import WaybillStores
         #expect(!error.isStored && error.outcome == .unknown)
     }
 
-    @Test func `a form with its policy and token does not follow an answer to another place`() async throws {
+    @Test func `a form with policy and token does not follow redirects`() async throws {
         let other = try LoopbackServer(otherwise: .respond(200))
         let server = try LoopbackServer(otherwise: .respond(307, headers: [("Location", other.url("/steal"))]))
         let error = try await #require(throws: StoreError.self) {

@@ -5,13 +5,13 @@ import Waybill
 
 @testable import WaybillStores
 
-@Suite struct `What is said to OSS and what it says` {
+@Suite struct `OSS requests and responses` {
     private func reply(_ status: Int, _ body: String, _ headers: HTTPFields = [:]) -> OSSErrorReply {
         OSSErrorReply(
             UploadResponse(status: .init(code: status), headers: headers, body: Array(body.utf8)))
     }
 
-    @Test func `A refusal is read from its XML`() {
+    @Test func `an error is parsed from its XML`() {
         let reply = reply(
             403,
             """
@@ -27,7 +27,7 @@ import Waybill
         #expect(reply.serverTime == Date(timeIntervalSince1970: 1_662_279_097))
     }
 
-    @Test func `A refusal of HEAD is read from its field`() {
+    @Test func `an error of HEAD is parsed from its header field`() {
         let xml = "<Error><Code>SecurityTokenExpired</Code><EC>1</EC></Error>"
         let reply = reply(
             403, "", [HTTPField.Name("x-oss-err")!: Data(xml.utf8).base64EncodedString(), .ossRequestID: "7"])
@@ -41,18 +41,18 @@ import Waybill
             ("", OSSErrorReply.Form.empty), ("  \r\n", .empty), ("<!DOCTYPE HTML><html><p>502", .html),
             ("\n<HTML><body>", .html), (#"{"error":"x"}"#, .json), ("[1]", .json),
         ])
-    func `What is not OSS's is told as what it is`(_ body: String, _ form: OSSErrorReply.Form) {
+    func `error bodies that are not from OSS are classified`(_ body: String, _ form: OSSErrorReply.Form) {
         #expect(reply(502, body).form == form)
     }
 
     @Test(arguments: ["plain", "<Error><Code>", "<Other/>", "<!DOCTYPE Error [<!ENTITY a 'b'>]><Error>&a;</Error>"])
-    func `What can't be read is no code and no crash`(_ body: String) {
+    func `an unreadable error body has no code`(_ body: String) {
         let reply = reply(500, body)
         #expect(reply.code == nil)
         #expect(reply.strangeness != nil)
     }
 
-    @Test func `Metadata beyond ASCII is refused, or encoded if told`() throws {
+    @Test func `metadata beyond ASCII is refused, or percent-encoded if configured`() throws {
         var options = OSSObjectOptions()
         options.metadata = ["Author": "爱丽丝"]
         let error = try #require(throws: StoreError.self) { try options.fields(for: "k") }
@@ -70,7 +70,7 @@ import Waybill
         }
     }
 
-    @Test func `Everything that is said about an object has its field`() throws {
+    @Test func `each object option has its header field`() throws {
         var options = OSSObjectOptions()
         options.headers[.cacheControl] = "no-store"
         options.access = .publicRead
@@ -95,7 +95,7 @@ import Waybill
         #expect(throws: StoreError.self) { try options.fields(for: "k") }
     }
 
-    @Test func `A callback is Base64 of JSON, its names checked`() throws {
+    @Test func `a callback is encoded as Base64 of JSON with checked names`() throws {
         var callback = OSSCallback(["https://a/x", "https://b"], body: "key=${object}&o=${x:order}")
         callback.variables = ["order": "七"]
         let fields = try callback.fields()
@@ -118,7 +118,7 @@ import Waybill
         #expect(throws: StoreError.self) { try callback.fields() }
     }
 
-    @Test func `A list of parts is read to its end, and one without an end is refused`() throws {
+    @Test func `a part list is parsed to its end, and one without an end is refused`() throws {
         func page(_ text: String) throws -> (parts: [PartReceipt], next: Int?) {
             try OSSReplies.parts(in: UploadResponse(status: .ok, body: Array(text.utf8)))
         }
@@ -142,7 +142,7 @@ import Waybill
         #expect(throws: StoreError.self) { try page("<html>") }
     }
 
-    @Test func `A client without encryption or without verification is refused`() throws {
+    @Test func `clients without encryption or with invalid options are refused`() throws {
         let credentials = FixedCredentials(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk")))
         func code(_ change: (inout AliyunOSSClient.Configuration) -> Void) throws -> StoreError.Code? {
             var configuration = AliyunOSSClient.Configuration(
@@ -166,7 +166,7 @@ import Waybill
         #expect(try code { $0.partsAtOnce = 0 } == .invalidArgument)
     }
 
-    @Test func `The defaults are those that users of the older kits know`() throws {
+    @Test func `the defaults match those of the vendor's clients`() throws {
         let configuration = AliyunOSSClient.Configuration(endpoint: try .region("cn-hangzhou"))
         #expect(configuration.retry.maxRetries == 3)
         #expect(configuration.requestsAtOnce == 5)

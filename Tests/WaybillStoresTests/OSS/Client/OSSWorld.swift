@@ -6,12 +6,12 @@ import WaybillCore
 
 @testable import WaybillStores
 
-/// A client and the store that it speaks to.
+/// A client and its store.
 struct OSSWorld {
     let store: OSSStore
     let client: AliyunOSSClient
     let directory: TemporaryDirectory
-    /// Asked for credentials so often.
+    /// The number of requests for credentials.
     let fetches: Watched<Int>
 
     init(
@@ -44,18 +44,18 @@ struct OSSWorld {
         return (try directory.write(name, bytes), bytes)
     }
 
-    /// How many requests of a kind the store has seen.
+    /// The number of requests of an operation that the store has received.
     func count(_ operation: OSSOperation) -> Int { store.state.log(operation).count }
 
-    /// The names in the folder of records.
+    /// The file names in the directory of records.
     var records: [String] { (try? directory.names(in: "records")) ?? [] }
 }
 
-/// The test key, and how often it was asked for.
+/// The test credentials with a request counter.
 struct CountedCredentials: CredentialProvider {
     let count: Watched<Int>
     var credentials = StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk"))
-    /// Called before each answer with its number, from 1.
+    /// Called before each result with the number of the request, from 1.
     var before: @Sendable (Int) async -> Void = { _ in }
 
     func credentials(at now: Date, rejecting: StoreCredentials?) async throws(StoreError) -> StoreCredentials {
@@ -69,13 +69,13 @@ struct CountedCredentials: CredentialProvider {
 }
 
 extension ObjectUpload {
-    /// The end, whichever it is.
+    /// The result of the upload.
     func end() async -> Result<Value, StoreError> {
         await Result { () async throws(StoreError) in try await self.value }
     }
 }
 
-/// The error that a call must end with.
+/// Returns the error that a call must throw.
 func storeError<Value>(_ call: () async throws -> Value) async throws -> StoreError {
     try await #require(throws: StoreError.self) { _ = try await call() }
 }
