@@ -14,7 +14,7 @@ import WaybillStores
             ("hello oss", 15_021_467_531_229_347_219),
             ("This is a case of test for compute crc.", 7_500_711_509_069_051_972),
         ] as [(String, UInt64)])
-    func `CRC-64 has the published value`(_ text: String, _ expected: UInt64) {
+    func `CRC-64 matches published values`(_ text: String, _ expected: UInt64) {
         #expect(CRC64(of: text.utf8).value == expected)
     }
 
@@ -22,11 +22,11 @@ import WaybillStores
         arguments: [
             ("", 0), ("123456789", 3_421_780_262), ("Hello, World!", 3_964_322_768), ("hello oss", 2_673_654_129),
         ] as [(String, UInt32)])
-    func `CRC-32 has the published value`(_ text: String, _ expected: UInt32) {
+    func `CRC-32 matches published values`(_ text: String, _ expected: UInt32) {
         #expect(CRC32(of: text.utf8).value == expected)
     }
 
-    @Test func `The checksum of two stretches comes from theirs`() {
+    @Test func `CRC-64 values can be concatenated`() {
         let first = CRC64(of: "123456789".utf8)
         let second = CRC64(of: Self.broadcast.utf8)
         let both = first.appending(second.value, count: Int64(Self.broadcast.utf8.count))
@@ -34,7 +34,7 @@ import WaybillStores
         #expect(both == CRC64(of: ("123456789" + Self.broadcast).utf8))
     }
 
-    @Test func `However bytes are cut, the checksums are those of the whole`() {
+    @Test func `checksums do not depend on how bytes are split`() {
         var random = SeededGenerator()
         let bytes = (0..<300).map { _ in UInt8.random(in: .min ... .max, using: &random) }
         let (wide, narrow) = (CRC64(of: bytes), CRC32(of: bytes))
@@ -48,12 +48,12 @@ import WaybillStores
         }
     }
 
-    @Test func `Zeros without end are no work`() {
+    @Test func `appending long runs of zeros matches hashing them`() {
         let zeros = CRC64(of: [UInt8](repeating: 0, count: 1 << 16))
         var all = zeros
         for _ in 0..<15 { all = all.appending(all.value, count: 0).appending(zeros.value, count: 1 << 16) }
         #expect(all == CRC64(of: [UInt8](repeating: 0, count: 1 << 20)))
-        // A petabyte at once: only that it ends, and is not the identity.
+        // A petabyte in one step: it must end, and must not be the identity.
         #expect(zeros.appending(0, count: 1 << 50) != zeros)
     }
 }

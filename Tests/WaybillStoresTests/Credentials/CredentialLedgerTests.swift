@@ -15,7 +15,7 @@ import WaybillCore
             expiration: seconds.map { begin.addingTimeInterval($0) })
     }
 
-    /// A ledger at a time of which date and clock agree.
+    /// A ledger with a manual time for both date and clock.
     private struct Book {
         var ledger = CredentialLedger(pace: CredentialPace())
         var time = 0.0
@@ -29,7 +29,7 @@ import WaybillCore
         }
     }
 
-    @Test func `One who asks first fetches, the others wait for it`() {
+    @Test func `the first request fetches, and later ones wait for it`() {
         var book = Book()
         #expect(book.ask() == .fetch(flight: 1))
         #expect(book.ask() == .wait(flight: 1))
@@ -38,7 +38,7 @@ import WaybillCore
         #expect(book.ask() == .use(found))
     }
 
-    @Test func `Before the end they are renewed in the background, once`() {
+    @Test func `credentials are refreshed once in the background before they expire`() {
         var book = Book()
         _ = book.ask()
         let (old, new) = (Self.credentials("a", until: 3_600), Self.credentials("b", until: 7_200))
@@ -52,7 +52,7 @@ import WaybillCore
         #expect(book.ask() == .use(new))
     }
 
-    @Test func `Short-lived ones are renewed in the last fifth of their time`() {
+    @Test func `short-lived credentials are refreshed in the last fifth of their lifetime`() {
         var book = Book()
         _ = book.ask()
         let short = Self.credentials("a", until: 100)
@@ -63,7 +63,7 @@ import WaybillCore
         #expect(book.ask() == .useAndFetch(short, flight: 2))
     }
 
-    @Test func `A failure while they are good changes nothing, and is tried again later`() {
+    @Test func `a failed background refresh keeps the credentials and backs off`() {
         var book = Book()
         _ = book.ask()
         let old = Self.credentials("a", until: 3_600)
@@ -81,7 +81,7 @@ import WaybillCore
         #expect(book.ask() == .useAndFetch(old, flight: 4))
     }
 
-    @Test func `A failure without any is told for a while, then it is tried again, ever more seldom`() {
+    @Test func `failures without credentials back off exponentially up to 60 seconds`() {
         var book = Book()
         var waits: [Double] = []
         for flight in 1...8 {
@@ -102,7 +102,7 @@ import WaybillCore
         #expect(book.ask() == .use(found))
     }
 
-    @Test func `What the store refused is not given again`() {
+    @Test func `rejected credentials are not returned again`() {
         var book = Book()
         _ = book.ask()
         let (old, new) = (Self.credentials("a", until: 3_600), Self.credentials("b", until: 3_600))
@@ -121,7 +121,7 @@ import WaybillCore
         #expect(book.ask(rejecting: new) == .fetch(flight: 3))
     }
 
-    @Test func `Credentials that had run out when they came are a failure with a back-off`() {
+    @Test func `credentials that arrive expired are an error with a back-off`() {
         var book = Book()
         _ = book.ask()
         book.land(1, .success(Self.credentials("a", until: 0)))
@@ -133,7 +133,7 @@ import WaybillCore
     }
 
     @Test(arguments: [0.0, -62_135_596_800, 1_700_000_000_000, 1_000_000_000])
-    func `An expiration that nobody can mean is a failure`(_ seconds: Double) {
+    func `an implausible expiration is an error`(_ seconds: Double) {
         var book = Book()
         _ = book.ask()
         var absurd = Self.credentials("a", until: nil)
@@ -146,7 +146,7 @@ import WaybillCore
         #expect(error.code == .credentialsMalformed)
     }
 
-    @Test func `Without an expiration they are used until they are refused`() {
+    @Test func `credentials without an expiration are used until they are rejected`() {
         var book = Book()
         _ = book.ask()
         let lasting = Self.credentials("a", until: nil)
@@ -156,7 +156,7 @@ import WaybillCore
         #expect(book.ask(rejecting: lasting) == .fetch(flight: 2))
     }
 
-    @Test func `A flight that comes back twice, or late, counts once`() {
+    @Test func `duplicate and unknown fetch results are ignored`() {
         var book = Book()
         _ = book.ask()
         let found = Self.credentials("a", until: 3_600)
@@ -167,7 +167,7 @@ import WaybillCore
     }
 
     @Test(arguments: 0..<10)
-    func `Whatever happens, nobody gets what has run out or was refused, and one flight is under way`(_ round: Int) {
+    func `random runs never return expired or rejected credentials, with one fetch in flight`(_ round: Int) {
         var random = SeededGenerator()
         let seed = random.seed
         var book = Book()

@@ -5,7 +5,7 @@ import WaybillCore
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(Slowness.factor))) struct `Where credentials come from` {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct `Credential sources` {
     private static let now = Date(timeIntervalSince1970: 1_700_000_000)
     private static let end = 1_703_836_702.0
 
@@ -26,7 +26,7 @@ import WaybillCore
                 + #""expireTime":1703836702}}}}"#,
             #"{"ACCESSKEYID":"ak","secret-access-key":"sk","SessionToken":"t","expiration":1.703836702e9}"#,
         ])
-    func `Credentials are read in every shape that is met`(_ json: String) throws {
+    func `credentials are parsed from all known JSON shapes`(_ json: String) throws {
         let credentials = try StoreCredentials(json: json.utf8)
         #expect(
             credentials
@@ -55,20 +55,20 @@ import WaybillCore
             (String(repeating: "[", count: 2_000), "credentialsMalformed"),
             (String(repeating: " ", count: 70_000) + "{}", "credentialsMalformed"),
         ])
-    func `What are no credentials is refused, and not shown`(_ json: String, _ code: String) {
+    func `invalid credentials are refused and not quoted`(_ json: String, _ code: String) {
         let error = #expect(throws: StoreError.self) { try StoreCredentials(json: json.utf8) }
         #expect(error?.code.description == code)
         #expect(error.map { !"\($0)".contains("sk") && !"\($0)".contains("\"ak\"") } == true)
     }
 
-    @Test func `An expiration of null, or none, is none`() throws {
+    @Test func `a missing or null expiration is nil`() throws {
         for tail in ["", #","Expiration":null"#] {
             let json = "{\"AccessKeyId\":\"ak\",\"AccessKeySecret\":\"sk\"\(tail)}"
             #expect(try StoreCredentials(json: json.utf8).expiration == nil)
         }
     }
 
-    @Test func `The environment is read anew every time`() async throws {
+    @Test func `the environment is read on each call`() async throws {
         let values = Observed(["OSS_ACCESS_KEY_ID": "a", "OSS_ACCESS_KEY_SECRET": "b"])
         let provider = EnvironmentCredentials { values.value[$0] }
         let fixed = try await provider.credentials(at: Self.now, rejecting: nil)
@@ -88,7 +88,7 @@ import WaybillCore
         #expect(missing?.message.contains("OSS_ACCESS_KEY_SECRET") == true)
     }
 
-    @Test func `Fixed ones are given until they run out or are refused`() async throws {
+    @Test func `fixed credentials are returned until they expire or are rejected`() async throws {
         let credentials = StoreCredentials(
             accessKeyID: "a", accessKeySecret: .secret("b"), securityToken: .secret("t"),
             expiration: Self.now.addingTimeInterval(1))
@@ -104,7 +104,7 @@ import WaybillCore
         #expect(late?.code == .credentialsExpired)
     }
 
-    @Test func `A command prints them`() async throws {
+    @Test func `credentials are read from the output of a command`() async throws {
         let json = #"{"AccessKeyId":"ak","AccessKeySecret":"sk"}"#
         let provider: any CredentialProvider = .process(["/bin/echo", json])
         let credentials = try await provider.credentials(at: Self.now, rejecting: nil)
@@ -125,39 +125,40 @@ import WaybillCore
             ["echo", "{}"], ["/nowhere/at/all"], ["/bin/false"], ["/bin/sh", "-c", "kill -9 $$"], [],
             ["/bin/sh", "-c", "head -c 70000 /dev/zero"],
         ])
-    func `A command that gives none is told as that`(_ arguments: [String]) async {
+    func `a failing command is an error`(_ arguments: [String]) async {
         let process = CredentialProcess(arguments: arguments, limit: .seconds(20))
         let error = await #expect(throws: StoreError.self) { try await process.run() }
         #expect(error?.code == .credentialsUnavailable)
     }
 
-    @Test func `A command that prints something else is told as that`() async {
+    @Test func `a command with invalid output is an error that does not quote it`() async {
         let process = CredentialProcess(arguments: ["/bin/echo", "secret hunter2"], limit: .seconds(20))
         let error = await #expect(throws: StoreError.self) { try await process.run() }
         #expect(error?.code == .credentialsMalformed)
         #expect(error.map { !"\($0)".contains("hunter2") } == true)
     }
 
-    @Test func `A command that hangs is killed, and what it started too`() async throws {
+    @Test func `a hanging command and its children are killed`() async throws {
         let folder = try TemporaryDirectory()
         let script = "sleep 600 & echo $! > \(folder.path("started")); sleep 600"
-        // Generous, so that the number is written before the end of patience on a busy machine, too.
+        // Generous, so that the process id is written before the limit on a busy machine, too.
         let process = CredentialProcess(arguments: ["/bin/sh", "-c", script], limit: .seconds(3))
         let error = await #expect(throws: StoreError.self) { try await process.run() }
         #expect(error?.code == .credentialsTimedOut)
         let text = try String(decoding: Data(contentsOf: URL(filePath: folder.path("started"))), as: UTF8.self)
         let number = try #require(Int32(text.split(separator: "\n").first ?? ""))
-        // It is no child of ours, so nobody tells when it is gone: the limit of the suite does, if it never is.
+        // It is not a child of this process, so its exit can't be awaited; the time limit of the suite applies if it
+        // never exits.
         while Self.isAlive(number) { try await Task.sleep(for: .milliseconds(5)) }
     }
 
-    /// Not gone, and no zombie whose new parent has not come by yet.
+    /// Whether a process exists and is not a zombie waiting for its new parent.
     private static func isAlive(_ number: Int32) -> Bool {
         let state = try? String(decoding: Data(contentsOf: URL(filePath: "/proc/\(number)/stat")), as: UTF8.self)
         return state.map { !$0.contains(") Z ") } ?? false
     }
 
-    @Test func `A command that leaves something behind which holds its output is not waited for`() async throws {
+    @Test func `a background process that keeps the output open does not delay the result`() async throws {
         let json = #"{\"AccessKeyId\":\"ak\",\"AccessKeySecret\":\"sk\"}"#
         let process = CredentialProcess(
             arguments: ["/bin/sh", "-c", "sleep 30 & echo \"\(json)\""], limit: .seconds(20))

@@ -9,7 +9,7 @@ import WaybillTesting
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct `Federated credentials` {
     private static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
-    /// A getter that answers when it is told to.
+    /// A getter that returns when the test provides a result.
     private final class Getter: Sendable {
         struct State: Sendable {
             var calls = 0
@@ -42,7 +42,7 @@ import WaybillTesting
         `When credentials are fetched`.credentials(name, until: seconds)
     }
 
-    @Test func `Many who ask at once get what one call brings`() async throws {
+    @Test func `concurrent requests share one fetch`() async throws {
         let provider = provider
         let found = Self.credentials("a", until: 3_600)
         try await withThrowingTaskGroup(of: StoreCredentials.self) { group in
@@ -54,7 +54,7 @@ import WaybillTesting
         #expect(getter.state.value.calls == 1)
     }
 
-    @Test func `One who is cancelled stops waiting, and the fetch goes on for the others`() async throws {
+    @Test func `a cancelled request stops waiting, and the fetch continues for others`() async throws {
         let provider = provider
         let impatient = Task { try await provider.credentials(at: Self.now, rejecting: nil) }
         await getter.state.wait { $0.calls == 1 }
@@ -68,7 +68,7 @@ import WaybillTesting
         #expect(getter.state.value.calls == 1)
     }
 
-    @Test func `Nobody waits for a renewal`() async throws {
+    @Test func `requests do not wait for a background refresh`() async throws {
         let provider = provider
         let (old, new) = (Self.credentials("a", until: 3_600), Self.credentials("b", until: 7_200))
         getter.answer(.success(old))
@@ -84,7 +84,7 @@ import WaybillTesting
         #expect(getter.state.value.calls == 2)
     }
 
-    @Test func `One that returns nothing is told as that, and asked again after the back-off`() async throws {
+    @Test func `a getter that returns nil is an error, and is called again after the back-off`() async throws {
         let provider = provider
         getter.answer(.success(nil))
         let error = await #expect(throws: StoreError.self) {
@@ -99,7 +99,7 @@ import WaybillTesting
         #expect(try await provider.credentials(at: Self.now.addingTimeInterval(1), rejecting: nil) == found)
     }
 
-    @Test func `One that throws has its error as the cause`() async throws {
+    @Test func `an error thrown by the getter is the cause`() async throws {
         let provider = provider
         getter.answer(.failure(Refusal()))
         let error = await #expect(throws: StoreError.self) {
@@ -109,7 +109,7 @@ import WaybillTesting
         #expect(error?.cause is Refusal)
     }
 
-    @Test func `One that hangs is given up after its time, and what comes later is ignored`() async throws {
+    @Test func `a hanging getter times out, and its late result is ignored`() async throws {
         let provider = provider
         let waiting = Task { try await provider.credentials(at: Self.now, rejecting: nil) }
         await getter.state.wait { $0.calls == 1 }
@@ -124,7 +124,7 @@ import WaybillTesting
         #expect(try await provider.credentials(at: Self.now.addingTimeInterval(31), rejecting: nil) == found)
     }
 
-    @Test func `One that hangs while there are good ones delays nobody`() async throws {
+    @Test func `a hanging refresh does not delay requests with valid credentials`() async throws {
         let provider = provider
         let old = Self.credentials("a", until: 3_600)
         getter.answer(.success(old))
@@ -137,7 +137,7 @@ import WaybillTesting
         #expect(try await provider.credentials(at: later.addingTimeInterval(30), rejecting: nil) == old)
     }
 
-    @Test func `What the store refused is fetched anew, and the same again is told`() async throws {
+    @Test func `rejected credentials are fetched again, and the same ones are an error`() async throws {
         let provider = provider
         let found = Self.credentials("a", until: 3_600)
         getter.answer(.success(found))
@@ -151,11 +151,11 @@ import WaybillTesting
         #expect(getter.state.value.calls == 2)
     }
 
-    @Test func `The store's clock decides what has run out`() async throws {
+    @Test func `the clock of the store decides what has expired`() async throws {
         let provider = provider
         let first = Self.credentials("a", until: 3_600)
         getter.answer(.success(first))
-        // This machine is two hours behind: to the store, the credentials have run out.
+        // This machine is two hours behind: for the store, the credentials have expired.
         let error = await #expect(throws: StoreError.self) {
             try await provider.credentials(at: Self.now.addingTimeInterval(7_200), rejecting: nil)
         }

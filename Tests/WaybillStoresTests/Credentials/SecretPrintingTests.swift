@@ -7,8 +7,8 @@ import WaybillMultipart
 
 @testable import WaybillStores
 
-/// Everything of signing and credentials, printed in every way there is.
-@Suite struct `Secrets of stores` {
+/// All types of signing and credentials, printed in every way.
+@Suite struct `Printing of store secrets` {
     private static let secrets = [
         "SECRETKEY", "SECRETTOKEN", "SECRETUPLOAD", "SECRETCALLBACK", "SECRETPOLICY", "SECRETSIGN",
     ]
@@ -54,7 +54,7 @@ import WaybillMultipart
         return values
     }
 
-    @Test func `Nothing prints a secret, in whatever way it is printed`() throws {
+    @Test func `no value prints a secret in any way`() throws {
         let signatures = try Self.signatures()
         for value in try Self.values() {
             var dumped = ""
@@ -73,7 +73,7 @@ import WaybillMultipart
         }
     }
 
-    /// The signatures that were made of these, which open the store as well as the secret does.
+    /// Signatures made with these credentials, which grant access as the secret does.
     private static func signatures() throws -> [String] {
         try OSSSignatureVersion.allCases.map { version in
             let material = try OSSSigningMaterial(

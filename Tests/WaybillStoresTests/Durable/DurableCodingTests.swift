@@ -7,7 +7,7 @@ import WaybillCore
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `Durable uploads to stores, written down` {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `Durable store uploads, encoded` {
     private static func written(_ upload: some DurableUpload) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -18,7 +18,7 @@ import WaybillCore
         try JSONDecoder().decode(Upload.self, from: Data(text.utf8))
     }
 
-    @Test func `all that was said about an object of OSS comes back, and it goes to the same place`() async throws {
+    @Test func `all options of an OSS upload survive encoding`() async throws {
         let world = try DurableWorld()
         let file = try world.file(1_000)
         var configuration = try world.ossConfiguration
@@ -57,7 +57,7 @@ import WaybillCore
     }
 
     @Test(arguments: ["https://oss-cn-hangzhou.aliyuncs.com", "https://img.example.com", "https://10.0.0.7:8080"])
-    func `an endpoint of each form comes back, and with it the lane`(_ text: String) throws {
+    func `each form of endpoint survives encoding, with its lane`(_ text: String) throws {
         let endpoint = try OSSEndpoint(text)
         var configuration = AliyunOSSClient.Configuration(endpoint: endpoint, bucket: "scans")
         configuration.region = "cn-hangzhou"
@@ -67,7 +67,7 @@ import WaybillCore
         #expect(upload.lane.description.hasPrefix(host) && upload.lane.description.hasSuffix(" as a"))
     }
 
-    @Test func `all that goes with an object of Qiniu comes back, its policy without a deadline`() async throws {
+    @Test func `all options of a Qiniu upload survive encoding, its policy without a deadline`() async throws {
         let world = try DurableWorld()
         let file = try world.file(1_000)
         var options = QiniuPutOptions()
@@ -107,14 +107,14 @@ import WaybillCore
     @Test(arguments: [
         QiniuScope.bucket("b"), .key("k:1", bucket: "b"), .newKey("k", bucket: "b"), .prefix("k/", bucket: "b"),
     ])
-    func `a scope comes back as what it means`(_ scope: QiniuScope) throws {
+    func `a scope survives encoding`(_ scope: QiniuScope) throws {
         #expect(try JSONDecoder().decode(QiniuScope.self, from: JSONEncoder().encode(scope)) == scope)
     }
 
     @Test(arguments: [
         QiniuHosts.fixed(["up.example:8080"]), .regions([.z0, .as0]), .askedOfQiniu,
     ])
-    func `hosts come back`(_ hosts: QiniuHosts) async throws {
+    func `hosts survive encoding`(_ hosts: QiniuHosts) async throws {
         let world = try DurableWorld()
         var configuration = QiniuClient.Configuration()
         configuration.hosts = hosts
@@ -123,7 +123,7 @@ import WaybillCore
         #expect(back == sending && back.configuration(world.delivery(), isInParts: false).hosts == hosts)
     }
 
-    @Test func `what a release has written can be read by those after it`() throws {
+    @Test func `uploads encoded by earlier releases can be decoded`() throws {
         let oss: DurableOSSUpload = try Self.read(
             """
             {"bucket":"scans","credential":"a","file":{"path":"/tmp/x","stamp":{"inode":1,"modifiedNanoseconds":2,\
@@ -144,7 +144,7 @@ import WaybillCore
     }
 
     @Test(arguments: [true, false])
-    func `no secret of an account is written, neither with the upload nor with where it stands`(
+    func `no account secret is encoded, neither with the upload nor with its resume record`(
         _ isOSS: Bool
     ) async throws {
         let secret = "SECRET-THAT-NOBODY-WRITES"
@@ -166,7 +166,7 @@ import WaybillCore
         } else {
             let upload = try await world.toQiniu(file.path)
             text = try Self.written(upload) + "\(upload)" + String(reflecting: upload)
-            // The store knows another secret: what matters is what is written on the way.
+            // The store has another secret: only the encoded data matters here.
             _ = try await uploadError { try await upload.deliver(world.delivery(kept: kept, accounts)) }
             _ = try await upload.deliver(world.delivery(kept: kept))
         }
@@ -178,7 +178,7 @@ import WaybillCore
         }
     }
 
-    @Test func `what can't be written down, or not be sent, is refused when it is described`() async throws {
+    @Test func `options that can't be encoded or sent are refused on creation`() async throws {
         let world = try DurableWorld()
         let file = try world.file(300_000)
         for name in ["authorization", "x-oss-security-token", "x-oss-server-side-encryption-customer-key", "Cookie"] {
@@ -202,7 +202,7 @@ import WaybillCore
             try await storeError { try await world.toQiniu(file.path, policy: policy) }.code == .invalidPutPolicy)
     }
 
-    @Test func `a path is absolute from then on, and an object of a recipe brings its key and type`() async throws {
+    @Test func `paths become absolute, and a prepared object provides key and type`() async throws {
         let world = try DurableWorld()
         let object = PreparedObject(
             key: "cards/7.jpg", source: .bytes([1, 2, 3]), length: 3, contentType: "image/jpeg",

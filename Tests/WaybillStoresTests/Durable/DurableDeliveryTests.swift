@@ -7,9 +7,9 @@ import WaybillCore
 @testable import WaybillOutbox
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `Durable uploads to stores, delivered` {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `Durable store uploads, delivered` {
     @Test(arguments: [0, 1, 150_000, 150_001, 500_000])
-    func `a file of any size is one object of OSS, in one request or in parts`(_ size: Int) async throws {
+    func `a file of any size becomes one OSS object, in one request or in parts`(_ size: Int) async throws {
         let world = try DurableWorld()
         let file = try world.file(size)
         let outbox = try await world.open()
@@ -28,7 +28,7 @@ import WaybillCore
     }
 
     @Test(arguments: [0, 1, 256 << 10, (256 << 10) + 1, (3 << 20) + 7])
-    func `a file of any size is one object of Qiniu, as a form or in parts`(_ size: Int) async throws {
+    func `a file of any size becomes one Qiniu object, as a form or in parts`(_ size: Int) async throws {
         let world = try DurableWorld()
         let file = try world.file(size)
         let outbox = try await world.open()
@@ -44,7 +44,7 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `bytes and snapshots are files of the outbox until they are delivered`() async throws {
+    @Test func `bytes and snapshots are stored in the outbox until they are delivered`() async throws {
         let world = try DurableWorld()
         let outbox = try await world.open()
         let bytes = QiniuGround.bytes(300_000)
@@ -69,7 +69,7 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test(arguments: [true, false]) func `progress is over the whole object and ends before the delivery does`(
+    @Test(arguments: [true, false]) func `progress covers the whole object and ends before the delivery`(
         _ isOSS: Bool
     ) async throws {
         let world = try DurableWorld()
@@ -95,7 +95,7 @@ import WaybillCore
         #expect(last.acknowledged == Int64(file.bytes.count) && last.total == last.acknowledged)
     }
 
-    @Test func `what is stored though its callback failed is delivered, and never sent again`() async throws {
+    @Test func `an object that is stored although its callback failed is delivered once`() async throws {
         let world = try DurableWorld()
         let file = try world.file(1_000)
         let outbox = try await world.open()
@@ -115,7 +115,7 @@ import WaybillCore
     }
 
     @Test(arguments: [SourceChangePolicy.fail, .restart, .skip], [true, false])
-    func `a file that is not what it was is treated as was chosen`(
+    func `the change policy decides about a modified file`(
         _ policy: SourceChangePolicy, _ isOSS: Bool
     ) async throws {
         let world = try DurableWorld()
@@ -143,7 +143,7 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `a file that changes between its parts is no object`() async throws {
+    @Test func `a file that changes between its parts creates no object`() async throws {
         let world = try DurableWorld()
         let file = try world.file(500_000)
         let outbox = try await world.open()
@@ -156,7 +156,7 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `fifty objects of either store go through one outbox, each once`() async throws {
+    @Test func `fifty objects for both stores are delivered once each`() async throws {
         let world = try DurableWorld()
         let outbox = try await world.open()
         var options = EnqueueOptions()
@@ -166,7 +166,7 @@ import WaybillCore
             try await outbox.enqueue(try await world.toOSS(file.path, "batch/\(number)"), options: options)
             try await outbox.enqueue(try await world.toQiniu(file.path, "batch/\(number)"), options: options)
         }
-        // One in ten requests is told to come again.
+        // The first three requests to each store are rejected as busy.
         world.oss.fail(.busy(), on: .putObject, times: 3)
         world.qiniu.fail(.refuse(573, "too many requests"), on: .form, times: 3)
         try await world.deliver(outbox)

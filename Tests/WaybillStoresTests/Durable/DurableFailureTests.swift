@@ -8,8 +8,8 @@ import WaybillCore
 @testable import WaybillOutbox
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `Durable uploads to stores, and what goes wrong` {
-    /// What a queue makes of an error.
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `Durable store uploads, failing` {
+    /// The failure class that a queue derives from an error.
     private static func kind(_ error: UploadError) -> String {
         let failure = FailureClass(error, attempt: 1, policy: OutboxRetry(), jitter: 0)
         switch failure.ending {
@@ -62,7 +62,7 @@ import WaybillCore
         OSSRow(testDescription: "an unknown account", ending: "lane", accounts: { NoCredentials() }),
     ]
 
-    @Test(arguments: ossRows) func `what OSS does wrong means to a queue what it should`(_ row: OSSRow) async throws {
+    @Test(arguments: ossRows) func `each failure of OSS has its failure class`(_ row: OSSRow) async throws {
         let world = try DurableWorld()
         let file = try world.file(100_000)
         row.fail(world.oss)
@@ -106,7 +106,7 @@ import WaybillCore
     ]
 
     @Test(arguments: qiniuRows)
-    func `what Qiniu does wrong means to a queue what it should`(_ row: QiniuRow) async throws {
+    func `each failure of Qiniu has its failure class`(_ row: QiniuRow) async throws {
         let world = try DurableWorld()
         let file = try world.file(100_000)
         if let fault = row.fault { world.qiniu.fail(fault, times: nil) }
@@ -115,7 +115,7 @@ import WaybillCore
         #expect(Self.kind(error) == row.ending, "\(String(reflecting: error))")
     }
 
-    @Test(arguments: [true, false]) func `nobody there is offline, and costs no attempt`(_ isOSS: Bool) async throws {
+    @Test(arguments: [true, false]) func `a refused connection is classified as offline`(_ isOSS: Bool) async throws {
         let world = try DurableWorld()
         let closed = try ClosedPort()
         let file = try world.file(1_000)
@@ -138,7 +138,7 @@ import WaybillCore
         #expect(Self.kind(error) == "offline" && error.code == .cannotConnect, "\(error)")
     }
 
-    @Test func `a version 4 complaint about the date, which is a 400, is the lane's trouble too`() throws {
+    @Test func `a date error of signature version 4 is a failure of the lane`() throws {
         let body = """
             <Error><Code>InvalidArgument</Code><Message>Invalid signing date in Authorization header.</Message></Error>
             """
@@ -146,7 +146,7 @@ import WaybillCore
         let under = UploadError(.rejected, "400", phase: .failed, outcome: .rejected, response: response)
         let error = StoreError(OSSErrorReply(response), response, outcome: .rejected, cause: under)
         #expect(Self.kind(UploadError(error, attempt: 1)) == "lane")
-        // A part that nobody knows of is no object that nobody knows of.
+        // A part with an unknown outcome is not an object with an unknown outcome.
         var part = StoreError(UploadError(Self.lost, "lost", phase: .failed, outcome: .unknown))
         #expect(Self.kind(UploadError(part, attempt: 1)) == "unknown")
         part.part = 3
@@ -155,7 +155,7 @@ import WaybillCore
 
     private static let lost = UploadError.Code("connectionLost")
 
-    @Test func `credentials that ran out block the lane of both items, and others let them go on`() async throws {
+    @Test func `expired credentials block the lane, and valid ones unblock both items`() async throws {
         let world = try DurableWorld()
         let file = try world.file(1_000)
         let isGood = Watched(false)
@@ -180,7 +180,7 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `a wrong clock is found out once for all deliveries of an account`() async throws {
+    @Test func `clock skew is detected once for all deliveries of an account`() async throws {
         let world = try DurableWorld()
         world.oss.skew(OSSSkew(seconds: 7_200, telling: .serverTime))
         let file = try world.file(1_000)
@@ -192,7 +192,7 @@ import WaybillCore
         #expect(world.oss.state.log(.putObject).filter { $0.status == 403 }.count == 1)
     }
 
-    @Test func `where a bucket is, is asked once for all deliveries of an account`() async throws {
+    @Test func `the region is queried once for all deliveries of an account`() async throws {
         let world = try DurableWorld()
         let file = try world.file(1_000)
         var query = QiniuRegionQuery()
@@ -210,7 +210,7 @@ import WaybillCore
         #expect(world.qiniu.state.log(.regions).count == 1 && world.qiniu.state.log(.form).count == 5)
     }
 
-    @Test func `accounts may be texts by name: JSON for OSS, a token or JSON for Qiniu`() async throws {
+    @Test func `named accounts are JSON for OSS, and a token or JSON for Qiniu`() async throws {
         let world = try DurableWorld()
         let file = try world.file(1_000)
         let token = try DurableWorld.qiniuKeys.uploadToken(
@@ -233,7 +233,7 @@ import WaybillCore
                 let error = try await uploadError { try await upload.deliver(world.delivery(credentials)) }
                 #expect(Self.kind(error) == "lane" && error.message.contains(name))
             }
-            // A policy is signed by keys; a token that was made elsewhere has one.
+            // A policy needs keys for signing; an existing token already has one.
             let policy = QiniuPutPolicy(scope: .bucket("photos"), deadline: .now)
             let own = try await world.toQiniu(file.path, credential: "token", policy: policy)
             let error = try await uploadError { try await own.deliver(world.delivery(credentials)) }
@@ -242,7 +242,7 @@ import WaybillCore
         #expect(world.oss.object("k")?.timesMade == 2 && world.qiniu.object("k")?.timesMade == 4)
     }
 
-    @Test func `accounts that nobody holds are gone, with the clients that they remember`() async throws {
+    @Test func `releasing accounts frees their cached clients`() async throws {
         let world = try DurableWorld()
         let file = try world.file(1_000)
         let token = try DurableWorld.qiniuKeys.uploadToken(

@@ -6,13 +6,13 @@ import WaybillCore
 @testable import WaybillOutbox
 @testable import WaybillStores
 
-/// A program that delivers from an outbox, killed again and again: what a store lists is never sent again, and each item is
-/// one object.
+/// A program that delivers from an outbox and is killed repeatedly: parts that a store lists are never sent again,
+/// and each item becomes one object.
 @Suite(.timeLimit(.minutes(5 * Slowness.factor)), .serialized) struct DurableKillTests {
     private static let size = 96 << 20
     private static let partSize = 4 << 20
 
-    @Test func `an object of OSS in an outbox whose program is killed goes on where the store has it`() async throws {
+    @Test func `a killed OSS delivery resumes from the parts of the store`() async throws {
         var random = SeededGenerator()
         let world = try DurableWorld()
         let disk = try TemporaryDirectory.forSparseFiles()
@@ -39,7 +39,7 @@ import WaybillCore
         let state = try await world.oss.settled()
         let count = Self.size / Self.partSize
         #expect(state.counts.values.allSatisfy { $0.begunThoughStored == 0 && $0.peakInFlight <= 1 }, comment)
-        // One that was begun, and whose program died before that was written down, has no parts.
+        // An upload ID that was created, but not recorded before the program died, has no parts.
         #expect(Set(state.counts.keys.map(\.uploadID)).count == 1, comment)
         let begun = state.counts.values.reduce(0) { $0 + $1.begun }
         #expect(begun <= count + kills * 3, comment)
@@ -54,7 +54,7 @@ import WaybillCore
         print("OSS from an outbox: \(kills) kills, \(begun) parts begun for \(count)")
     }
 
-    @Test func `an object of Qiniu in an outbox whose program is killed goes on where the store has it`() async throws {
+    @Test func `a killed Qiniu delivery resumes from the parts of the store`() async throws {
         var random = SeededGenerator()
         let world = try DurableWorld()
         let disk = try TemporaryDirectory.forSparseFiles()
@@ -92,7 +92,7 @@ import WaybillCore
 
     private static func handOver(_ upload: some DurableUpload, _ world: DurableWorld) async throws {
         let outbox = try await world.open()
-        // Killed before a part is whole, it has made no progress, and that may happen each time.
+        // If the program is killed before a part is complete, there is no progress; that may happen each time.
         var options = EnqueueOptions()
         options.maxAttempts = 100
         try await outbox.enqueue(upload, options: options)

@@ -7,9 +7,9 @@ import WaybillCore
 @testable import WaybillOutbox
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(3 * Slowness.factor))) struct `Durable uploads to stores that are interrupted` {
+@Suite(.timeLimit(.minutes(3 * Slowness.factor))) struct `Durable store uploads, interrupted` {
     @Test(arguments: [true, false])
-    func `stopped at random and opened anew, no part is sent that the store lists`(_ isOSS: Bool) async throws {
+    func `an upload stopped at random sends no part that the store lists`(_ isOSS: Bool) async throws {
         var random = SeededGenerator()
         let world = try DurableWorld()
         let file = try world.file(isOSS ? 30 * 102_400 + 7 : 12 << 20)
@@ -47,12 +47,12 @@ import WaybillCore
             let counts = world.qiniu.state.counts.values
             #expect(counts.allSatisfy { $0.begunThoughStored == 0 && $0.peakInFlight == 1 && $0.stored == 1 }, comment)
         }
-        // No record lies anywhere but in the queue.
+        // Resume records are stored only in the queue.
         #expect(try world.folder.names().sorted() == ["film.mov", "outbox"])
         await outbox.close()
     }
 
-    @Test func `a part that fails for a while costs neither the parts before it nor an attempt`() async throws {
+    @Test func `a failing part costs neither earlier parts nor an attempt`() async throws {
         let world = try DurableWorld()
         let file = try world.file(1_000_000)
         let outbox = try await world.open { $0.retry.maxAttempts = 2 }
@@ -60,8 +60,8 @@ import WaybillCore
         configuration.partsAtOnce = 1
         try await outbox.enqueue(
             try await DurableOSSUpload(file: file.path, to: "k", configuration: configuration, credential: "test"))
-        // A delivery makes some parts and then meets one that fails four times, which ends it; three retries twice are within
-        // the session's budget.
+        // A delivery completes some parts and then reaches one that fails four times, which ends it; three retries
+        // twice are within the session's budget.
         for part in [3, 6] { world.oss.fail(.html(status: 500), on: .uploadPart, part: part, times: 4) }
         try await world.deliver(outbox)
         let result = try #require(try await outbox.results().first)
@@ -71,7 +71,7 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `a file that was replaced while it waited is another upload, and the old one is thrown away`()
+    @Test func `a file replaced between deliveries starts a new upload and aborts the old one`()
         async throws
     {
         let world = try DurableWorld()
@@ -92,7 +92,7 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `a record is written a hundred times or so, however many parts there are`() async throws {
+    @Test func `the number of record writes is bounded for 10,000 parts`() async throws {
         let kept = Watched<[[UInt8]]>([])
         let world = try DurableWorld()
         let keeper = DeliveryRecord(world.delivery(kept: kept))

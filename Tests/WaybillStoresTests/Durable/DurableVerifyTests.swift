@@ -7,21 +7,21 @@ import WaybillCore
 @testable import WaybillOutbox
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `Durable uploads to stores, asked about` {
+@Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct `Durable store uploads, verified` {
     private func ask(
         _ world: DurableWorld, _ upload: some DurableUpload, _ resume: [UInt8]? = nil
     ) async throws -> String {
         try await upload.verify(world.delivery(resume: resume)).name
     }
 
-    /// An upload of which some parts are there, and what its queue has kept of it.
+    /// An upload with some stored parts, and the resume state kept by its queue.
     private func begun(_ world: DurableWorld, _ upload: some DurableUpload) async throws -> [UInt8] {
         let kept = Watched<[[UInt8]]>([])
         _ = try await uploadError { try await upload.deliver(world.delivery(kept: kept)) }
         return try #require(kept.value.last)
     }
 
-    @Test func `OSS is asked for size and checksum`() async throws {
+    @Test func `OSS is verified by size and checksum`() async throws {
         let world = try DurableWorld()
         let file = try world.file(1_000)
         let upload = try await world.toOSS(file.path)
@@ -36,7 +36,7 @@ import WaybillCore
             return
         }
         #expect(response.headers[.ossChecksum] == String(CRC64(of: file.bytes).value))
-        // The same size, and nothing to compare it with any more.
+        // The same size, and no file left to compare it with.
         try world.folder.overwrite("film.mov", at: 5, [0, 1])
         #expect(try await ask(world, upload) == "cannotTell")
         world.oss.put("k", QiniuGround.bytes(7))
@@ -44,7 +44,7 @@ import WaybillCore
         #expect(world.oss.state.log(.putObject).isEmpty)
     }
 
-    @Test func `parts of OSS that are listed are gone on with, and an object that was made of them is found`()
+    @Test func `verification of OSS parts resumes them or finds the completed object`()
         async throws
     {
         let world = try DurableWorld()
@@ -62,13 +62,13 @@ import WaybillCore
         #expect(world.oss.state.log(.initiate).count == 1)
         #expect(world.oss.state.counts.values.allSatisfy { $0.begunThoughStored == 0 })
         #expect(world.oss.object("k")?.content.crc64 == CRC64(of: file.bytes).value)
-        // Killed before the end was written down: the record has all parts, so the file need not be read.
+        // Killed before the end was recorded: the record has all parts, so the file need not be read.
         try world.folder.overwrite("film.mov", at: 5, [0, 1])
         #expect(try await ask(world, upload, kept.value.last) == "delivered")
         #expect(try await ask(world, upload) == "cannotTell")
     }
 
-    @Test func `an upload that OSS has forgotten, without an object, is begun anew`() async throws {
+    @Test func `an upload unknown to OSS without an object is sent again`() async throws {
         let world = try DurableWorld()
         let file = try world.file(500_000)
         let upload = try await world.toOSS(file.path)
@@ -80,7 +80,7 @@ import WaybillCore
         #expect(world.oss.object("k")?.timesMade == 1 && world.oss.state.log(.initiate).count == 2)
     }
 
-    @Test(arguments: [true, false]) func `where nobody may ask OSS, only what does no harm is sent again`(
+    @Test(arguments: [true, false]) func `without permission to verify, only harmless OSS uploads are repeatable`(
         _ isHarmless: Bool
     ) async throws {
         let world = try DurableWorld()
@@ -92,7 +92,7 @@ import WaybillCore
         #expect(try await ask(world, told) == "cannotTell")
     }
 
-    @Test func `a store that can't be reached is asked later`() async throws {
+    @Test func `verification of an unreachable store fails and can be retried`() async throws {
         let world = try DurableWorld()
         let file = try world.file(1_000)
         let upload = try await world.toOSS(file.path)
@@ -101,7 +101,7 @@ import WaybillCore
         #expect(error.outcome == .rejected && error.response?.status.code == 503)
     }
 
-    @Test func `Qiniu lists parts while the upload lives, and after that nobody can say more than that`() async throws {
+    @Test func `Qiniu lists parts of an open upload, and is repeatable afterwards`() async throws {
         let world = try DurableWorld()
         let file = try world.file(3 << 20)
         let upload = try await world.toQiniu(file.path)
@@ -113,11 +113,12 @@ import WaybillCore
         #expect(world.qiniu.state.log(.begin).count == 1)
         #expect(world.qiniu.state.counts.values.allSatisfy { $0.begunThoughStored == 0 })
         #expect(world.qiniu.object("k")?.timesMade == 1)
-        // Made of its parts, which are gone with that: the same bytes under the same key once more are the same object.
+        // The object was made of the parts, which are gone: sending the same bytes under the same key makes the same
+        // object.
         #expect(try await ask(world, upload, resume) == "repeatable")
     }
 
-    @Test func `Qiniu is not sent a second one that would do harm`() async throws {
+    @Test func `Qiniu uploads with side effects are not repeatable`() async throws {
         let world = try DurableWorld()
         let file = try world.file(1_000)
         let key = QiniuScope.key("k", bucket: "photos")
@@ -139,12 +140,12 @@ import WaybillCore
         #expect(world.qiniu.state.log.isEmpty)
     }
 
-    @Test func `an answer that was lost is asked for, and the object is not sent again`() async throws {
+    @Test func `a lost response is verified, and the object is not sent again`() async throws {
         let world = try DurableWorld()
         let file = try world.file(500_000)
         let outbox = try await world.open()
         try await outbox.enqueue(try await world.toOSS(file.path))
-        // Neither the end nor the question right after it is answered.
+        // Neither the completion nor the verification after it is answered.
         world.oss.fail(.storeThenDrop, on: .complete)
         world.oss.fail(.html(status: 503), on: .headObject, times: 4)
         try await world.deliver(outbox)

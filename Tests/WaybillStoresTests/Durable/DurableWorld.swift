@@ -6,7 +6,7 @@ import WaybillCore
 @testable import WaybillOutbox
 @testable import WaybillStores
 
-/// Both stores, a folder with an outbox, and what durable uploads need.
+/// Both stores, a directory with an outbox, and what durable uploads need.
 final class DurableWorld: Sendable {
     let oss: OSSStore
     let qiniu: QiniuStore
@@ -75,7 +75,7 @@ final class DurableWorld: Sendable {
         )
     }
 
-    /// A delivery without an outbox, and what it keeps to go on from.
+    /// A delivery without an outbox, which records its resume state.
     func delivery(
         resume: [UInt8]? = nil, kept: Watched<[[UInt8]]> = Watched([]), _ accounts: any NamedCredentials = accounts
     ) -> Delivery {
@@ -84,7 +84,7 @@ final class DurableWorld: Sendable {
             saveResume: { state in kept.update { $0.append(state) } })
     }
 
-    /// An outbox whose waits are short.
+    /// An outbox with short delays.
     func open(
         _ accounts: any NamedCredentials = accounts, _ change: (inout Outbox.Configuration) -> Void = { _ in }
     ) async throws -> Outbox {
@@ -97,23 +97,23 @@ final class DurableWorld: Sendable {
         return try await Outbox(at: folder.path("outbox"), configuration: configuration)
     }
 
-    /// Delivers until nothing is left to do.
+    /// Delivers until the queue is idle.
     func deliver(_ outbox: Outbox) async throws { try await outbox.runUntilIdle(session: session) }
 
-    /// How many parts either store has of uploads that are not complete.
+    /// The number of parts that both stores have of incomplete uploads.
     var openParts: Int {
         oss.state.uploads.values.reduce(0) { $0 + $1.parts.count }
             + qiniu.state.uploads.values.reduce(0) { $0 + $1.parts.count }
     }
 }
 
-/// The error that a delivery must end with.
+/// Returns the error that a delivery must throw.
 func uploadError<Value>(_ call: () async throws -> Value) async throws -> UploadError {
     try await #require(throws: UploadError.self) { _ = try await call() }
 }
 
 extension DeliveryVerdict {
-    /// Its name, to be compared.
+    /// The name of the verdict, for comparisons.
     var name: String {
         switch self {
         case .delivered: "delivered"

@@ -29,7 +29,7 @@ import WaybillCore
             ends.withLock { $0[result.index, default: 0] += 1 }
         }
         batch.onAllComplete { _ in completed.update { $0 += 1 } }
-        // All three slots are seen taken before the store answers for the first time.
+        // All three slots are observed in use before the store sends its first response.
         try await ground.store.waitUntil { $0.inFlight == 3 }
         #expect(batch.executing.count <= 5)
         hold.open()
@@ -59,7 +59,7 @@ import WaybillCore
         print("batch: \(summary), peak \(state.peakInFlight), \(state.log(.form).count) requests")
     }
 
-    @Test func `cancelling all ends every item once, those whose turn never came too`() async throws {
+    @Test func `cancelling a batch ends every item once, including those not started`() async throws {
         let ground = try QiniuGround()
         let hold = Gate()
         ground.store.hold(at: hold)
@@ -71,7 +71,7 @@ import WaybillCore
             ends.withLock { $0[result.index, default: 0] += 1 }
         }
         try await ground.store.waitUntil { $0.inFlight == 3 }
-        // Two more wait for a slot, which the first to be cancelled would give them.
+        // Two more wait for a slot, which they would get when the first one is cancelled.
         while session.uploads.count < 5 { await Task.yield() }
         batch.cancel()
         batch.cancel()
@@ -82,7 +82,7 @@ import WaybillCore
         hold.open()
     }
 
-    @Test func `one that fails leaves the others alone, unless that is wanted`() async throws {
+    @Test func `a failed item stops the others only with onFailure stop`() async throws {
         for policy in UploadBatchOptions.FailurePolicy.allCases {
             let ground = try QiniuGround()
             var options = UploadBatchOptions()
@@ -99,7 +99,7 @@ import WaybillCore
         }
     }
 
-    @Test func `large items take no more than their share of requests`() async throws {
+    @Test func `large items share the request limit of the batch`() async throws {
         let ground = try QiniuGround()
         let batch = ground.client { $0.partsAtOnce = 3 }.startBatch(of: 0..<4, atOnce: 2) { number in
             QiniuBatchWork(.data(QiniuGround.bytes(3 * 1_048_576)), to: "\(number)")
@@ -116,7 +116,7 @@ import WaybillCore
         #expect("\(summary)" == "4 succeeded, 0 failed, 0 cancelled")
     }
 
-    @Test func `a batch that is paused stands still and goes on`() async throws {
+    @Test func `a paused batch sends nothing until it is resumed`() async throws {
         let ground = try QiniuGround()
         let hold = Gate()
         ground.store.hold(at: hold)
@@ -132,7 +132,7 @@ import WaybillCore
         #expect(await batch.summary.succeeded == 10)
     }
 
-    @Test func `no items are a batch too, and cancelling who waits cancels it`() async throws {
+    @Test func `an empty batch succeeds, and cancelling a waiting task cancels the batch`() async throws {
         let ground = try QiniuGround()
         let none = ground.client().startBatch(of: [Int]()) { _ in QiniuBatchWork(.data([]), to: nil) }
         #expect(await none.summary.isSuccess)

@@ -3,7 +3,7 @@ import Testing
 @testable import WaybillStores
 
 struct QiniuEtagTests {
-    /// The file of the vectors: blocks of 8 KiB, each its own number 1,023 times, then zeros.
+    /// The file of the vectors: blocks of 8 KiB, each with its own number 1,023 times, then zeros.
     private static func file(kibibytes: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(kibibytes * 1_024)
@@ -16,7 +16,7 @@ struct QiniuEtagTests {
     }
 
     @Test(arguments: [("", "Fto5o-5ea0sNMlW_75VgGJCv2AcJ"), ("etag", "FpLiADEaVoALPkdb8tJEJyRTXoe_")])
-    func `short texts have the hashes that are published`(text: String, expected: String) {
+    func `hashes of short texts match published ones`(text: String, expected: String) {
         #expect(QiniuEtag(of: text.utf8).value == expected)
     }
 
@@ -25,10 +25,10 @@ struct QiniuEtagTests {
         (5_120, "lvtM_iKNnZXkZR8U3Fvi_QQO2yyi"), (8_192, "lhiIbcJgsRrl46LwMD9KHAQRLH2O"),
         (9_216, "ll1xhlUFKQqynVgMMt_J1TuTrdB1"),
     ])
-    func `files of one block and of more have the hashes that are published`(kibibytes: Int, expected: String) {
+    func `hashes of files with one or more blocks match published ones`(kibibytes: Int, expected: String) {
         let bytes = Self.file(kibibytes: kibibytes)
         #expect(QiniuEtag(of: bytes).value == expected)
-        // The same in pieces that know nothing of blocks.
+        // The same in chunks that are not aligned to blocks.
         var etag = QiniuEtag()
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -6,24 +6,24 @@ import WaybillCore
 
 @testable import WaybillStores
 
-/// Every way in which the store can go wrong, and what comes of it.
+/// Each failure of the store and its result.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct QiniuFaultTests {
     enum End: Sendable, Equatable {
         case stored
         case error(StoreError.Code)
-        /// The object is there all the same.
+        /// The object is stored anyway.
         case storedBut(StoreError.Code)
-        /// The object is there, and nobody could know.
+        /// The object is stored, and the client can't know.
         case storedUnknown
     }
 
     struct Row: Sendable {
         var fault: QiniuFault
         var operation: QiniuStoreOperation
-        /// How often it befalls; `nil` for ever.
+        /// How often the fault occurs; `nil` for always.
         var times: Int?
         var end: End
-        /// How many requests of the kind come to the store; `nil` where nobody can tell.
+        /// The number of requests of the operation; `nil` if it can vary.
         var requests: Int?
         /// Whether the object may have been made twice: the same bytes under the same key.
         var mayRepeat = false
@@ -32,7 +32,7 @@ import WaybillCore
     private static let portal = QiniuFault.captivePortal
     private static let elsewhere = QiniuFault.refuse(400, "incorrect region, please use up-z2.qiniup.com")
 
-    // Two hosts, one retry at each: what means "not now" is asked four times.
+    // Two hosts with one retry each: temporary failures are requested four times.
     static let forms: [Row] = [
         Row(fault: .refuse(503, ""), operation: .form, times: 3, end: .stored, requests: 4),
         Row(fault: .refuse(503, "busy"), operation: .form, times: nil, end: .error(.rejected), requests: 4),
@@ -95,11 +95,11 @@ import WaybillCore
         Row(fault: .gibberish, operation: .complete, times: nil, end: .storedBut(.unexpectedAnswer), requests: 1),
     ]
 
-    @Test(arguments: forms.indices) func `every fault of a form ends as it is written down`(index: Int) async throws {
+    @Test(arguments: forms.indices) func `each fault of a form ends as in its row`(index: Int) async throws {
         try await run(Self.forms[index], size: 50_000)
     }
 
-    @Test(arguments: parts.indices) func `every fault of parts ends as it is written down`(index: Int) async throws {
+    @Test(arguments: parts.indices) func `each fault of parts ends as in its row`(index: Int) async throws {
         try await run(Self.parts[index], size: 2 * 1_048_576 + 70_000)
     }
 
@@ -107,7 +107,7 @@ import WaybillCore
         let ground = try QiniuGround(hosts: 2)
         ground.store.fail(row.fault, on: row.operation, times: row.times)
         let client = ground.client {
-            // Only where nothing comes: a machine that is busy may let any answer wait.
+            // Only where no response arrives: a busy machine may delay any response.
             guard row.lingers else { return }
             $0.transfer.limits.stall = .milliseconds(500 * Slowness.factor)
             $0.transfer.limits.response = .seconds(Slowness.factor)
@@ -136,11 +136,11 @@ import WaybillCore
             #expect(made == 1, "\(said)")
         }
         if let requests = row.requests { #expect(state.log(row.operation).count == requests, "\(said)") }
-        // A part that the store has is never sent again, unless as far as anybody knows it has the wrong bytes of it.
+        // A stored part is never sent again, unless its stored bytes appear to be wrong.
         #expect(row.isResent || state.counts.values.allSatisfy { $0.begunThoughStored == 0 }, "\(said)")
         #expect(row.lingers || state.counts.values.allSatisfy { $0.peakInFlight <= 1 }, "\(said)")
         #expect(ground.store.complaints.isEmpty)
-        // What is printed has nothing of a token in it.
+        // Printed errors contain no part of a token.
         for token in Set(state.log.map(\.token)).filter({ !$0.isEmpty }) {
             for piece in token.split(separator: ":").dropFirst() { #expect(!said.contains(piece), "\(said)") }
         }
@@ -149,6 +149,7 @@ import WaybillCore
 
 extension QiniuFaultTests.Row {
     var isResent: Bool { if case .wrongMD5 = fault { true } else { false } }
-    /// Whether the store still holds the first request when the next one comes, for nobody told it that the client had gone.
+    /// Whether the store still processes the first request when the next one arrives, because it was not notified
+    /// that the client had closed.
     var lingers: Bool { if case .stall = fault { true } else { false } }
 }

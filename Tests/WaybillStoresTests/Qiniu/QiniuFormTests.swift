@@ -7,7 +7,7 @@ import WaybillCore
 @testable import WaybillStores
 
 @Suite(.timeLimit(.minutes(1 * Slowness.factor))) struct QiniuFormTests {
-    @Test func `a form has the token first, the checksum, what was added, and the file last`() async throws {
+    @Test func `a form has the token first, then checksum and other fields, and the file last`() async throws {
         let ground = try QiniuGround()
         let bytes = QiniuGround.bytes(100_000)
         var options = QiniuPutOptions()
@@ -28,7 +28,7 @@ import WaybillCore
         #expect(ground.store.complaints.isEmpty)
     }
 
-    @Test func `no key, the empty key and any other key are three things`() async throws {
+    @Test func `a missing, an empty and any other key are distinct`() async throws {
         let ground = try QiniuGround()
         let client = ground.client(
             tokens: .keys(QiniuGround.keys) { _, now in
@@ -46,7 +46,7 @@ import WaybillCore
         }
     }
 
-    @Test func `what can't be sent is refused before anything is`() async throws {
+    @Test func `invalid uploads are refused before sending`() async throws {
         let ground = try QiniuGround()
         let past = Date(timeIntervalSinceNow: -10)
         let expired = try QiniuGround.keys.uploadToken(
@@ -128,7 +128,7 @@ import WaybillCore
         #expect(ground.store.state.log.isEmpty)
     }
 
-    @Test func `what the policy makes the store answer is handed on`() async throws {
+    @Test func `the response defined by the policy is returned`() async throws {
         let ground = try QiniuGround()
         let client = ground.client(
             tokens: .keys(QiniuGround.keys) { request, now in
@@ -150,7 +150,7 @@ import WaybillCore
         #expect(ground.store.object("cards/f.jpg") != nil)
     }
 
-    @Test func `what is made when it is its turn is sent under its new name`() async throws {
+    @Test func `a prepared source is sent under its new name`() async throws {
         struct Made: PartPreparing {
             func prepare() async throws -> PreparedPart {
                 PreparedPart(content: .bytes([9, 9]), contentType: "image/jpeg", fileName: "made.jpg")
@@ -170,7 +170,7 @@ import WaybillCore
         #expect(error?.code == StoreError.Code("preparationFailed"))
     }
 
-    @Test func `a photo is made small before it is sent`() async throws {
+    @Test func `a photo is compressed before it is sent`() async throws {
         let ground = try QiniuGround()
         let photo = TinyJPEG(
             width: 64, height: 48, components: [TinyJPEG.Component(identifier: 1) { x, y in (x * 3 + y) & 255 }])
@@ -180,7 +180,7 @@ import WaybillCore
         #expect(stored.fileName == "photo.jpg" && stored.type == "image/jpeg" && stored.hash == object.hash)
     }
 
-    @Test func `progress ends with all bytes and is there for the whole object`() async throws {
+    @Test func `progress covers the whole object and ends with all bytes`() async throws {
         let ground = try QiniuGround()
         let seen = Locked<[ObjectProgress]>([])
         let upload = ground.client().startUpload(.data(QiniuGround.bytes(200_000)), to: "k")

@@ -5,7 +5,7 @@ import WaybillCore
 
 @testable import WaybillStores
 
-/// A store, clients of it, and a folder for files and records.
+/// A store, clients of it, and a directory for files and records.
 struct QiniuGround {
     static let keys = QiniuKeys(accessKey: "ak", secretKey: .secret("sk"))
 
@@ -18,7 +18,7 @@ struct QiniuGround {
         self.hosts = hosts
     }
 
-    /// A client that tries again at once, with parts of 1 MiB and forms up to 256 KiB.
+    /// A client that retries immediately, with parts of 1 MiB and forms up to 256 KiB.
     func client(
         tokens: QiniuTokens = .keys(keys, bucket: "photos"),
         session: UploadSession = UploadSession(),
@@ -35,18 +35,18 @@ struct QiniuGround {
         return QiniuClient(tokens: tokens, configuration: configuration, session: session)
     }
 
-    /// Records in the folder.
+    /// Records in the directory.
     func records(_ whenBusy: RecordFolder.WhenBusy = .fail) throws -> RecordFolder {
         RecordFolder(path: try folder.get().path("records"), whenBusy: whenBusy)
     }
 
-    /// A file of bytes that follow from a seed.
+    /// A file of bytes derived from a seed.
     func file(_ size: Int, _ name: String = "file.bin", seed: UInt64 = 7) throws -> (path: String, bytes: [UInt8]) {
         let bytes = Self.bytes(size, seed: seed)
         return (try folder.get().write(name, bytes), bytes)
     }
 
-    /// Bytes that differ from block to block, made fast in a debug build.
+    /// Bytes that differ from block to block, generated fast in a debug build.
     static func bytes(_ size: Int, seed: UInt64 = 7) -> [UInt8] {
         var random = SeededGenerator(seed: seed)
         let piece = random.bytes(4_099)
@@ -61,7 +61,7 @@ struct QiniuGround {
         return Array(bytes.prefix(size))
     }
 
-    /// The error of an upload that must not succeed.
+    /// Returns the error of an upload that must fail.
     static func failure(
         _ work: () async throws(StoreError) -> QiniuObject
     ) async -> StoreError? {
@@ -74,7 +74,7 @@ struct QiniuGround {
     }
 }
 
-/// A clock on which every wait is over at once.
+/// A clock on which every sleep ends immediately.
 struct HastyClock: Clock {
     var now: ContinuousClock.Instant { ContinuousClock.now }
     var minimumResolution: Duration { .zero }

@@ -6,9 +6,9 @@ import WaybillCore
 
 @testable import WaybillStores
 
-/// Code of the caller that does not come back, and answers that don't say what happened.
+/// Code of the caller that does not return, and responses that don't state what happened.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct QiniuHangingTests {
-    @Test func `a cancel does not wait for a provider of tokens that is deaf to it`() async throws {
+    @Test func `a cancel does not wait for a token provider that ignores cancellation`() async throws {
         let ground = try QiniuGround()
         let waiters = Locked<[CheckedContinuation<Void, Never>]>([])
         let asked = Watched(0)
@@ -27,7 +27,7 @@ import WaybillCore
         for waiter in waiters.withLock({ $0 }) { waiter.resume() }
     }
 
-    @Test func `a cancel of a batch reaches what is asked for the next item`() async throws {
+    @Test func `cancelling a batch cancels the closure of the next item`() async throws {
         let ground = try QiniuGround()
         let asked = Watched(0)
         let batch = ground.client().startBatch(of: 0..<10, atOnce: 2) { number in
@@ -41,7 +41,7 @@ import WaybillCore
         #expect(summary.cancelled >= 1 && summary.failed == 0, "\(summary)")
     }
 
-    @Test func `an object that may have been made is not sent again when its parts are gone`() async throws {
+    @Test func `an object that may be stored is not sent again when its parts are gone`() async throws {
         let ground = try QiniuGround()
         let file = try ground.file(2 << 20)
         ground.store.fail(.refuse(504, ""), on: .complete)

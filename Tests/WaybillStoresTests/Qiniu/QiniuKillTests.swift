@@ -3,12 +3,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// An upload whose program is killed at random, again and again, until one is let alone.
+/// An upload whose program is killed at random until one run completes.
 @Suite(.timeLimit(.minutes(5 * Slowness.factor)), .serialized) struct QiniuKillTests {
     private static let part = 4 << 20
     private static let size = 100 << 20
 
-    @Test(arguments: [1, 3]) func `100 MiB in parts arrive once each, however often the program is killed`(
+    @Test(arguments: [1, 3]) func `100 MiB in parts are stored once each despite random kills`(
         atOnce: Int
     ) async throws {
         var random = SeededGenerator()
@@ -37,7 +37,7 @@ import Testing
             let state = try await store.settled()
             #expect(exit == .signal(Int(SIGKILL)) || state.object("film") != nil)
             caught = state.counts.values.reduce(0) { $0 + $1.begun - $1.stored }
-            // It may have been killed after its last word: then the store has made the object all the same.
+            // The program may have been killed after its last request: then the store has made the object anyway.
             isThere = state.object("film") != nil
         }
         if !isThere {
@@ -48,13 +48,13 @@ import Testing
         let state = try await store.settled()
         let object = try #require(state.object("film"))
         #expect(object.content.size == Self.size && object.hash == intake)
-        // No part that the store had was sent again, each was in flight once at a time, and what was sent twice had been
-        // in flight when the program was killed.
+        // No stored part was sent again, each was in flight only once at a time, and parts sent twice had been in
+        // flight when the program was killed.
         #expect(state.counts.values.allSatisfy { $0.begunThoughStored == 0 && $0.peakInFlight == 1 })
         #expect(state.counts.count == Self.size / Self.part)
         #expect(state.counts.values.allSatisfy { $0.stored == 1 && $0.begun <= 1 + kills })
         #expect(caught <= kills * atOnce)
-        // One that was killed before it had written down that it began is begun anew.
+        // An upload that was killed before its start was recorded starts again.
         #expect((1...(1 + kills)).contains(state.log(.begin).count))
         let sent = state.counts.values.reduce(0) { $0 + $1.begun }
         print(
@@ -62,7 +62,7 @@ import Testing
         )
     }
 
-    /// Makes the parts differ, and says the hash of the whole.
+    /// Makes the parts differ, and returns the hash of the whole.
     private func fill(_ folder: TemporaryDirectory, _ random: inout SeededGenerator) throws -> String {
         var blocks = QiniuBytes()
         for number in 0..<(Self.size / Self.part) {

@@ -10,7 +10,7 @@ import WaybillCore
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct QiniuPartsTests {
     private static let size = 3 * 1_048_576 + 500_000
 
-    @Test func `a file goes in parts, with what belongs to it`() async throws {
+    @Test func `a file is sent in parts with its metadata and variables`() async throws {
         let ground = try QiniuGround()
         let (path, bytes) = try ground.file(Self.size, "film.mp4")
         var options = QiniuPutOptions()
@@ -22,7 +22,7 @@ import WaybillCore
         #expect(stored.content.blocks.count == 4 && object.key == "films/7.mp4")
         #expect(stored.type == "video/mp4" && stored.fileName == "film.mp4")
         #expect(stored.metadata == ["x-qn-meta-a": "空\"\n"] && stored.variables == ["x:v": "1"])
-        // Parts of 1 MiB are no whole blocks: the hash can't be told from the bytes.
+        // Parts of 1 MiB are not whole blocks: the hash can't be derived from the bytes.
         #expect(!object.isHashChecked && object.hash == stored.hash && object.resumedBytes == 0)
         let state = ground.store.state
         #expect(state.log(.begin).count == 1 && state.log(.part).count == 4 && state.log(.complete).count == 1)
@@ -30,7 +30,7 @@ import WaybillCore
         #expect(state.counts.values.allSatisfy { $0.peakInFlight == 1 && $0.begun == 1 })
     }
 
-    @Test func `with parts of whole blocks the hash of the object is that of the bytes`() async throws {
+    @Test func `with parts of whole blocks the hash of the object is verified`() async throws {
         let ground = try QiniuGround()
         let (path, bytes) = try ground.file(9 * 1_048_576)
         let client = ground.client { $0.partSize = .mebibytes(4) }
@@ -39,7 +39,7 @@ import WaybillCore
         #expect(ground.store.object("k")?.content.etag == object.hash)
     }
 
-    @Test(arguments: [nil, "", "a/空 +%?#/..//b"] as [String?]) func `keys of parts are those of forms`(
+    @Test(arguments: [nil, "", "a/空 +%?#/..//b"] as [String?]) func `keys of part uploads match those of forms`(
         key: String?
     ) async throws {
         let ground = try QiniuGround()
@@ -52,7 +52,7 @@ import WaybillCore
         #expect(ground.store.object(object.key ?? "?")?.content.size == 1_500_000)
     }
 
-    @Test func `the provider is asked once more before the object is made`() async throws {
+    @Test func `the token provider is called again before completion`() async throws {
         let ground = try QiniuGround()
         let reasons = Locked<[QiniuTokens.Reason]>([])
         let tokens = QiniuTokens.provider { request in
@@ -66,8 +66,7 @@ import WaybillCore
         #expect(reasons.withLock { $0 } == [.begin, .replace, .complete])
     }
 
-    @Test func `a token that expires on the way is replaced, or is an error before anything more is sent`() async throws
-    {
+    @Test func `a token that expires during an upload fails before the next request`() async throws {
         let ground = try QiniuGround()
         let time = Locked(Date.now)
         let hold = Gate()
@@ -88,7 +87,7 @@ import WaybillCore
         #expect(ground.store.state.log(.part).isEmpty)
     }
 
-    @Test func `a file that changes between two parts is an error, and no object is made`() async throws {
+    @Test func `a file that changes between parts fails, and no object is made`() async throws {
         let ground = try QiniuGround()
         let (path, _) = try ground.file(Self.size)
         let hold = Gate()
@@ -100,13 +99,13 @@ import WaybillCore
         let error = await QiniuGround.failure { () async throws(StoreError) in try await upload.value }
         #expect(error?.code == .sourceChanged)
         #expect(ground.store.object("k") == nil)
-        // Nobody could go on with it, so the store was told to throw it away.
+        // The upload can't be resumed, so it was aborted in the store.
         try await ground.store.waitUntil { $0.uploads.isEmpty && $0.aborted.count == 1 }
     }
 
     // MARK: Records
 
-    @Test func `what failed is gone on with: only what the store does not list is sent`() async throws {
+    @Test func `a failed upload resumes and sends only parts that the store does not list`() async throws {
         let ground = try QiniuGround()
         let (path, bytes) = try ground.file(Self.size)
         let records = try ground.records()
@@ -132,7 +131,7 @@ import WaybillCore
         #expect(try recordNames(ground).isEmpty)
     }
 
-    @Test func `what a stopped upload left can be thrown away`() async throws {
+    @Test func `a stopped upload can be discarded`() async throws {
         let ground = try QiniuGround()
         let (path, _) = try ground.file(Self.size)
         let records = try ground.records()
@@ -152,7 +151,7 @@ import WaybillCore
         #expect(ground.store.state.aborted.count == 1)
     }
 
-    @Test func `the id of an upload is not printed`() throws {
+    @Test func `the upload ID is not printed`() throws {
         let policy = QiniuPutPolicy(scope: .bucket("b"), deadline: .now + 60)
         let call = QiniuChannel.Call(
             base: "https://up.example:8080", token: try QiniuGround.keys.uploadToken(for: policy))
@@ -162,7 +161,7 @@ import WaybillCore
         #expect(!String(reflecting: request).contains("secret-id"))
     }
 
-    @Test func `a redirect is not followed, for a token would go with it`() async throws {
+    @Test func `a redirect is not followed, so that the token is not sent elsewhere`() async throws {
         let ground = try QiniuGround()
         let elsewhere = try LoopbackServer()
         let front = try LoopbackServer(otherwise: .respond(307, headers: [("Location", elsewhere.url("/"))]))
@@ -171,7 +170,7 @@ import WaybillCore
         #expect(elsewhere.requests.isEmpty && front.requests.count == 1)
     }
 
-    @Test func `a long list comes in pages`() async throws {
+    @Test func `a long part list is read in pages`() async throws {
         var settings = QiniuStoreSettings()
         settings.largestPage = 2
         let ground = try QiniuGround(settings)
@@ -194,11 +193,11 @@ import WaybillCore
         case fileTouched, fileReplaced, soonForgotten, otherHosts, otherParts, torn
     }
 
-    @Test(arguments: Spoiling.allCases) func `a record that is of no use is not gone on from`(
+    @Test(arguments: Spoiling.allCases) func `an unusable record is not resumed`(
         spoiling: Spoiling
     ) async throws {
         var settings = QiniuStoreSettings()
-        // Two hours and less are too short to begin to go on.
+        // A remaining lifetime of two hours or less is too short to resume.
         if spoiling == .soonForgotten { settings.uploadLifetime = 7_190 }
         let ground = try QiniuGround(settings, hosts: 2)
         let (path, _) = try ground.file(Self.size)
@@ -236,7 +235,7 @@ import WaybillCore
         #expect(try recordNames(ground).isEmpty)
     }
 
-    @Test func `an upload that the store forgot is begun anew once`() async throws {
+    @Test func `an upload unknown to the store is restarted once`() async throws {
         for (times, ends) in [(1, true), (nil, false)] as [(Int?, Bool)] {
             let ground = try QiniuGround()
             let (path, _) = try ground.file(Self.size)
@@ -252,7 +251,7 @@ import WaybillCore
         }
     }
 
-    @Test func `two uploads on one record are one too many, or one after the other`() async throws {
+    @Test func `a second upload with the same record fails or waits`() async throws {
         let ground = try QiniuGround()
         let (path, _) = try ground.file(Self.size)
         let hold = Gate()
@@ -273,7 +272,7 @@ import WaybillCore
         #expect(ground.store.state.counts.values.allSatisfy { $0.peakInFlight == 1 })
     }
 
-    @Test func `a cancelled upload ends at once and can be gone on with`() async throws {
+    @Test func `a cancelled upload ends immediately and can be resumed`() async throws {
         let ground = try QiniuGround()
         let (path, _) = try ground.file(Self.size)
         let records = try ground.records()

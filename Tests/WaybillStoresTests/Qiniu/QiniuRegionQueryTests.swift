@@ -25,7 +25,7 @@ import WaybillCore
         }
     }
 
-    @Test func `many uploads ask once, and later ones not at all`() async throws {
+    @Test func `concurrent and later uploads query the region once`() async throws {
         let ground = try QiniuGround()
         let client = asking(ground)
         let uploads = (0..<12).map { client.startUpload(.data([UInt8($0)]), to: "k\($0)") }
@@ -36,7 +36,7 @@ import WaybillCore
         #expect(ground.store.state.keys().count == 13)
     }
 
-    @Test func `an answer is good for as long as it says`() async throws {
+    @Test func `a region response is cached for its lifetime`() async throws {
         var settings = QiniuStoreSettings()
         settings.regionLifetime = 100
         let ground = try QiniuGround(settings)
@@ -49,7 +49,7 @@ import WaybillCore
         }
     }
 
-    @Test func `an answer survives the program where that is wanted`() async throws {
+    @Test func `a region response is cached on disk if configured`() async throws {
         let ground = try QiniuGround()
         let cache = try ground.folder.get().path("cache")
         let asked = query(ground, cache)
@@ -57,7 +57,7 @@ import WaybillCore
             _ = try await asking(ground) { $0.hosts = .asked(asked) }.upload(.data([1]), to: "k")
         }
         #expect(ground.store.state.log(.regions).count == 1)
-        // Of hosts that are not trusted any more nothing is kept.
+        // Cached hosts that are no longer trusted are not used.
         var other = asked
         other.suffixes = ["qiniup.com"]
         let error = await QiniuGround.failure { () async throws(StoreError) in
@@ -70,7 +70,7 @@ import WaybillCore
         #expect(ground.store.state.log(.regions).count == 3)
     }
 
-    @Test func `a host that is not to be trusted gets no token`() async throws {
+    @Test func `an untrusted host gets no token`() async throws {
         var settings = QiniuStoreSettings()
         settings.regions = [["up.qiniup.com.evil.example", "localhost"]]
         let ground = try QiniuGround(settings)
@@ -81,7 +81,7 @@ import WaybillCore
         #expect(ground.store.state.log(.form).isEmpty)
     }
 
-    @Test func `the wrong region is asked for once more, once`() async throws {
+    @Test func `a wrong region is queried again once`() async throws {
         let elsewhere = QiniuFault.refuse(400, "incorrect region, please use up-z2.qiniup.com")
         for (times, forms) in [(1, 2), (nil, 2)] as [(Int?, Int)] {
             let ground = try QiniuGround()
@@ -96,7 +96,7 @@ import WaybillCore
         }
     }
 
-    @Test func `when a region is down the next one is used, and parts stay where they were begun`() async throws {
+    @Test func `a failing region is replaced by the next, and parts stay in their region`() async throws {
         var settings = QiniuStoreSettings()
         settings.regions = [["{0}"], ["{1}"]]
         let ground = try QiniuGround(settings, hosts: 2)
@@ -107,7 +107,7 @@ import WaybillCore
         #expect(ground.store.state.log(.begin).map(\.host) == [0, 0, 1])
     }
 
-    @Test func `services are asked one after the other, and one that fails is not the end`() async throws {
+    @Test func `region services are queried in order until one succeeds`() async throws {
         let ground = try QiniuGround()
         var query = query(ground)
         query.services = ["http://127.0.0.1:1", ground.store.url()]

@@ -9,7 +9,7 @@ struct QiniuRegionTests {
         try QiniuRegionAnswer(json: Array(json.utf8), suffixes: suffixes)
     }
 
-    @Test func `hosts come in their order, region by region`() throws {
+    @Test func `hosts are listed in order, region by region`() throws {
         let answer = try answer(
             """
             {"hosts":[{"region":"z0","ttl":86400,"features":{"http3":{"enabled":true}},
@@ -25,7 +25,7 @@ struct QiniuRegionTests {
         #expect(answer.lifetime == 100)
     }
 
-    @Test func `hosts that do not end as they should are left out`() throws {
+    @Test func `hosts with untrusted suffixes are ignored`() throws {
         let answer = try answer(
             """
             {"hosts":[{"ttl":-5,"up":{"domains":["evil.example","qiniup.com.evil.example","notqiniup.com","UP.Qiniup.COM",
@@ -40,12 +40,12 @@ struct QiniuRegionTests {
         #"{"hosts":[{"up":{}}]}"#,
         #"{"hosts":"up.qiniup.com"}"#,
     ])
-    func `an answer that names nobody to trust is an error`(json: String) {
+    func `a response without trusted hosts is an error`(json: String) {
         let error = #expect(throws: StoreError.self) { try answer(json) }
         #expect(error?.code == .regionUnknown)
     }
 
-    @Test func `public regions follow from their ids`() {
+    @Test func `hosts of public regions are derived from their ids`() {
         #expect(QiniuRegion.z0.uploadHosts == ["upload.qiniup.com", "up.qiniup.com"])
         #expect(QiniuRegion.cnEast2.uploadHosts == ["upload-cn-east-2.qiniup.com", "up-cn-east-2.qiniup.com"])
         #expect(QiniuRegion(id: "z0") == .z0)
@@ -54,9 +54,9 @@ struct QiniuRegionTests {
         }
     }
 
-    @Test func `a route goes from host to host and from region to region`() {
+    @Test func `a route advances from host to host and from region to region`() {
         var route = QiniuRoute([["a", "b"], [], ["c"]])
-        // Where somebody else has moved on already, there is nothing to do.
+        // If another upload has already moved on, nothing changes.
         let steps = [("a", true, "b"), ("a", true, "b"), ("b", true, "c"), ("c", false, "c")]
         #expect(route.host == "a")
         for (left, hasNext, now) in steps {
@@ -68,7 +68,7 @@ struct QiniuRegionTests {
         #expect(!isMoved && empty.host == nil)
     }
 
-    @Test func `parts stay in their region, and all its hosts are theirs`() {
+    @Test func `parts stay in their region and use all its hosts`() {
         var route = QiniuRoute([["a", "b"], ["c", "d"]])
         _ = route.leave("a")
         route.pin()

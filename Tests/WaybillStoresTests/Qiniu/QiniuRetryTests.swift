@@ -6,7 +6,7 @@ import WaybillCore
 struct QiniuRetryTests {
     private typealias Answer = QiniuRetry.Answer
 
-    /// What follows each status, at each kind of request.
+    /// The step after each status, for each type of request.
     static let table: [(status: Int, message: String, form: QiniuRetry.Step, part: QiniuRetry.Step)] = [
         (200, "", .accept, .accept), (298, "", .fail, .fail),
         (400, "bad request", .fail, .fail),
@@ -23,7 +23,7 @@ struct QiniuRetryTests {
         (631, "", .fail, .fail), (632, "", .fail, .fail), (640, "", .fail, .fail), (701, "", .fail, .restart),
     ]
 
-    @Test(arguments: table.indices) func `what follows a status is written down`(index: Int) {
+    @Test(arguments: table.indices) func `each status has its retry step`(index: Int) {
         let row = Self.table[index]
         let outcome: UploadOutcome? = (200..<300).contains(row.status) ? nil : .rejected
         let answer = QiniuRetry.Answer(status: row.status, message: row.message, outcome: outcome)
@@ -36,7 +36,7 @@ struct QiniuRetryTests {
         }
     }
 
-    @Test func `what is final is never repeated by the session either`() {
+    @Test func `the session retries only statuses that are not final`() {
         for row in Self.table {
             let isRepeated = QiniuRetry.again.contains(row.status)
             #expect(isRepeated == (row.form == .nextHost && row.status != 400) || row.status == 701, "\(row.status)")
@@ -45,14 +45,14 @@ struct QiniuRetryTests {
         #expect(!QiniuRetry.again.contains(571) && !QiniuRetry.again.contains(573))
     }
 
-    @Test func `somebody who is not Qiniu is not believed, whatever he says`() {
+    @Test func `responses without a Qiniu request ID are not trusted`() {
         for status in [200, 302, 400, 401, 403, 503, 579, 612] {
             let answer = QiniuRetry.Answer(status: status, hasRequestID: false, outcome: .rejected)
             #expect(QiniuRetry.step(after: answer, of: .part, isRepeatable: true) == .nextHost)
         }
     }
 
-    @Test func `without an answer it goes on where nothing can have been stored, or twice does no harm`() {
+    @Test func `a lost response is retried only if nothing was stored or repeating is harmless`() {
         for operation in QiniuRetry.Operation.allCases {
             func step(_ outcome: UploadOutcome, _ isRepeatable: Bool, hopeless: Bool = false) -> QiniuRetry.Step {
                 QiniuRetry.step(
@@ -66,7 +66,7 @@ struct QiniuRetryTests {
         }
     }
 
-    @Test func `the pace slows down by doubling, and no further than half a minute`() {
+    @Test func `the delay doubles up to 30 seconds`() {
         #expect((1...8).map { QiniuPace.delay(after: $0) } == [1, 2, 4, 8, 16, 30, 30, 30].map { .seconds($0) })
     }
 }

@@ -10,7 +10,7 @@ struct QiniuTokenTests {
 
     // MARK: Vectors
 
-    @Test func `the policy of Qiniu's documentation gives its token`() throws {
+    @Test func `the policy of Qiniu's documentation has the published token`() throws {
         var policy = QiniuPutPolicy(
             scope: .key("sunflower.jpg", bucket: "my-bucket"), deadline: Date(timeIntervalSince1970: 1_451_491_200))
         policy.returnBody =
@@ -34,15 +34,15 @@ struct QiniuTokenTests {
         ),
         ("test", "-jP8eEV9v48MkYiBGs81aDxl60E=:dGVzdA=="),
     ])
-    func `bytes are carried by their token`(text: String, expected: String) {
+    func `tokens carrying bytes match published ones`(text: String, expected: String) {
         #expect(java.token(carrying: text.utf8).value == "abcdefghklmnopq:\(expected)")
     }
 
-    @Test func `a policy gives the token that Qiniu's Java package gives`() throws {
+    @Test func `a policy has the token of Qiniu's Java package`() throws {
         var policy = QiniuPutPolicy(
             scope: .key("2", bucket: "1"), deadline: Date(timeIntervalSince1970: 1_234_571_490))
         policy.endUser = "y"
-        // Ours has the members in the order of the third vector but for the last two.
+        // The members are in the order of the second vector above.
         #expect(
             try policy.json(at: .init(timeIntervalSince1970: 0))
                 == #"{"scope":"1:2","deadline":1234571490,"endUser":"y"}"#)
@@ -50,11 +50,11 @@ struct QiniuTokenTests {
         #expect(token.text.value.hasPrefix("abcdefghklmnopq:zx3NdMGffQ0JhUlgGSU5oeTx9Nk="))
     }
 
-    @Test func `bytes are signed`() {
+    @Test func `signed bytes match the published token`() {
         #expect(java.token(for: "test".utf8).value == "abcdefghklmnopq:mSNBTR7uS2crJsyFr2Amwv1LaYg=")
     }
 
-    @Test func `a private URL has its deadline and its token`() {
+    @Test func `a private URL has its deadline and token`() {
         let url = java.privateURL("http://www.qiniu.com?go=1", until: Date(timeIntervalSince1970: 1_234_571_490))
         #expect(
             url.value
@@ -64,7 +64,7 @@ struct QiniuTokenTests {
         #expect("\(plain)" == "<redacted>")
     }
 
-    @Test func `Base64 is that of URLs`() {
+    @Test func `URL-safe Base64 is encoded and decoded`() {
         #expect(URLSafeBase64.encode(Array("你好/+=".utf8)) == "5L2g5aW9Lys9")
         #expect(URLSafeBase64.decode("5L2g5aW9Lys9") == Array("你好/+=".utf8))
         #expect(URLSafeBase64.encode([0xfb, 0xff]) == "-_8=")
@@ -83,7 +83,7 @@ struct QiniuTokenTests {
         return policy
     }
 
-    @Test func `every member is written under its name`() throws {
+    @Test func `each policy field is encoded under its name`() throws {
         let policy = Self.policy {
             $0.scope = .prefix("cards/", bucket: "b-1")
             $0.insertOnly = true
@@ -128,7 +128,7 @@ struct QiniuTokenTests {
                 + #""persistentWorkflowTemplateID":"t","forceSaveKey":true,"saveKey":"$(etag)","mimeLimit":"image/*"}"#)
     }
 
-    // Made anew each time: the leak sanitizer can't follow the tagged pointer in a limit that was kept.
+    // Created on each access: the leak sanitizer can't follow the tagged pointer in a stored limit.
     static var conflicts: [(String, QiniuPutPolicy)] {
         [
             (
@@ -204,7 +204,7 @@ struct QiniuTokenTests {
         ]
     }
 
-    @Test(arguments: conflicts.indices) func `members that contradict each other are refused`(index: Int) {
+    @Test(arguments: conflicts.indices) func `invalid or conflicting policy fields are refused`(index: Int) {
         let (word, policy) = Self.conflicts[index]
         let error = #expect(throws: StoreError.self) { try java.uploadToken(for: policy, at: Self.now) }
         #expect(error?.code == .invalidPutPolicy)
@@ -213,7 +213,7 @@ struct QiniuTokenTests {
 
     // MARK: Tokens
 
-    @Test func `what a token allows is read out of it`() throws {
+    @Test func `the permissions of a token are parsed`() throws {
         let policy = Self.policy {
             $0.scope = .prefix("a:b/", bucket: "b")
             $0.fileSizeLimit = 100
@@ -243,7 +243,7 @@ struct QiniuTokenTests {
         "", "a:b", "a:b:c:d", "a:b:!!", "a:b:e30=", "a:b:bm90IGpzb24=", " a:b:e30=", "a::e30=",
         "a:b:eyJzY29wZSI6ImIiLCJkZWFkbGluZSI6InNvb24ifQ==",
     ])
-    func `a text that is no token is refused and not repeated`(text: String) {
+    func `an invalid token is refused and not quoted`(text: String) {
         let error = #expect(throws: StoreError.self) { try QiniuUploadToken(.secret(text)) }
         #expect(error?.code == .invalidUploadToken)
         #expect(text.utf8.count < 4 || error.map { !"\($0)".contains(text) } == true)
@@ -259,7 +259,7 @@ struct QiniuTokenTests {
         #expect(!QiniuScope.prefix("a", bucket: "b").covers("b"))
     }
 
-    @Test func `no description has a secret`() throws {
+    @Test func `no description contains a secret`() throws {
         let token = try java.uploadToken(for: Self.policy { _ in }, at: Self.now)
         var dumped = ""
         dump(token, to: &dumped)
@@ -271,7 +271,7 @@ struct QiniuTokenTests {
 
     // MARK: Sources of tokens
 
-    @Test func `a provider is asked for each file, and what it throws is the cause`() async throws {
+    @Test func `a provider is called for each file, and its error is the cause`() async throws {
         struct Refused: Error {}
         let asked = Locked<[QiniuTokens.Request]>([])
         let good = try java.uploadToken(for: Self.policy { _ in }, at: Self.now)
@@ -293,7 +293,7 @@ struct QiniuTokenTests {
         #expect(late?.code == .uploadTokenExpired)
     }
 
-    @Test func `keys make a token for the key of the upload alone`() async throws {
+    @Test func `keys create a token for the key of the upload only`() async throws {
         let tokens = QiniuTokens.keys(java, bucket: "b", lifetime: .seconds(10))
         let token = try await tokens.token(for: .init(key: "k", size: nil, reason: .begin), at: Self.now)
         #expect(token.scope == .key("k", bucket: "b") && token.deadline == Self.now.addingTimeInterval(10))

@@ -1,7 +1,7 @@
 import WaybillJPEG
 import WaybillStores
 
-/// Recipes as a business has them; the sample DirectToOSS has the same for users to copy.
+/// Typical recipes; the sample DirectToOSS has the same ones for users to copy.
 extension UploadRecipe {
     static var idCardFront: UploadRecipe {
         UploadRecipe(
@@ -18,7 +18,7 @@ extension UploadRecipe {
             image: JPEGOptions(maxBytes: .kibibytes(200), maxSide: 1_600))
     }
 
-    /// Its key has a folder per day.
+    /// Its key has a directory per day.
     static var dated: UploadRecipe {
         UploadRecipe(
             "dated", key: "images/{year}/{month}/{day}/{uuid}{.ext}",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import WaybillStores
 
-@Suite struct `Keys of objects from templates` {
+@Suite struct `Object key templates` {
     // 2026-11-21 17:04:09 UTC.
     private static let moment = Date(timeIntervalSince1970: 1_795_280_649)
     private static let uuid = UUID(uuidString: "0F8FAD5B-D9CB-469F-A165-70867728950E")!
@@ -23,7 +23,7 @@ import WaybillStores
         ("{stem}.{ext}", "front.jpg"), ("{sha256:2}/{sha256}", "e3/e3b0c44298fc"), ("{md5}", "d41d8cd98f00"),
         ("x{{y}}z", "x{y}z"), ("{no}", "A1"), ("{+dir}/{no}", "a/b/A1"), ("{no:1}", "A"), ("证件/{no}", "证件/A1"),
     ])
-    func `A pattern becomes a key`(_ pattern: String, _ key: String) throws {
+    func `a pattern becomes a key`(_ pattern: String, _ key: String) throws {
         let template = try ObjectKeyTemplate(pattern)
         #expect(try template.key(for: values(["no": "A1", "dir": "a/b"])) == key)
     }
@@ -32,11 +32,11 @@ import WaybillStores
         "", "{", "a{b", "}", "a}b", "{}", "{a b}", "{a:}", "{a:0}", "{a:1000}", "{a:x}", "{+year}", "{+}", "{.}",
         "{a-b}", "{中}",
     ])
-    func `A pattern that can't be read is refused`(_ pattern: String) {
+    func `an invalid pattern is refused`(_ pattern: String) {
         #expect { try ObjectKeyTemplate(pattern) } throws: { ($0 as? StoreError)?.code == .invalidKeyTemplate }
     }
 
-    @Test func `A literal that can't be read tells when it is used`() {
+    @Test func `an invalid literal fails when it is used`() {
         let template: ObjectKeyTemplate = "{oops"
         #expect { try template.key(for: values()) } throws: { ($0 as? StoreError)?.code == .invalidKeyTemplate }
     }
@@ -44,14 +44,14 @@ import WaybillStores
     @Test(arguments: [
         "", "a/b", "..", "a\u{0}b", "a\nb", ".", "a\u{7f}",
     ])
-    func `A parameter can't leave its place`(_ value: String) {
+    func `a parameter can't add path components or control characters`(_ value: String) {
         let template: ObjectKeyTemplate = "cards/{no}/x.jpg"
         #expect { try template.key(for: values(["no": value])) } throws: {
             ($0 as? StoreError)?.code == .invalidParameter
         }
     }
 
-    @Test func `A value is not quoted when it is refused, for it may be somebody's number`() {
+    @Test func `a refused value is not quoted, because it may be personal data`() {
         let template: ObjectKeyTemplate = "cards/{no}/x.jpg"
         #expect { try template.key(for: values(["no": "110101/19900307"])) } throws: {
             ($0 as? StoreError)?.message.contains("110101") == false
@@ -59,7 +59,7 @@ import WaybillStores
     }
 
     @Test(arguments: ["/etc", "a//b", "a/../b", "../a", "a/", "a/./b"])
-    func `A directory from outside stays below`(_ value: String) {
+    func `a directory parameter can't leave its prefix`(_ value: String) {
         let template: ObjectKeyTemplate = "cards/{+dir}/x.jpg"
         #expect { try template.key(for: values(["dir": value])) } throws: {
             ($0 as? StoreError)?.code == .invalidParameter
@@ -67,7 +67,7 @@ import WaybillStores
     }
 
     @Test(arguments: [("{no:2}", "..x"), ("{no:1}", ".x"), ("{+no:3}", "ab/cd")])
-    func `A parameter is looked at as it will stand`(_ pattern: String, _ value: String) throws {
+    func `truncated parameters are validated after truncation`(_ pattern: String, _ value: String) throws {
         let template = try ObjectKeyTemplate("cards/\(pattern)/x.jpg")
         #expect { try template.key(for: values(["no": value])) } throws: {
             ($0 as? StoreError)?.code == .invalidParameter
@@ -75,14 +75,14 @@ import WaybillStores
     }
 
     @Test(arguments: [Double.infinity, -.infinity, .nan, 1e300, -1e300, .greatestFiniteMagnitude])
-    func `No date is too absurd for a key`(_ seconds: Double) throws {
+    func `extreme dates do not trap`(_ seconds: Double) throws {
         let template: ObjectKeyTemplate = "{year}{month}{day}-{timestamp}"
         var values = ObjectKeyValues(date: Date(timeIntervalSince1970: seconds))
         values.utcOffset = .seconds(Int64.max)
         #expect(try !template.key(for: values).isEmpty)
     }
 
-    @Test func `A missing parameter is named`() {
+    @Test func `a missing parameter is named`() {
         let template: ObjectKeyTemplate = "cards/{businessNo}/{businessNo}-{side}.jpg"
         #expect(template.parameters == ["businessNo", "side"])
         #expect { try template.key(for: values(["businessNo": "1"])) } throws: {
@@ -98,18 +98,18 @@ import WaybillStores
         ("", "file"),
         ("...", "file"),
     ])
-    func `A client's file name is only ever a suggestion`(_ name: String, _ key: String) throws {
+    func `file names of clients are sanitized`(_ name: String, _ key: String) throws {
         let template: ObjectKeyTemplate = "{stem}{.ext}"
         #expect(try template.key(for: values(fileName: name)) == key)
     }
 
-    @Test func `A long name is cut between characters`() throws {
+    @Test func `a long name is truncated between characters`() throws {
         let template: ObjectKeyTemplate = "{stem}"
         let key = try template.key(for: values(fileName: String(repeating: "证", count: 80) + ".jpg"))
         #expect(key == String(repeating: "证", count: 33))
     }
 
-    @Test func `Dates are those of the place that was asked for`() throws {
+    @Test func `dates use the configured UTC offset`() throws {
         let template: ObjectKeyTemplate = "{year}-{month}-{day} {hour}"
         var values = values()
         values.utcOffset = .seconds(8 * 3_600)
@@ -118,7 +118,7 @@ import WaybillStores
         #expect(try template.key(for: values) == "2026-11-20 23")
     }
 
-    @Test func `Every day from 1970 to 2100 follows the one before`() throws {
+    @Test func `dates from 1970 to 2100 are consecutive`() throws {
         let template: ObjectKeyTemplate = "{year} {month} {day}"
         var (year, month, day) = (1970, 1, 1)
         for days in 0..<47_482 {
@@ -135,7 +135,7 @@ import WaybillStores
         }
     }
 
-    @Test func `Digests are asked for only where they are needed`() throws {
+    @Test func `digests are needed only by templates that use them`() throws {
         #expect(!("{uuid}" as ObjectKeyTemplate).needsDigest)
         let template: ObjectKeyTemplate = "{sha256}"
         #expect(template.needsDigest)

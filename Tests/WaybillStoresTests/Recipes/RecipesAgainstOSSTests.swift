@@ -4,7 +4,7 @@ import Waybill
 import WaybillJPEG
 import WaybillStores
 
-@Suite(.timeLimit(.minutes(Slowness.factor))) struct `Kinds of images go to OSS` {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct `Image recipes with OSS` {
     private let store = try! OSSStore()
     private let folder = try! TemporaryDirectory()
     private static let picture = TinyJPEG(
@@ -23,7 +23,7 @@ import WaybillStores
             credentials: .fixed(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk"))))
     }
 
-    @Test func `Both sides of a card have keys of their own and a URL on the public domain`() async throws {
+    @Test func `both sides of a card have their own keys and a URL on the public domain`() async throws {
         let path = try folder.write("IMG 1.jpeg", Self.picture)
         let client = try client()
         var urls: [String] = []
@@ -44,7 +44,7 @@ import WaybillStores
         #expect(urls.allSatisfy { $0.hasSuffix(".jpg") })
     }
 
-    @Test func `The same goods are stored under one key, however often they come`() async throws {
+    @Test func `a key with a digest is the same for each upload`() async throws {
         let client = try client()
         let object = try await UploadRecipe.goods.prepare(Self.picture, parameters: ["category": "a/b"])
         let first = try await client.startUpload(object).value
@@ -53,7 +53,7 @@ import WaybillStores
         #expect(store.object(first.key)?.timesMade == 2)
     }
 
-    @Test func `A picture that can't be made is not sent`() async throws {
+    @Test func `an image that can't be compressed is not sent`() async throws {
         let path = try folder.write("no.jpg", [1, 2, 3])
         let client = try client()
         let error = await #expect(throws: StoreError.self) {
@@ -63,7 +63,7 @@ import WaybillStores
         #expect(store.state.log.isEmpty)
     }
 
-    @Test func `What is no picture goes as a file, and what it is is said`() async throws {
+    @Test func `a file without an image recipe is sent unchanged`() async throws {
         let path = try folder.write("report.pdf", Array(repeating: UInt8(7), count: 1_000))
         let stored = try await client().upload(
             UploadRecipe("document", key: "docs/{sha256:8}{.ext}"), file: path)

@@ -2,12 +2,12 @@ import TestSupport
 import Testing
 import WaybillStores
 
-@Suite(.timeLimit(.minutes(Slowness.factor))) struct `Kinds of images go to Qiniu` {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct `Image recipes with Qiniu` {
     private static let picture = TinyJPEG(
         width: 40, height: 30, components: [TinyJPEG.Component(identifier: 1) { x, y in (x * 3 + y * 11) % 256 }]
     ).encoded()
 
-    @Test func `A side of a card has a key of its own and a URL on the domain`() async throws {
+    @Test func `a side of a card has its own key and a URL on the public domain`() async throws {
         let ground = try QiniuGround()
         let path = try ground.folder.get().write("IMG 1.jpeg", Self.picture)
         let client = ground.client { $0.publicDomain = "https://img.example.com/" }
@@ -20,7 +20,7 @@ import WaybillStores
         #expect(ground.store.object(key) != nil)
     }
 
-    @Test func `What is no picture goes as a file`() async throws {
+    @Test func `a file without an image recipe is sent unchanged`() async throws {
         let ground = try QiniuGround()
         let file = try ground.file(600 << 10, "film.mp4")
         let recipe = UploadRecipe("film", key: "films/{md5}{.ext}")

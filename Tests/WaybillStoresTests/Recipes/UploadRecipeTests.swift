@@ -5,14 +5,14 @@ import Testing
 import WaybillJPEG
 import WaybillStores
 
-@Suite struct `Objects from recipes` {
+@Suite struct `Upload recipes` {
     private let folder = try! TemporaryDirectory()
     private static let uuid = UUID(uuidString: "0F8FAD5B-D9CB-469F-A165-70867728950E")!
     private static let picture = TinyJPEG(
         width: 32, height: 24, components: [TinyJPEG.Component(identifier: 1) { x, y in (x * 7 + y * 3) % 256 }]
     ).encoded()
 
-    @Test func `A picture is made, and the key is of what is sent`() async throws {
+    @Test func `an image is compressed, and its key has the digest of the sent bytes`() async throws {
         var recipe = UploadRecipe.goods
         recipe.image = JPEGOptions(quality: 40, mode: .draft)
         let object = try await recipe.prepare(
@@ -29,7 +29,7 @@ import WaybillStores
         #expect(object.report?.bytes == bytes.count)
     }
 
-    @Test func `A file that is no picture goes out as it is`() async throws {
+    @Test func `a file without an image recipe is sent unchanged`() async throws {
         let path = try folder.write("report one.PDF", [1, 2, 3])
         let recipe = UploadRecipe("document", key: "docs/{md5}/{stem}{.ext}")
         let object = try await recipe.prepare(file: path)
@@ -42,7 +42,7 @@ import WaybillStores
         }
     }
 
-    @Test func `each recipe has keys of its own`() async throws {
+    @Test func `each recipe has its own keys`() async throws {
         let kinds: [(UploadRecipe, String)] = [
             (.idCardFront, "idcards/77/front-"), (.idCardBack, "idcards/77/back-"), (.dated, "images/2026/11/21/"),
         ]
@@ -57,7 +57,7 @@ import WaybillStores
         }
     }
 
-    @Test func `What can't be made keeps the code of its cause, and names the kind`() async throws {
+    @Test func `a preparation error keeps the code of its cause and names the recipe`() async throws {
         let absent = await #expect(throws: StoreError.self) {
             try await UploadRecipe.idCardFront.prepare(file: folder.path("absent.jpg"), parameters: ["businessNo": "1"])
         }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct `Percent-encoding` {
     private static let unreserved = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
 
-    @Test func `Every byte of ASCII is encoded or kept as RFC 3986 says`() {
+    @Test func `each ASCII byte is encoded as in RFC 3986`() {
         for byte in UInt8(0)...0x7F {
             let text = String(decoding: [byte], as: UTF8.self)
             let high = String(byte >> 4, radix: 16, uppercase: true)
@@ -24,12 +24,12 @@ import Testing
             ("a//b/../c/./", "a//b/../c/./"), ("🧾", "%F0%9F%A7%BE"), ("e\u{301}", "e%CC%81"), ("\u{E9}", "%C3%A9"),
             ("a b", "a%20b"), ("*'()!", "%2A%27%28%29%21"), ("", ""),
         ])
-    func `Keys stand in the path as their bytes`(_ key: String, _ encoded: String) {
+    func `keys are encoded by their bytes`(_ key: String, _ encoded: String) {
         #expect(PercentEncoding.path(key) == encoded)
     }
 
     @Test(arguments: 0..<20)
-    func `What is encoded decodes to the same bytes, whatever they are`(_ round: Int) {
+    func `encoded text decodes to the same bytes`(_ round: Int) {
         var random = SeededGenerator()
         let seed = random.seed
         let pieces = ["+", "%", "#", "?", "空", "/", "..", "//", "a", " ", "\u{301}", "%2F", "&", "=", "\u{0}", "🧾"]
@@ -43,18 +43,18 @@ import Testing
         #expect(!PercentEncoding.query(text).utf8.contains(0x2F), "seed \(seed)")
     }
 
-    @Test func `The longest key is encoded whole`() {
+    @Test func `the longest key is encoded completely`() {
         let key = String(repeating: "空", count: 341)
         #expect(key.utf8.count == 1_023)
         #expect(PercentEncoding.path(key) == String(repeating: "%E7%A9%BA", count: 341))
     }
 
-    @Test func `A query is written without an equals sign where there is no value`() {
+    @Test func `a query item without a value has no equals sign`() {
         let items = [StoreQueryItem("uploads"), StoreQueryItem("a b", "c/d"), StoreQueryItem("e", "")]
         #expect(StoreQueryItem.text(of: items) == "uploads&a%20b=c%2Fd&e")
     }
 
-    /// By the grammar, apart from the code under test.
+    /// Decodes by the grammar, independently of the code under test.
     private static func decoded(_ text: String) -> [UInt8]? {
         var rest = Array(text.utf8)[...]
         var result: [UInt8] = []

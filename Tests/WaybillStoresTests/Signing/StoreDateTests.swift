@@ -15,14 +15,14 @@ import Testing
             (253_402_300_799, "Fri, 31 Dec 9999 23:59:59 GMT", "99991231T235959Z"),
             (-62_135_596_800, "Mon, 01 Jan 0001 00:00:00 GMT", "00010101T000000Z"),
         ])
-    func `A date is written in each form`(_ seconds: Double, _ http: String, _ compact: String) {
+    func `a date is formatted in each form`(_ seconds: Double, _ http: String, _ compact: String) {
         let date = Date(timeIntervalSince1970: seconds)
         #expect(StoreDate.http(date) == http)
         #expect(StoreDate.compact(date) == compact)
         #expect(StoreDate.day(date) == String(compact.prefix(8)))
     }
 
-    @Test func `A date that nobody can mean does not trap`() {
+    @Test func `extreme dates do not trap`() {
         for seconds in [Double.nan, .infinity, -.infinity, .greatestFiniteMagnitude] {
             #expect(StoreDate.compact(Date(timeIntervalSince1970: seconds)).utf8.count == 16)
         }
@@ -34,11 +34,11 @@ import Testing
             "2022-12-28T18:27:41+08:00", "2022-12-28T18:27:41+0800", "2022-12-28T05:57:41-04:30", "20221228T102741Z",
             "2022-12-28T10:27:41",
         ])
-    func `ISO 8601 is read as it is met`(_ text: String) {
+    func `ISO 8601 variants are parsed`(_ text: String) {
         #expect(StoreDate.parse(text)?.timeIntervalSince1970 == 1_672_223_261)
     }
 
-    @Test func `Fractions count`() throws {
+    @Test func `fractions of seconds are parsed`() throws {
         #expect(try #require(StoreDate.parse("2022-12-28T10:27:41.25Z")).timeIntervalSince1970 == 1_672_223_261.25)
     }
 
@@ -48,11 +48,11 @@ import Testing
             "2022-12-28T10:60:00Z", "2022-12-28T10:27:41X", "2022-12-28T10:27:41+99:00", "2022-12-28", "1672223261",
             "2022-1228T10:27:41Z", "+022-12-28T10:27:41Z", "2022-12-28T10:27:41Z ",
         ])
-    func `What is no date is none`(_ text: String) {
+    func `an invalid date is nil`(_ text: String) {
         #expect(StoreDate.parse(text) == nil)
     }
 
-    @Test func `What is written is read again, on any day`() throws {
+    @Test func `random dates survive formatting and parsing`() throws {
         var random = SeededGenerator()
         let seed = random.seed
         for _ in 0..<300 {

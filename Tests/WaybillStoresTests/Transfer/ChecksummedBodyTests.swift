@@ -11,7 +11,7 @@ import WaybillMultipart
         return random.bytes(200_000)
     }()
 
-    @Test func `The checksum is that of the bytes that were read, in every attempt`() async throws {
+    @Test func `the checksum is that of the bytes read, in each attempt`() async throws {
         let directory = try TemporaryDirectory()
         let body = ChecksummedBody(try FileBody(path: directory.write("file", bytes)))
         #expect(body.whole == nil)
@@ -23,7 +23,7 @@ import WaybillMultipart
         }
     }
 
-    @Test func `An attempt that began and did not end says nothing`() async throws {
+    @Test func `an unfinished read has no checksum`() async throws {
         let body = ChecksummedBody(DataBody(bytes), .crc32)
         _ = try await collect(body)
         #expect(body.whole?.checksum == UInt64(CRC32(of: bytes).value))
@@ -40,7 +40,7 @@ import WaybillMultipart
     }
 
     @Test(arguments: [0..<0, 0..<1, 0..<200_000, 65_530..<65_540, 199_999..<200_000, 1..<131_073] as [Range<Int64>])
-    func `The checksum of a range is that of its bytes alone`(_ range: Range<Int64>) async throws {
+    func `the checksum of a range covers only its bytes`(_ range: Range<Int64>) async throws {
         let body = ChecksummedBody(DataBody(bytes), of: range)
         _ = try await collect(body)
         #expect(body.whole?.checksum == CRC64(of: bytes[Int(range.lowerBound)..<Int(range.upperBound)]).value)
@@ -48,13 +48,13 @@ import WaybillMultipart
         #expect(body.rangeLength == range.upperBound - range.lowerBound)
     }
 
-    @Test func `An empty body needs no reading`() {
+    @Test func `an empty body has a checksum without reading`() {
         let body = ChecksummedBody(DataBody([]))
         #expect(body.whole?.checksum == 0)
         #expect(body.whole?.count == 0)
     }
 
-    @Test func `It says of itself what the body says`() async throws {
+    @Test func `length, replayability and content type are those of the wrapped body`() async throws {
         let chunks = AsyncStream<[UInt8]> { $0.finish() }
         let body = ChecksummedBody(SequenceBody(chunks, length: nil, contentType: "audio/ogg"))
         #expect(body.length == nil)
@@ -70,7 +70,7 @@ import WaybillMultipart
 }
 
 @Suite struct `Progress over a whole object` {
-    @Test func `The count never goes back and never beyond the object`() {
+    @Test func `the count never decreases and never exceeds the object`() {
         var random = SeededGenerator()
         for _ in 0..<300 {
             var counter = ByteCounter()

@@ -3,14 +3,14 @@ import Testing
 
 @testable import WaybillStores
 
-@Suite struct `The life of an object in parts` {
+@Suite struct `State machine of multipart uploads` {
     private static func receipt(_ number: Int, _ plan: PartPlan) -> PartReceipt {
         PartReceipt(number: number, size: plan.size(of: number), tag: "t\(number)")
     }
 
     private let plan = PartPlan(objectSize: 35, partSize: 10)
 
-    @Test func `Parts go out in order, as many at once as are allowed`() {
+    @Test func `parts are sent in order, within the concurrency limit`() {
         var machine = PartMachine(plan: plan, atOnce: 2)
         #expect(machine.start() == [.send(1), .send(2)])
         #expect(machine.handle(.stored(Self.receipt(2, plan))) == [.send(3)])
@@ -21,13 +21,13 @@ import Testing
                 == [.complete((1...4).map { Self.receipt($0, plan) })])
     }
 
-    @Test func `What is listed is not sent, the short last part included`() {
+    @Test func `listed parts are not sent, including a short last part`() {
         var machine = PartMachine(plan: plan, listed: [1, 2, 4].map { Self.receipt($0, plan) }, atOnce: 5)
         #expect(machine.storedBytes == 25)
         #expect(machine.start() == [.send(3)])
     }
 
-    @Test func `A listing of other sizes is not believed`() {
+    @Test func `listed parts with other sizes are ignored`() {
         var wrong = Self.receipt(1, plan)
         wrong.size = 9
         var beyond = wrong
@@ -36,12 +36,12 @@ import Testing
         #expect(machine.start() == [.send(1), .send(2), .send(3), .send(4)])
     }
 
-    @Test func `With everything listed there is nothing left but to complete`() {
+    @Test func `with all parts listed the upload is completed`() {
         var machine = PartMachine(plan: plan, listed: (1...4).map { Self.receipt($0, plan) }, atOnce: 1)
         #expect(machine.start() == [.complete((1...4).map { Self.receipt($0, plan) })])
     }
 
-    @Test func `A part that did not arrive whole is sent once more, and no third time`() {
+    @Test func `a corrupted part is sent once more, but not a third time`() {
         var machine = PartMachine(plan: plan, atOnce: 1)
         _ = machine.start()
         #expect(machine.handle(.again(1)) == [.send(1)])
@@ -49,7 +49,7 @@ import Testing
         #expect(machine.isStopping)
     }
 
-    @Test func `What may have been stored is looked up when all else is done, and only then repeated`() {
+    @Test func `parts that may be stored are listed at the end, and only missing ones are sent again`() {
         var machine = PartMachine(plan: plan, atOnce: 2)
         _ = machine.start()
         #expect(machine.handle(.uncertain(1)) == [.send(3)])
@@ -62,7 +62,7 @@ import Testing
                 == [.complete((1...4).map { Self.receipt($0, plan) })])
     }
 
-    @Test func `A failure stops the others and waits for their ends`() {
+    @Test func `a failure stops the other parts and waits for their ends`() {
         var machine = PartMachine(plan: plan, atOnce: 3)
         _ = machine.start()
         #expect(machine.handle(.failed(2)) == [.stop])
@@ -72,7 +72,7 @@ import Testing
         #expect(machine.handle(.stored(Self.receipt(4, plan))).isEmpty)
     }
 
-    @Test func `Whatever order events come in, no part is sent that the store has, and there is one end`() {
+    @Test func `random event orders never send stored parts and end once`() {
         var random = SeededGenerator()
         for round in 0..<4_000 {
             var model = PartModel(random: &random)
@@ -83,7 +83,7 @@ import Testing
     }
 }
 
-/// A store and a network as they may be, around one machine: what it holds is the truth, what the machine is told may be less.
+/// A simulated store and network around one machine: the store's state is the truth, and the machine may know less.
 private struct PartModel {
     private var machine: PartMachine
     private let plan: PartPlan
@@ -115,7 +115,7 @@ private struct PartModel {
             perform(machine.handle(event))
         }
         if ends != 1 { complaints.append("\(ends) ends") }
-        // Late words change nothing.
+        // Late events change nothing.
         perform(machine.handle(.stored(PartReceipt(number: 1, size: plan.size(of: 1), tag: ""))))
         perform(machine.handle(.cancelled))
         if ends > 1 { complaints.append("an end after the end") }
@@ -129,13 +129,13 @@ private struct PartModel {
             return .listed(stored.map(receipt))
         }
         guard let number = inFlight.randomElement(using: &random) else { return nil }
-        // Somebody who knows nothing of it says that it was stored: not in flight, so not heard.
+        // An event of a part that is not in flight must be ignored.
         if Int.random(in: 0...9, using: &random) == 0, let other = plan.numbers.randomElement(using: &random),
             !inFlight.contains(other)
         {
             return .failed(other)
         }
-        // Who cancels takes nothing off the wire: the ends of what is there still come.
+        // Cancelling does not remove anything from the wire: pending requests still end.
         if Int.random(in: 0...39, using: &random) == 0 { return .cancelled }
         inFlight.remove(number)
         switch Int.random(in: 0...29, using: &random) {

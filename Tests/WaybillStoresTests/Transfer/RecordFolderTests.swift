@@ -5,7 +5,7 @@ import WaybillMultipart
 
 @testable import WaybillStores
 
-@Suite(.timeLimit(.minutes(Slowness.factor))) struct `Records of uploads` {
+@Suite(.timeLimit(.minutes(Slowness.factor))) struct `Resume records` {
     private let directory: TemporaryDirectory
     private let folder: RecordFolder
     private let path: String
@@ -29,7 +29,7 @@ import WaybillMultipart
         return record
     }
 
-    @Test func `A record is found again by another claim, and only its owner can read it`() async throws {
+    @Test func `a record is readable by another claim, and only by its owner`() async throws {
         let subject = try await subject()
         do {
             let claim = try await folder.claim(subject)
@@ -45,7 +45,7 @@ import WaybillMultipart
         #expect(try await claim.load(subject, at: 0) == .none)
     }
 
-    @Test func `When all is done, nothing is left in the folder`() async throws {
+    @Test func `removing a record leaves the directory empty`() async throws {
         let subject = try await subject()
         do {
             let claim = try await folder.claim(subject)
@@ -58,7 +58,7 @@ import WaybillMultipart
         #expect(left.isEmpty, "\(left)")
     }
 
-    @Test func `A file that was changed and given its old time back is another file`() async throws {
+    @Test func `a file changed with its old modification time is another file`() async throws {
         let subject = try await subject()
         let claim = try await folder.claim(subject)
         try await claim.save(record(subject))
@@ -75,18 +75,18 @@ import WaybillMultipart
         }
     }
 
-    @Test func `The second task on one record is told that the first is at work`() async throws {
+    @Test func `a second claim on the same record fails`() async throws {
         let subject = try await subject()
         let first = try await folder.claim(subject)
         let error = try await #require(throws: StoreError.self) { _ = try await folder.claim(subject) }
         #expect(error.code == .recordInUse)
-        // Another object of the same file is another upload.
+        // Another object from the same file is another upload.
         _ = try await folder.claim(self.subject("other"))
         first.close()
         _ = try await folder.claim(subject)
     }
 
-    @Test func `Who waits gets the record when the first is done`() async throws {
+    @Test func `a waiting claim gets the record when the first one closes`() async throws {
         let subject = try await subject()
         var waiting = folder
         waiting.whenBusy = .wait
@@ -98,7 +98,7 @@ import WaybillMultipart
         #expect(try await second.value == .usable(record(subject)))
     }
 
-    @Test func `Who waits and is cancelled ends at once`() async throws {
+    @Test func `a waiting claim can be cancelled`() async throws {
         let subject = try await subject()
         var waiting = folder
         waiting.whenBusy = .wait
@@ -111,7 +111,7 @@ import WaybillMultipart
         _ = first
     }
 
-    @Test func `A record that is torn anywhere is of no use, and says nothing wrong`() async throws {
+    @Test func `a torn or corrupted record is not used`() async throws {
         let subject = try await subject()
         let bytes = try record(subject).encoded()
         for cut in 0..<bytes.count {
@@ -129,7 +129,7 @@ import WaybillMultipart
         }
     }
 
-    @Test func `A record of another version, file, part size or time is of no use, and says why`() async throws {
+    @Test func `a record of another version, file, part size or time is not used, with a reason`() async throws {
         let subject = try await subject()
         let record = record(subject)
         func reason(_ wanted: ResumeSubject, at now: Int64 = 0, _ change: (inout ResumeRecord) -> Void = { _ in })
@@ -154,7 +154,7 @@ import WaybillMultipart
         #expect(ResumeRecord.read(Array(newer.utf8), for: subject, at: 0) == .useless("it is of version 2", nil))
     }
 
-    @Test func `A file that is written to leaves its record behind`() async throws {
+    @Test func `a modified file invalidates its record`() async throws {
         let before = try await subject()
         let claim = try await folder.claim(before)
         try await claim.save(record(before))
@@ -169,7 +169,7 @@ import WaybillMultipart
     }
 
     @Test(arguments: [0o640, 0o604, 0o660] as [mode_t])
-    func `A record that others may read is refused`(_ mode: mode_t) async throws {
+    func `a record readable by others is refused`(_ mode: mode_t) async throws {
         let subject = try await subject()
         let claim = try await folder.claim(subject)
         try await claim.save(record(subject))
@@ -178,7 +178,7 @@ import WaybillMultipart
         #expect(error.code == .recordRefused)
     }
 
-    @Test func `A link, a directory, a second name and a stranger's record are refused`() async throws {
+    @Test func `a link, a directory, a hard link and a record of another owner are refused`() async throws {
         let subject = try await subject()
         let claim = try await folder.claim(subject)
         try await claim.save(record(subject))
@@ -196,14 +196,14 @@ import WaybillMultipart
         try #require(unsafe mkdir(claim.filePath, 0o700) == 0)
         #expect(try await refused())
         try #require(unsafe rmdir(claim.filePath) == 0)
-        // Only root can give files away.
+        // Only root can change the owner of a file.
         guard geteuid() == 0 else { return }
         try await claim.save(record(subject))
         try #require(unsafe chown(claim.filePath, 12_345, 12_345) == 0)
         #expect(try await refused())
     }
 
-    @Test func `A folder that is open to others, a link or relative is refused`() async throws {
+    @Test func `a directory that is open to others, a link or relative is refused`() async throws {
         let subject = try await subject()
         func code(_ path: String) async throws -> StoreError.Code {
             try await #require(throws: StoreError.self) { _ = try await RecordFolder(path: path).claim(subject) }.code
@@ -219,7 +219,7 @@ import WaybillMultipart
         #expect(try await code("/proc/no/such/place") == .recordFolderUnusable)
     }
 
-    @Test func `A record does not print the upload's id`() async throws {
+    @Test func `a record does not print the upload ID`() async throws {
         let record = record(try await subject())
         var dumped = ""
         dump(record, to: &dumped)
@@ -234,7 +234,7 @@ import WaybillMultipart
 }
 
 extension TemporaryDirectory {
-    /// The names in a folder in it.
+    /// The file names in a subdirectory.
     func names(in folder: String) throws -> [String] {
         guard let stream = unsafe opendir(path(folder)) else { return [] }
         defer { unsafe _ = closedir(stream) }
