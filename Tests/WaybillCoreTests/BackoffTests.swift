@@ -4,7 +4,7 @@ import WaybillCore
 @Suite struct BackoffTests {
     private let backoff = Backoff(from: .seconds(1), to: .seconds(60))
 
-    @Test func `the time doubles from the first to the longest`() {
+    @Test func `the time doubles up to the maximum`() {
         for (failures, seconds) in [(1, 1), (2, 2), (3, 4), (6, 32), (7, 60), (31, 60), (Int.max, 60)] {
             #expect(backoff.time(after: failures) == .seconds(seconds))
         }
@@ -13,14 +13,14 @@ import WaybillCore
         #expect(Backoff(from: .seconds(9), to: .seconds(1)).time(after: 1) == .seconds(1))
     }
 
-    @Test func `a random time is between zero and that`() {
+    @Test func `the jittered time is between zero and the full time`() {
         #expect(backoff.time(after: 3, jitter: 0) == .zero && backoff.time(after: 3, jitter: -1) == .zero)
         #expect(backoff.time(after: 3, jitter: 0.25) == .seconds(1))
         #expect(backoff.time(after: 3, jitter: 7) == .seconds(4))
         #expect(Backoff(from: .seconds(-1), to: .seconds(1)).time(after: 3, jitter: 1) == .zero)
     }
 
-    @Test func `times of years do not overflow`() {
+    @Test func `very long times do not overflow`() {
         #expect(Backoff(from: .seconds(1 << 60), to: .seconds(1 << 61)).time(after: 90) == .seconds(1 << 61))
         #expect(Backoff(from: .seconds(1), to: .seconds(Int64.max)).time(after: 90, jitter: 1) > .seconds(1 << 29))
     }

@@ -2,7 +2,7 @@ import Testing
 import WaybillCore
 
 @Suite struct SecretTests {
-    @Test func `a secret prints as redacted in every way a value can be printed`() {
+    @Test func `a secret is redacted in every printed form`() {
         let secret = Secret.secret("hunter2")
         var dumped = ""
         dump([secret], to: &dumped)

@@ -1,7 +1,7 @@
 import Testing
 import WaybillCore
 
-/// Names as the system has them, carried in strings.
+/// File names with arbitrary bytes, represented as strings.
 struct SystemPathTests {
     static let names: [[UInt8]] = [
         [], Array("plain.jpg".utf8), Array("空 é 🙂".utf8), [0xE9], Array("caf".utf8) + [0xE9] + Array(".jpg".utf8),
@@ -10,7 +10,7 @@ struct SystemPathTests {
         Array("\u{10FEFF}\u{10FF80}\u{10FFFF}".utf8),
     ]
 
-    @Test(arguments: names) func `the bytes of a name come back from its text`(_ name: [UInt8]) {
+    @Test(arguments: names) func `the bytes of a name survive conversion to text`(_ name: [UInt8]) {
         let text = SystemPath.text(of: name)
         #expect(SystemPath.bytes(of: text) == name)
         let seen = unsafe SystemPath.with(text) { path in
@@ -19,7 +19,7 @@ struct SystemPathTests {
         #expect(seen == name + [0])
     }
 
-    @Test func `every byte and every pair of bytes comes back, and no two share a text`() {
+    @Test func `each pair of bytes survives conversion and has a unique text`() {
         var texts: Set<[UInt8]> = []
         for first in UInt8.min ... .max {
             for second in UInt8.min ... .max {
@@ -31,7 +31,7 @@ struct SystemPathTests {
         #expect(texts.count == 65_536)
     }
 
-    @Test func `UTF-8 is its own text`() {
+    @Test func `valid UTF-8 is unchanged`() {
         for text in ["", "plain.jpg", "空 é 🙂", "\u{10FEFF}\u{10FF80}"] {
             #expect(SystemPath.text(of: Array(text.utf8)) == text)
             #expect(SystemPath.isUTF8(text))

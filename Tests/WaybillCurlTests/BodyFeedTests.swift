@@ -4,7 +4,7 @@ import WaybillCore
 @testable import WaybillCurl
 
 @Suite struct BodyFeedTests {
-    @Test func `the bytes of a body pass through in order, whatever the room`() throws {
+    @Test func `the bytes of a body are read in order with any buffer size`() throws {
         for room in [1, 3, 64] {
             var feed = try BodyFeed(ScriptedBody(length: 6, [.bytes([1, 2]), .later, .bytes([3, 4, 5, 6])])) {}
             #expect(try drain(&feed, room: room) == [1, 2, 3, 4, 5, 6])
@@ -13,7 +13,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a reader that has nothing now pauses the transfer`() throws {
+    @Test func `a reader without data pauses the transfer`() throws {
         var feed = try BodyFeed(ScriptedBody(length: 1, [.later, .bytes([9])])) {}
         #expect(fill(&feed, room: 8).answer == .pause)
         #expect(feed.isWaiting)
@@ -21,7 +21,7 @@ import WaybillCore
         #expect(!feed.isWaiting)
     }
 
-    @Test func `a body shorter than announced aborts instead of waiting for ever`() throws {
+    @Test func `a body shorter than announced aborts the transfer`() throws {
         var feed = try BodyFeed(ScriptedBody(length: 5, [.bytes([1, 2, 3])])) {}
         #expect(fill(&feed, room: 8).answer == .bytes(3))
         #expect(fill(&feed, room: 8).answer == .abort)
@@ -29,7 +29,7 @@ import WaybillCore
     }
 
     @Test func `a body longer than announced aborts before its last announced byte`() throws {
-        // In one piece, and with the surplus arriving in a read of its own.
+        // In one chunk, and with the surplus in a separate read.
         for script: [ScriptedBody.Step] in [[.bytes([1, 2, 3, 4, 5, 6])], [.bytes([1, 2, 3, 4, 5]), .bytes([6])]] {
             var feed = try BodyFeed(ScriptedBody(length: 5, script)) {}
             #expect(fill(&feed, room: 64).answer == .abort)
@@ -37,7 +37,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a reader's error aborts and is kept`() throws {
+    @Test func `an error of a reader aborts and is kept`() throws {
         struct Broken: Error {}
         var feed = try BodyFeed(ScriptedBody(length: 5, [.bytes([1]), .fail(Broken())])) {}
         #expect(fill(&feed, room: 64).answer == .bytes(1))
@@ -70,7 +70,7 @@ import WaybillCore
     }
 }
 
-/// A body that plays a script: the smallest third-party body there is.
+/// A body that plays a script: a minimal third-party body.
 struct ScriptedBody: UploadBody {
     enum Step: Sendable {
         case bytes([UInt8])

@@ -5,7 +5,7 @@ import WaybillCore
 @testable import WaybillCurl
 
 @Suite struct CurlFailureTests {
-    @Test func `every code of libcurl's has a meaning and a remedy`() {
+    @Test func `each libcurl error code has a message`() {
         for raw in UInt32(1)...99 {
             let (_, message) = CurlFailure.meaning(
                 of: CURLcode(rawValue: raw), isConnected: false, sawResponseHead: false)
@@ -19,7 +19,7 @@ import WaybillCore
         (CURLE_GOT_NOTHING, .connectionLost), (CURLE_PARTIAL_FILE, .responseIncomplete),
         (CURLE_WEIRD_SERVER_REPLY, .malformedResponse), (CURLE_SEND_FAIL_REWIND, .resendRefused),
     ])
-    func `the codes that users meet have names of their own`(code: CURLcode, name: TransferError.Code) {
+    func `common libcurl errors have their own codes`(code: CURLcode, name: TransferError.Code) {
         #expect(CurlFailure.meaning(of: code, isConnected: false, sawResponseHead: false).code == name)
     }
 }

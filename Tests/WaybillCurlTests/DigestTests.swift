@@ -4,7 +4,7 @@ import Testing
 import WaybillCore
 import WaybillCurl
 
-/// Digest (RFC 7616), which libcurl computes and whose rounds we hold to the rules of the house.
+/// Digest authentication (RFC 7616), computed by libcurl; its rounds must follow the rules of the transport.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct DigestTests {
     private let transport = CurlTransport()
     private let body = PatternBody(300_000)
@@ -29,7 +29,7 @@ import WaybillCurl
     }
 
     @Test(arguments: [("MD5", "md5sum"), ("SHA-256", "sha256sum")])
-    func `the challenge is answered, and the body is sent once`(algorithm: String, program: String) async throws {
+    func `a challenge is answered, and the body is sent once`(algorithm: String, program: String) async throws {
         let server = try LoopbackServer(challenge(algorithm), .respond(201, body: "made"))
         let recorder = run(server, body)
         #expect(try await recorder.response().body == Array("made".utf8))
@@ -39,7 +39,7 @@ import WaybillCurl
         let second = try await server.request(1)
         #expect(second.body == body.bytes)
         try await expectAnswer(second, program)
-        // Nothing of the first round is told, but that there was a connection.
+        // Only the connection of the first round is reported.
         #expect(recorder.events.count { $0.isResponseHead } == 1)
         #expect(recorder.events.count { $0.isConnected } == 1)
         #expect(recorder.progress.last?.acknowledged == 300_000)
@@ -47,7 +47,7 @@ import WaybillCurl
         #expect(acknowledged < recorder.events.firstIndex { $0.isResponseHead }!)
     }
 
-    /// RFC 7616 section 3.4.1, computed by another program.
+    /// Computes RFC 7616 section 3.4.1 with another program.
     private func expectAnswer(_ request: RecordedRequest, _ program: String) async throws {
         let field = try #require(request.value(of: "Authorization"))
         func value(_ name: String) throws -> String {
@@ -68,14 +68,14 @@ import WaybillCurl
     }
 
     @Test(arguments: [HTTPRequest.Method.put, .post, .get])
-    func `a request without a body is answered for too`(method: HTTPRequest.Method) async throws {
+    func `a challenge to a request without a body is answered`(method: HTTPRequest.Method) async throws {
         let server = try LoopbackServer(challenge(), .respond(200))
         #expect(try await run(server, nil, method: method).response().head.status == .ok)
         #expect(try await server.request(1).value(of: "Authorization")?.hasPrefix("Digest ") == true)
         #expect(server.requests.allSatisfy { $0.method == method.rawValue })
     }
 
-    @Test func `a large body waits for leave and is still sent once`() async throws {
+    @Test func `a large body expects 100-continue and is sent once`() async throws {
         let server = try LoopbackServer(challenge(), .respond(200), keepsBodies: false)
         let large = PatternBody(3 << 20)
         let response = try await run(server, large) { $0.expectContinue = .above(.mebibytes(2)) }.response()
@@ -84,7 +84,7 @@ import WaybillCurl
         #expect(server.requests.map(\.bodyBytesRead) == [0, 3 << 20])
     }
 
-    @Test func `a server that asks nobody sees an empty request before the real one`() async throws {
+    @Test func `a server without a challenge receives an empty request first`() async throws {
         let server = try LoopbackServer(.respond(200, body: "first"), .respond(200, body: "second"))
         let recorder = run(server, body)
         #expect(try await recorder.response().body == Array("second".utf8))
@@ -101,7 +101,7 @@ import WaybillCurl
     }
 
     @Test(arguments: [401, 403, 500, 307])
-    func `an answer that asks for no digest is the answer, and the body stays here`(status: Int) async throws {
+    func `a response without a Digest challenge is returned, and the body is not sent`(status: Int) async throws {
         let server = try LoopbackServer(
             .respond(
                 status, headers: [("WWW-Authenticate", "Basic realm=\"cards\""), ("Location", "/b")], body: "no"))
@@ -116,7 +116,7 @@ import WaybillCurl
         #expect(recorder.events.count { $0.isResponseHead } == 1)
     }
 
-    @Test func `a nonce that grew old while the body was sent is no reason to send it twice in one attempt`()
+    @Test func `a stale nonce after the body does not repeat it in the same attempt`()
         async throws
     {
         let server = try LoopbackServer(challenge(), challenge(nonce: "fresh", more: ", stale=true"))
@@ -126,15 +126,15 @@ import WaybillCurl
         #expect(server.requests.map { $0.body.count } == [0, 300_000])
     }
 
-    @Test func `a server that is mute when asked ends in the time it has to answer`() async throws {
+    @Test func `a missing response to the first request fails at the response limit`() async throws {
         let server = try LoopbackServer(.neverAnswer)
         let error = try await run(server, body) { $0.limits.response = .milliseconds(200) }.failure()
         #expect(error.code == .responseTimeout)
         #expect(error.outcome == .incomplete(acknowledged: 0))
     }
 
-    @Test func `the time for the answer begins anew with the body`() async throws {
-        // The body takes longer than the time for an answer, which began with the first request.
+    @Test func `the response limit restarts with the body`() async throws {
+        // The body takes longer than the response limit, which started with the first request.
         let server = try LoopbackServer(
             challenge(), Behaviour.respond(200).reading(bytesPerSecond: 2_000_000), receiveBuffer: .kibibytes(64),
             keepsBodies: false)
@@ -142,7 +142,7 @@ import WaybillCurl
         #expect(try await recorder.response().head.status == .ok)
     }
 
-    @Test func `a connection that breaks in the second round ends by what was sent`() async throws {
+    @Test func `a connection lost in the second round has the outcome of its sent bytes`() async throws {
         let lost = try LoopbackServer(challenge(), .closeWithoutAnswer())
         let unknown = try await run(lost, body).failure()
         #expect(unknown.outcome == .unknown)
@@ -157,7 +157,7 @@ import WaybillCurl
         #expect(incomplete.status == nil)
     }
 
-    @Test func `a challenge that closes the connection is answered on another`() async throws {
+    @Test func `a challenge that closes the connection is answered on a new one`() async throws {
         let value = "Digest realm=\"cards\", nonce=\"n\", qop=\"auth\""
         let server = try LoopbackServer(
             .respond(401, headers: [("WWW-Authenticate", value), ("Connection", "close")]), .respond(200))
@@ -173,7 +173,7 @@ import WaybillCurl
         #expect(server.state.connections.isEmpty)
     }
 
-    @Test func `nothing of it is ever printed`() {
+    @Test func `Digest credentials are never printed`() {
         let credential = DigestCredential(user: "clerk", password: .secret("s3cr3t"))
         var options = TransferOptions()
         options.digest = credential

@@ -3,11 +3,11 @@ import WaybillCore
 
 @testable import WaybillCurl
 
-/// When files may be sent past libcurl, and what the end of their body waits for.
+/// When files may be sent without libcurl, and what delays the end of their body.
 @Suite struct DirectSendTests {
     private static let length: Int64 = 10 << 20
 
-    @Test func `a large body of known length over plain HTTP may go past libcurl`() {
+    @Test func `a large body of known length over plain HTTP may be sent directly`() {
         guard CurlLibrary.takesOurWordForTheEnd else { return }
         func isOpen(
             _ url: String = "http://h/", _ count: Int = 2 << 20, _ change: (inout TransferOptions) -> Void = { _ in }
@@ -31,7 +31,7 @@ import WaybillCore
         #expect(!DirectSend(.post("http://h/")).isOpen)
     }
 
-    @Test func `libcurl is given as many in between as keep it from asking early, and asked later each time`() {
+    @Test func `bytes for libcurl scale with its buffer, and waits double up to 16 ms`() {
         #expect(DirectSend.between(buffer: 64 << 10) == 16 << 10)
         #expect(DirectSend.between(buffer: 512 << 10) == 16 << 10)
         #expect(DirectSend.between(buffer: 2 << 20) == 64 << 10)
@@ -41,13 +41,13 @@ import WaybillCore
         #expect(direct.wait() == .milliseconds(1))
     }
 
-    @Test func `so many bytes at once, and never the end`() {
+    @Test func `direct sends are bounded and stop before the end of the body`() {
         #expect(DirectSend.room(handedOver: 65_536, of: Self.length) == DirectSend.atOnce)
         #expect(DirectSend.room(handedOver: Self.length - 600_000, of: Self.length) == 600_000 - DirectSend.alwaysRead)
         #expect(DirectSend.room(handedOver: Self.length - 500_000, of: Self.length) == 0)
     }
 
-    @Test func `far from the end nobody asks what was acknowledged`() {
+    @Test func `far from the end acknowledged bytes are not queried`() {
         var direct = DirectSend(.post("http://h/", PatternBody(2 << 20)))
         direct.note(end: 5 << 20)
         let most = direct.readable(handedOver: 5 << 20, of: Self.length, upTo: 16 << 10) {
@@ -57,7 +57,7 @@ import WaybillCore
         #expect(most == 16 << 10)
     }
 
-    @Test func `the last bytes wait until all that went past is acknowledged`() {
+    @Test func `the last bytes wait until all direct bytes are acknowledged`() {
         var direct = DirectSend(.post("http://h/", PatternBody(2 << 20)))
         let end = Self.length - Int64(DirectSend.alwaysRead)
         direct.note(end: end)
@@ -69,17 +69,17 @@ import WaybillCore
         #expect(
             direct.readable(handedOver: Self.length - heldBack + 100, of: Self.length, upTo: 1 << 20) { end - 1 } == 0)
         #expect(direct.readable(handedOver: Self.length - heldBack, of: Self.length, upTo: 1 << 20) { end } == 1 << 20)
-        // Asked once: what is acknowledged stays so.
+        // Queried once: acknowledged bytes stay acknowledged.
         #expect(direct.readable(handedOver: Self.length - 10, of: Self.length, upTo: 1 << 20) { 0 } == 1 << 20)
     }
 
-    @Test func `where nobody knows what was acknowledged, nothing waits for ever`() {
+    @Test func `unknown acknowledgement does not delay the last bytes`() {
         var direct = DirectSend(.post("http://h/", PatternBody(2 << 20)))
         direct.note(end: 100)
         #expect(direct.readable(handedOver: Self.length - 10, of: Self.length, upTo: 1 << 20) { nil } == 1 << 20)
     }
 
-    @Test func `a feed counts what a reader sent, and keeps the last byte for a read`() throws {
+    @Test func `a feed counts directly sent bytes and leaves the last byte for a read`() throws {
         for answers: [Int?] in [[3, 3, 0], [6, nil], [9], [20]] {
             var feed = try BodyFeed(SendingBody(10, answers)) {}
             #expect(feed.send(upTo: 100, into: -1) == nil, "not allowed yet")
@@ -96,14 +96,14 @@ import WaybillCore
         #expect(feed.send(upTo: 100, into: -1) == nil)
     }
 
-    @Test func `a reader that can't send is only read`() throws {
+    @Test func `a reader without direct sending is only read`() throws {
         var feed = try BodyFeed(PatternBody(10)) {}
         feed.allowSending()
         #expect(feed.send(upTo: 100, into: -1) == nil)
     }
 }
 
-/// A body whose reader plays what a socket takes.
+/// A body whose reader simulates how much a socket accepts.
 private struct SendingBody: UploadBody {
     let length: Int64?
     let isReplayable = true

@@ -3,7 +3,7 @@ import Testing
 @testable import WaybillCurl
 
 @Suite struct ExpectMemoryTests {
-    @Test func `a stranger is asked, and so is a server that has answered`() {
+    @Test func `unknown servers and servers that answered 100-continue are asked`() {
         var memory = ExpectMemory()
         #expect(memory.isWorthAsking("http://a:80"))
         memory.learn(.answered, of: "http://a:80")
@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(arguments: [ExpectMemory.Experience.ignored, .refused])
-    func `a server that did not answer is not asked again, until it does`(experience: ExpectMemory.Experience) {
+    func `a server without 100-continue is not asked again until it answers`(experience: ExpectMemory.Experience) {
         var memory = ExpectMemory()
         memory.learn(experience, of: "http://a:80")
         #expect(!memory.isWorthAsking("http://a:80"))
@@ -20,7 +20,7 @@ import Testing
         #expect(memory.isWorthAsking("http://a:80"))
     }
 
-    @Test func `the memory is bounded and forgets the oldest`() {
+    @Test func `the memory is bounded and evicts the oldest entry`() {
         var memory = ExpectMemory()
         for index in 0...ExpectMemory.capacity { memory.learn(.ignored, of: "http://\(index):80") }
         #expect(memory.isWorthAsking("http://0:80"))

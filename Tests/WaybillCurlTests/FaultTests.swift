@@ -4,7 +4,7 @@ import Testing
 import WaybillCore
 import WaybillCurl
 
-/// Every way in which a server can let a transfer down, and what is told of it.
+/// Each way in which a server can fail a transfer, and the reported error.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct FaultTests {
     private let transport = CurlTransport()
 
@@ -16,20 +16,20 @@ import WaybillCurl
 
     // MARK: Nothing was sent
 
-    @Test func `a refused port is told at once`() async throws {
+    @Test func `a refused port fails as cannotConnect`() async throws {
         let port = try ClosedPort()
         let error = try await run(.post(port.url(), PatternBody(10))).failure()
         #expect(error.code == .cannotConnect)
         #expect(error.outcome == .notSent)
     }
 
-    @Test func `a host without an address is told`() async throws {
+    @Test func `a host without an address fails as hostNotFound`() async throws {
         let error = try await run(.post("http://\(TestHost.absent()):80/", PatternBody(10))).failure()
         #expect(error.code == .hostNotFound)
         #expect(error.outcome == .notSent)
     }
 
-    @Test func `a port that swallows connections runs into the limit`() async throws {
+    @Test func `an unresponsive port fails at the connect limit`() async throws {
         let hole = try BlackHole()
         let error = try await run(.post(hole.url(), PatternBody(10)) { $0.limits.connect = .milliseconds(200) })
             .failure()
@@ -37,7 +37,7 @@ import WaybillCurl
         #expect(error.outcome == .notSent)
     }
 
-    @Test func `a resolver that never answers runs into the limit and delays nobody else`() async throws {
+    @Test func `a hanging resolver fails at the connect limit and delays no other transfer`() async throws {
         let name = HangingName()
         let server = try LoopbackServer()
         let hanging = run(.post("http://\(name.host):80/", PatternBody(10)) { $0.limits.connect = .milliseconds(300) })
@@ -49,7 +49,7 @@ import WaybillCurl
         #expect(try await run(.post(server.url(), PatternBody(10))).response().head.status == .ok)
     }
 
-    @Test func `a URL that is none, or none for uploads, is refused`() async throws {
+    @Test func `an invalid or unsupported URL is refused`() async throws {
         for url in ["file:///etc/passwd", "nonsense", "ftp://127.0.0.1/"] {
             let error = try await run(.post(url, PatternBody(10))).failure()
             #expect(error.code == .invalidURL)
@@ -57,18 +57,18 @@ import WaybillCurl
         }
     }
 
-    @Test func `a kept-alive connection that dies under a request is never written to twice`() async throws {
+    @Test func `a dying kept-alive connection has an outcome that follows from its evidence`() async throws {
         let server = try LoopbackServer(.respond(200), .closeUnderRequest())
         #expect(try await run(.post(server.url(), PatternBody(10))).response().head.status == .ok)
         let end = await run(.post(server.url(), PatternBody(10))).end()
         guard case .failure(let error) = end.result else {
-            // The connection died before a byte of the body was handed over, so the request could go out anew.
+            // The connection died before a byte of the body was sent, so the request was sent again.
             #expect(server.requests.count == 2)
             return
         }
         #expect(error.code == .connectionLost || error.code == .resendRefused)
         #expect(server.requests.count == 1)
-        // How much the peer's kernel had taken by then is a race; what is believed has to follow from it.
+        // How much the peer's kernel had received is a race; the outcome must follow from it.
         switch error.outcome {
         case .notSent: #expect(!end.evidence.requestAcknowledged && end.evidence.isConnectionReused)
         case .incomplete: #expect(end.evidence.sent < 10)
@@ -77,7 +77,7 @@ import WaybillCurl
         }
     }
 
-    @Test func `a kept-alive connection that died while idle costs nothing`() async throws {
+    @Test func `a kept-alive connection that closed while idle is replaced`() async throws {
         let server = try LoopbackServer(Behaviour([.read(), .send(Answer(200)), .close(.abandon)]))
         for _ in 0..<2 {
             _ = try await run(.post(server.url(), PatternBody(10))).response()
@@ -89,7 +89,7 @@ import WaybillCurl
     // MARK: Not all of it left
 
     @Test(arguments: [false, true])
-    func `a server that goes half way leaves the upload incomplete`(withReset: Bool) async throws {
+    func `a server that closes halfway leaves the upload incomplete`(withReset: Bool) async throws {
         let server = try LoopbackServer(.close(afterBodyBytes: 1_000_000, withReset ? .reset : .abandon))
         let end = await run(.post(server.url(), PatternBody(32 << 20))).end()
         guard case .failure(let error) = end.result else { throw Recorder.Unexpected() }
@@ -100,7 +100,7 @@ import WaybillCurl
         #expect(end.evidence.sent < 32 << 20)
     }
 
-    @Test func `a server that stops reading has stalled`() async throws {
+    @Test func `a server that stops reading fails the upload as stalled`() async throws {
         let server = try LoopbackServer(.stall(afterBodyBytes: 100_000), receiveBuffer: .kibibytes(64))
         let error = try await run(.post(server.url(), PatternBody(32 << 20)) { $0.limits.stall = .milliseconds(300) })
             .failure()
@@ -108,7 +108,7 @@ import WaybillCurl
         guard case .incomplete = error.outcome else { throw Recorder.Unexpected() }
     }
 
-    @Test func `an early no is the answer, with what was acknowledged`() async throws {
+    @Test func `an early rejection is the response, with an incomplete body`() async throws {
         let server = try LoopbackServer(
             .early(Answer(413, headers: [("Connection", "close")], text: "too large"), then: .close(.finish)))
         let end = await run(.post(server.url(), PatternBody(32 << 20))).end()
@@ -118,18 +118,18 @@ import WaybillCurl
         #expect(!end.evidence.isBodyComplete)
     }
 
-    @Test func `an early yes to a body that is not taken is no success`() async throws {
+    @Test func `an early success without reading the body is a failure`() async throws {
         let server = try LoopbackServer(.early(Answer(200, text: "ok"), then: .hold), receiveBuffer: .kibibytes(64))
         let error = try await run(.post(server.url(), PatternBody(32 << 20)) { $0.limits.stall = .milliseconds(300) })
             .failure()
-        // libcurl ends the transfer with the answer, or goes on until the peer has stalled; neither is a success.
+        // libcurl ends the transfer with the response, or continues until the stall limit; neither is a success.
         #expect(error.code == .bodyNotTaken || error.code == .stalled)
         #expect(error.status == .ok)
         #expect(error.outcome == .unknown)
     }
 
     @Test(arguments: [false, true])
-    func `a body that breaks its promise of length is never completed`(isLonger: Bool) async throws {
+    func `a body with a wrong length is never completed`(isLonger: Bool) async throws {
         let server = try LoopbackServer(otherwise: .neverAnswer)
         let script: [ScriptedBody.Step] = [.bytes([UInt8](repeating: 1, count: isLonger ? 101 : 99))]
         let error = try await run(.post(server.url(), ScriptedBody(length: 100, script))).failure()
@@ -140,7 +140,7 @@ import WaybillCurl
         #expect(server.requests.allSatisfy { !$0.isComplete && $0.bodyBytesRead < 100 })
     }
 
-    @Test func `a source that fails half way ends the transfer with its own error`() async throws {
+    @Test func `a source that fails halfway ends the transfer with its error`() async throws {
         struct DiskOnFire: Error {}
         let server = try LoopbackServer(otherwise: .neverAnswer)
         let script: [ScriptedBody.Step] = [.bytes([UInt8](repeating: 1, count: 50)), .fail(DiskOnFire())]
@@ -152,8 +152,8 @@ import WaybillCurl
     // MARK: All of it left
 
     @Test(arguments: [nil, 0, 10] as [Int?])
-    func `a request that was taken on a kept-alive connection is never sent again`(count: Int?) async throws {
-        // libcurl by itself repeats a request of which no answer came, when its connection had served before.
+    func `a request sent on a kept-alive connection is never sent again`(count: Int?) async throws {
+        // libcurl itself repeats a request without a response if its connection was reused.
         let server = try LoopbackServer(.respond(200), .closeWithoutAnswer())
         let body = count.map { PatternBody($0) }
         #expect(try await run(.post(server.url(), body)).response().head.status == .ok)
@@ -163,7 +163,7 @@ import WaybillCurl
     }
 
     @Test(arguments: [Behaviour.Closing.finish, .abandon, .reset])
-    func `a server that takes everything and goes leaves the outcome unknown`(closing: Behaviour.Closing) async throws {
+    func `a server that reads all and closes leaves the outcome unknown`(closing: Behaviour.Closing) async throws {
         let server = try LoopbackServer(.closeWithoutAnswer(closing))
         let error = try await run(.post(server.url(), PatternBody(100_000))).failure()
         #expect(error.code == .connectionLost)
@@ -174,14 +174,14 @@ import WaybillCurl
     @Test(arguments: [
         "HTTP/1.1 200 OK\r\nConte", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 2", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n",
     ])
-    func `an answer cut inside its head is no success`(text: String) async throws {
+    func `a response truncated in its head is a failure`(text: String) async throws {
         let server = try LoopbackServer(.answerCut(text))
         let error = try await run(.post(server.url(), PatternBody(1_000))).failure()
         #expect([.responseIncomplete, .connectionLost, .malformedResponse].contains(error.code))
         #expect(error.outcome == .unknown)
     }
 
-    @Test func `an answer cut inside its body is no success`() async throws {
+    @Test func `a response truncated in its body is a failure`() async throws {
         let server = try LoopbackServer(.bodyCut(announced: 100, sent: "half"))
         let error = try await run(.post(server.url(), PatternBody(1_000))).failure()
         #expect(error.code == .responseIncomplete)
@@ -190,7 +190,7 @@ import WaybillCurl
     }
 
     @Test(arguments: [Behaviour.Closing.finish, .reset])
-    func `a POST without a body goes out once, however its connection ends`(closing: Behaviour.Closing) async throws {
+    func `a POST without a body is sent once, even if its connection closes`(closing: Behaviour.Closing) async throws {
         for _ in 0..<5 {
             let server = try LoopbackServer(.respond(200), .closeWithoutAnswer(closing))
             _ = try await run(.post(server.url())).response()
@@ -200,14 +200,14 @@ import WaybillCurl
         }
     }
 
-    @Test func `an answer that nobody asked for is not taken for the next one's`() async throws {
+    @Test func `an unsolicited response is not used for the next request`() async throws {
         let stale = Answer.raw("HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
         let gate = Gate()
         let server = try LoopbackServer(
             Behaviour([.read(), .send(Answer(200)), .wait(gate), .send(stale), .close(.abandon)]))
         #expect(try await run(.post(server.url(), PatternBody(10))).response().head.status == .ok)
         gate.open()
-        // Closed means sent before: the stale answer lies in our socket when the next request wants it.
+        // Closed means sent before: the stale response is in the socket when the next request starts.
         try await server.waitUntil { $0.connections[0].isClosed }
         switch await run(.post(server.url(), PatternBody(10))).end().result {
         case .success(let response): #expect(response.head.status == .ok)
@@ -221,7 +221,7 @@ import WaybillCurl
         #expect(try await run(.post(server.url(), PatternBody(10))).response().head.status.code == 500)
     }
 
-    @Test func `an answer that never comes runs into the limit`() async throws {
+    @Test func `a missing response fails at the response limit`() async throws {
         let server = try LoopbackServer(.neverAnswer)
         let recorder = run(.post(server.url(), PatternBody(1_000)) { $0.limits.response = .milliseconds(200) })
         let error = try await recorder.failure()
@@ -229,7 +229,7 @@ import WaybillCurl
         #expect(error.outcome == .unknown)
     }
 
-    @Test func `an answer that drips runs into the limit`() async throws {
+    @Test func `a slow response fails at the response limit`() async throws {
         let answer = Answer(200, text: String(repeating: "x", count: 10_000))
         let server = try LoopbackServer(.drip(answer, piece: 1, pause: .milliseconds(20)))
         let error = try await run(.post(server.url(), PatternBody(1_000)) { $0.limits.response = .milliseconds(300) })
@@ -238,14 +238,14 @@ import WaybillCurl
         #expect(error.outcome == .unknown)
     }
 
-    @Test func `an endless head is cut off`() async throws {
+    @Test func `an endless head fails as responseTooLarge`() async throws {
         let server = try LoopbackServer(.endlessHead)
         let error = try await run(.post(server.url(), PatternBody(1_000))).failure()
         #expect(error.code == .responseTooLarge)
         #expect(error.outcome == .unknown)
     }
 
-    @Test func `an endless body is cut off at the limit`() async throws {
+    @Test func `an endless body fails at the limit of the body`() async throws {
         let server = try LoopbackServer(.endlessBody)
         let error = try await run(.post(server.url(), PatternBody(1_000)) { $0.limits.responseBody = .kibibytes(100) })
             .failure()
@@ -254,14 +254,14 @@ import WaybillCurl
     }
 
     @Test(arguments: ["garbage\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "HTTP/1.1 9999 Odd\r\n\r\n"])
-    func `an answer that is not HTTP is told`(text: String) async throws {
+    func `a response that is not HTTP fails as malformedResponse`(text: String) async throws {
         let server = try LoopbackServer(.answerCut(text))
         let error = try await run(.post(server.url(), PatternBody(1_000))).failure()
         #expect(error.code == .malformedResponse)
         #expect(error.outcome == .unknown)
     }
 
-    @Test func `the total limit holds over everything`() async throws {
+    @Test func `the total limit covers the whole transfer`() async throws {
         let server = try LoopbackServer(
             Behaviour.respond(200).reading(bytesPerSecond: 100_000), receiveBuffer: .kibibytes(64))
         let error = try await run(.post(server.url(), PatternBody(32 << 20)) { $0.limits.total = .milliseconds(400) })
@@ -271,6 +271,6 @@ import WaybillCurl
 }
 
 extension Recorder {
-    /// The end was of another kind than the test is about.
+    /// The transfer ended differently than the test expects.
     struct Unexpected: Error {}
 }

@@ -5,10 +5,10 @@ import Testing
 import WaybillCore
 import WaybillCurl
 
-/// Truth of progress through TLS, and no thread that spins on HTTP/2.
+/// Accuracy of progress through TLS, and processor time with HTTP/2.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct FrontedTransferTests {
-    /// Through TLS, the buffers of the front lie between the figure and the receiver too: two sockets of 32 KiB as the
-    /// kernel counts, and 16 KiB of its own.
+    /// Through TLS, the buffers of the proxy are also between the count and the receiver: two sockets of 32 KiB as
+    /// counted by the kernel, and 16 KiB in the proxy.
     @Test func `acknowledged leads a slow receiver behind TLS by at most 256 KiB`() async throws {
         let server = try LoopbackServer(
             Behaviour.respond(200).reading(bytesPerSecond: 500 << 10), receiveBuffer: .kibibytes(32),
@@ -33,9 +33,9 @@ import WaybillCurl
         }
     }
 
-    /// A body of 1 MiB or more is given to OpenSSL 256 KiB at a time. On a line whose buffer takes less than that, such a
-    /// piece is on its way for nearly a second here, and libcurl counts none of it before all has left.
-    @Test func `acknowledged moves within the pieces that TLS is given`() async throws {
+    /// A body of 1 MiB or more is passed to OpenSSL in chunks of 256 KiB. On a connection whose buffer is smaller,
+    /// such a chunk is in transit for nearly a second here, and libcurl counts none of it before all of it is sent.
+    @Test func `acknowledged increases within the chunks passed to TLS`() async throws {
         let server = try LoopbackServer(
             Behaviour.respond(200).reading(bytesPerSecond: 300 << 10), receiveBuffer: .kibibytes(32),
             keepsBodies: false)
@@ -49,7 +49,7 @@ import WaybillCurl
 
         #expect(try findings.result?.get().head.status == .ok)
         #expect(findings.largestLead <= 256 << 10, "acknowledged led the receiver by \(findings.largestLead) bytes")
-        // By whole pieces it would be five steps, and the receiver's buffers make it some more.
+        // By whole chunks it would be five steps, plus some more from the receiver's buffers.
         let figures = Set(findings.samples.map(\.acknowledged))
         #expect(figures.count >= 24, "\(figures.sorted())")
         for (earlier, later) in zip(findings.samples, findings.samples.dropFirst()) {
@@ -57,8 +57,8 @@ import WaybillCurl
         }
     }
 
-    /// Has the kernel keep no more than so much, or twice that, of what this process sends to a port. A line with a small
-    /// window is like that; here the kernel would take megabytes.
+    /// Limits the kernel's send buffers for connections of this process to a port, to the given size or twice that.
+    /// This simulates a connection with a small window; here the kernel would buffer megabytes.
     private func limitSendBuffers(toPort port: Int, bytes: Int32) {
         for socket in Int32(3)..<1_024 {
             var address = sockaddr_in()
@@ -93,7 +93,7 @@ import WaybillCurl
         }
     }
 
-    /// libcurl 7.88 spins for ever when a server says 200 over HTTP/2 and takes no more of the body.
+    /// libcurl 7.88 spins indefinitely when a server responds 200 over HTTP/2 and reads no more of the body.
     @Test func `an early 200 over HTTP2 neither hangs nor spins`() async throws {
         let server = try LoopbackServer()
         let front = try await HTTP2Front(to: server)
@@ -115,7 +115,7 @@ import WaybillCurl
         #expect(end.evidence.sent < 32 << 20)
     }
 
-    @Test func `a front of HTTP2 that dies after it took a whole body leaves the end unknown`() async throws {
+    @Test func `an HTTP2 proxy killed after a whole body leaves the outcome unknown`() async throws {
         let server = try LoopbackServer(.respond(200), .neverAnswer)
         let front = try await HTTP2Front(to: server)
         let transport = CurlTransport()
@@ -132,7 +132,7 @@ import WaybillCurl
         try await server.waitUntil { $0.requests.count == 2 && $0.requests[1].bodyBytesRead == 1_000 }
         front.kill()
         let end = await second.end()
-        // What the kernel counts on a shared connection is not this request's.
+        // Kernel counts of a shared connection do not belong to this request.
         #expect(!end.evidence.isConnectionReused)
         guard case .failure(let error) = end.result else {
             Issue.record("nobody answered")

@@ -4,7 +4,7 @@ import Testing
 import WaybillCore
 import WaybillCurl
 
-/// HTTP/2 servers that end a stream early, or let it wait.
+/// HTTP/2 servers that end a stream early or never respond.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct HTTP2FaultTests {
     private func request(
         _ server: HTTP2Faults, _ body: (any UploadBody)?
@@ -22,14 +22,14 @@ import WaybillCurl
         return await recorder.end()
     }
 
-    @Test func `a response over HTTP2 is kept when the server ends the stream before the body has left`() async throws {
+    @Test func `an HTTP2 response is kept when the stream ends before the body is sent`() async throws {
         let server = try await HTTP2Faults(.responseThenReset, status: 413)
         let response = try await end(of: request(server, PatternBody(3_000_000))).result.get()
         #expect(response.head.status.code == 413)
         #expect(String(decoding: response.body, as: UTF8.self) == "hello")
     }
 
-    @Test func `an early 200 over HTTP2 whose stream ends is no success`() async throws {
+    @Test func `an early 200 over HTTP2 with a reset stream is a failure`() async throws {
         let server = try await HTTP2Faults(.responseThenReset)
         let end = await end(of: request(server, PatternBody(3_000_000)))
         guard case .failure(let error) = end.result else {
@@ -42,7 +42,7 @@ import WaybillCurl
 
     /// libcurl 7.88 loses such a response.
     @Test(arguments: [HTTP2Faults.Fault.responseWithReset, .reset], [200, 413])
-    func `over HTTP2 nothing counts as not sent once its head has left`(fault: HTTP2Faults.Fault, status: Int)
+    func `a request over HTTP2 is never notSent after its head was sent`(fault: HTTP2Faults.Fault, status: Int)
         async throws
     {
         let server = try await HTTP2Faults(fault, status: status)
@@ -55,7 +55,7 @@ import WaybillCurl
         #expect(server.requests == 1)
     }
 
-    /// A body that has nothing to give.
+    /// A body without available data.
     private struct WaitingBody: UploadBody {
         let length: Int64? = 1_000
         let isReplayable = true
@@ -67,7 +67,7 @@ import WaybillCurl
         }
     }
 
-    @Test func `over HTTP2 a head that has left is not nothing, without a byte of the body, too`() async throws {
+    @Test func `a reset HTTP2 request without a sent body byte is incomplete`() async throws {
         let server = try await HTTP2Faults(.reset)
         let end = await end(of: request(server, WaitingBody()))
         guard case .failure(let error) = end.result else {
@@ -77,7 +77,7 @@ import WaybillCurl
         #expect(error.outcome == .incomplete(acknowledged: 0), "\(error)")
     }
 
-    @Test func `a request without a body that HTTP2 resets has an unknown outcome`() async throws {
+    @Test func `a reset HTTP2 request without a body has an unknown outcome`() async throws {
         let server = try await HTTP2Faults(.reset)
         let end = await end(of: request(server, nil))
         guard case .failure(let error) = end.result else {
@@ -87,8 +87,8 @@ import WaybillCurl
         #expect(error.outcome == .unknown, "\(error)")
     }
 
-    /// It stands still for a second. A thread that spins uses all of that.
-    @Test func `an upload that HTTP2 lets wait leaves the processor to others`() async throws {
+    /// The transfer waits for a second. A spinning thread would use all of it.
+    @Test func `an HTTP2 upload that waits uses little processor time`() async throws {
         let server = try await HTTP2Faults(.silence)
         let stopwatch = FrontedTransferTests.Stopwatch()
         _ = CurlTransport().start(request(server, PatternBody(3_000_000)), sink: stopwatch)

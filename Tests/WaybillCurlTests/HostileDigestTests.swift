@@ -4,7 +4,7 @@ import Testing
 import WaybillCore
 import WaybillCurl
 
-/// Servers and users that mean harm, met by Digest.
+/// Hostile servers and user names with Digest authentication.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct HostileDigestTests {
     private let transport = CurlTransport()
 
@@ -23,8 +23,8 @@ import WaybillCurl
         }
     }
 
-    @Test func `a server that finds every nonce stale before it takes the body ends the attempt soon`() async throws {
-        // The question is answered by 401 each time, so that no byte of the body is ever handed over.
+    @Test func `a server that finds every nonce stale before the body ends the attempt with 401`() async throws {
+        // Each empty first request gets a 401, so that no byte of the body is ever sent.
         let server = try LoopbackServer(otherwise: Behaviour([.send(stale("n")), .forgetBody]))
         var request = request(server.url(), PatternBody(3 << 20))
         request.options.expectContinue = .above(.mebibytes(2))
@@ -37,7 +37,7 @@ import WaybillCurl
         #expect((try? end.result.get().head.status.code) == 401, "\(end.result)")
     }
 
-    @Test func `a server that finds every nonce stale of a request without body ends the attempt soon`() async throws {
+    @Test func `a server that finds every nonce stale without a body ends the attempt with 401`() async throws {
         let server = try LoopbackServer(otherwise: .respond(stale("n")))
         var request = request(server.url(), nil)
         request.options.limits.total = .seconds(2)
@@ -49,7 +49,7 @@ import WaybillCurl
     }
 
     @Test(arguments: ["a\r\nX-Evil: 1", "a\nX-Evil: 1", "a\rX-Evil: 1"])
-    func `a user of two lines makes no header field of its own`(user: String) async throws {
+    func `a user name with a line break adds no header field`(user: String) async throws {
         let challenge = Answer(401, headers: [("WWW-Authenticate", "Digest realm=\"r\", qop=\"auth\", nonce=\"n\"")])
         let server = try LoopbackServer(.respond(challenge), .respond(200))
         let recorder = Recorder()
@@ -61,7 +61,7 @@ import WaybillCurl
         }
     }
 
-    @Test func `a user of two lines in the URL makes no header field of its own`() async throws {
+    @Test func `a user name with a line break in the URL adds no header field`() async throws {
         let challenge = Answer(401, headers: [("WWW-Authenticate", "Digest realm=\"r\", qop=\"auth\", nonce=\"n\"")])
         let server = try LoopbackServer(.respond(challenge), .respond(200))
         let recorder = Recorder()
@@ -78,7 +78,7 @@ import WaybillCurl
         ["Digest realm=\"r\", nonce=\"n\", algorithm=SHA-256", "Digest realm=\"r\", nonce=\"n\""],
         ["Digest realm=\"r\", nonce=\"n\", qop=\"auth-int\""],
     ])
-    func `whatever the challenge, the body goes out once or not at all`(challenges: [String]) async throws {
+    func `with any challenge the body is sent at most once`(challenges: [String]) async throws {
         let answer = Answer(401, headers: challenges.map { ("WWW-Authenticate", $0) }, text: "no")
         let server = try LoopbackServer(otherwise: .respond(answer))
         var request = request(server.url(), PatternBody(1_000))

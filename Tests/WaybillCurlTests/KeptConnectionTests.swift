@@ -10,7 +10,7 @@ import WaybillCurl
         return recorder
     }
 
-    @Test func `transfers that follow each other need no more connections than run at once`() async throws {
+    @Test func `consecutive transfers reuse connections`() async throws {
         let server = try LoopbackServer()
         var configuration = CurlTransport.Configuration()
         configuration.maximumIdleConnections = 64
@@ -29,7 +29,7 @@ import WaybillCurl
         #expect(server.state.connections.count <= 64)
     }
 
-    @Test func `of those that fall idle no more are kept than the configuration says`() async throws {
+    @Test func `idle connections are limited by the configuration`() async throws {
         let server = try LoopbackServer()
         var configuration = CurlTransport.Configuration()
         configuration.maximumIdleConnections = 2

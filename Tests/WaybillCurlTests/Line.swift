@@ -3,7 +3,7 @@ import Testing
 
 @testable import WaybillCurl
 
-/// A connection to a port of this machine, with its ends as libcurl would tell of them.
+/// A connection to a local port, with the endpoints that libcurl would report.
 final class Line {
     let socket: Int32
     let ends: ConnectionEnds

@@ -7,7 +7,7 @@ import WaybillCore
 
 @testable import WaybillCurl
 
-/// What of proxies, TLS and options of libcurl is refused before a socket is opened.
+/// Options for proxies, TLS and libcurl that are refused before a socket is opened.
 @Suite struct NetworkCheckTests {
     private func refusal(_ url: String = "https://h.example/", _ change: (inout TransferOptions) -> Void)
         -> TransferError?
@@ -26,7 +26,7 @@ import WaybillCore
         "http://p.example", "p.example:3128", "https://p.example:8443", "socks5h://u:p@p.example", "socks4://1.2.3.4",
         "http://[::1]:3128", "",
     ])
-    func `usual proxies are accepted`(proxy: String) {
+    func `valid proxies are accepted`(proxy: String) {
         #expect(refusal { $0.proxy = proxy } == nil)
     }
 
@@ -35,12 +35,12 @@ import WaybillCore
         "http://p\0",
         "http://h.example:443", "//",
     ])
-    func `a proxy that is none, or is the server itself, is refused`(proxy: String) {
+    func `an invalid proxy, or the server as its own proxy, is refused`(proxy: String) {
         let error = refusal { $0.proxy = proxy }
         #expect(error?.code == .invalidRequest && error?.outcome == .notSent, "\(String(describing: error))")
     }
 
-    @Test func `credentials and exceptions of a proxy are checked, and never quoted`() {
+    @Test func `proxy credentials and exceptions are validated and never quoted`() {
         func credential(_ user: String, _ password: String = "s3cret", proxy: String? = "http://p") -> TransferError? {
             refusal {
                 $0.proxy = proxy
@@ -65,7 +65,7 @@ import WaybillCore
         }
     }
 
-    @Test func `files, PEM and pins of TLS are checked, of the server's and of the proxy's`() async throws {
+    @Test func `TLS files, PEM and pins are validated for server and proxy`() async throws {
         let certificates = try await Certificates.shared
         let good = "sha256//" + String(repeating: "A", count: 43) + "="
         let accepted: [(inout TransferOptions.TLSOptions) -> Void] = [
@@ -107,7 +107,7 @@ import WaybillCore
     }
 
     @Test(arguments: ["", String(repeating: "x", count: 108), "/run/a\0b"])
-    func `a path that is none of a Unix socket is refused`(path: String) {
+    func `an invalid Unix socket path is refused`(path: String) {
         #expect(refusal { $0.unixSocket = path }?.code == .invalidRequest)
     }
 
@@ -116,7 +116,7 @@ import WaybillCore
         #expect(refusal { $0.unixSocket = "/run/a" } == nil)
     }
 
-    @Test func `options of libcurl are known by name and by number`() throws {
+    @Test func `libcurl options are found by name and by number`() throws {
         for option in [
             CurlOption("INTERFACE", .text("eth0")), CurlOption("CURLOPT_TCP_FASTOPEN", .number(1)),
             CurlOption(number: Int(CURLOPT_TCP_NODELAY.rawValue), .number(1)),
@@ -146,15 +146,15 @@ import WaybillCore
         CurlOption("REFERER", .text("a\r\nX: y")), CurlOption("PROXYHEADER", .list(["A: b", "C: d\r\nE: f"])),
         CurlOption("REFERER", .secret(.secret("s3cret\n"))),
     ])
-    func `an option that is unknown, of another kind, or the engine's own is refused by name`(option: CurlOption) {
+    func `an unknown, mistyped or reserved libcurl option is refused by name`(option: CurlOption) {
         let error = refusal { $0.curlOptions = [option] }
         #expect(error?.code == .invalidRequest, "\(option)")
         #expect(error?.message.contains("\"\(option.name)\"") == true)
         #expect(error?.message.contains("s3cret") == false)
     }
 
-    /// The engine's own list must not rot: whatever it sets, a caller can't.
-    @Test func `every option that the engine sets is its own`() throws {
+    /// Keeps the list of reserved options complete: a caller can't set what the engine sets.
+    @Test func `each option set by the engine is reserved`() throws {
         let folder = "\(ProjectRoot.path)/Sources/WaybillCurl/"
         let files = [
             "EasyHandle+Request.swift", "EasyHandle+Network.swift", "TransferCallbacks.swift", "EasyHandle.swift",
@@ -164,9 +164,9 @@ import WaybillCore
             let text = try String(contentsOfFile: folder + file, encoding: .utf8)
             for match in text.matches(of: /CURLOPT_([A-Z0-9_]+)/) { names.insert(String(match.1)) }
         }
-        // Harmless beside the engine's own value: libcurl keeps connections alive in either case.
+        // Harmless with the engine's value: libcurl keeps connections alive in either case.
         names.remove("TCP_KEEPALIVE")
-        // Set after the caller's, so the engine's counts.
+        // Set after the caller's value, so the engine's applies.
         names.remove("FORBID_REUSE")
         #expect(names.count > 40)
         for name in names.sorted() {

@@ -5,7 +5,7 @@ import WaybillCore
 
 @testable import WaybillCurl
 
-/// A sink that keeps everything it is told and lets a test wait for it.
+/// A sink that records all events and lets a test wait for them.
 final class Recorder: TransferSink {
     private struct State {
         var events: [TransferEvent] = []
@@ -34,10 +34,10 @@ final class Recorder: TransferSink {
 
     var events: [TransferEvent] { state.withLock { $0.events } }
 
-    /// When the engine told of the end: its own time, whatever the load does to the test's.
+    /// The time at which the engine reported the end, independent of delays in the test.
     var endedAt: ContinuousClock.Instant? { state.withLock { $0.endedAt } }
 
-    /// Waits until the events are as they should be, or until nothing more can come.
+    /// Waits until the events meet the condition, or until the transfer has ended.
     func waitUntil(_ condition: @escaping @Sendable ([TransferEvent]) -> Bool) async {
         let isMet: @Sendable ([TransferEvent]) -> Bool = { condition($0) || $0.last?.end != nil }
         await withCheckedContinuation { continuation in
@@ -56,7 +56,7 @@ final class Recorder: TransferSink {
         return events.compactMap(\.end)[0]
     }
 
-    /// Waits for the end, which has to be a failure.
+    /// Waits for the end, which must be a failure.
     func failure() async throws -> TransferError {
         switch await end().result {
         case .failure(let error): return error
@@ -66,7 +66,7 @@ final class Recorder: TransferSink {
         }
     }
 
-    /// Waits for the end, which has to be a response.
+    /// Waits for the end, which must be a response.
     func response() async throws -> TransferResponse {
         try await end().result.get()
     }
@@ -94,7 +94,7 @@ struct PatternBody: UploadBody {
         length = announcesLength ? Int64(count) : nil
     }
 
-    /// What the server has to receive.
+    /// The bytes that the server must receive.
     var bytes: [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 % 251) } }
 
     func makeReader(wake: @escaping @Sendable () -> Void) -> any BodyReader { Reader(count) }
@@ -118,7 +118,7 @@ struct PatternBody: UploadBody {
 }
 
 extension TransferRequest {
-    /// A POST with quick limits.
+    /// A POST request with the given options.
     static func post(
         _ url: String, _ body: (any UploadBody)? = nil, configure: (inout TransferOptions) -> Void = { _ in }
     ) -> TransferRequest {

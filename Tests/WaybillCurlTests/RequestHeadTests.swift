@@ -5,16 +5,16 @@ import Testing
 import WaybillCore
 import WaybillCurl
 
-/// How a request gets onto the wire. The server is a bare socket: what matters is what one `recv(2)` gives.
+/// How a request is written to the wire. The server is a plain socket: what counts is the result of one `recv(2)`.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct RequestHeadTests {
     private let transport = CurlTransport()
 
     @Test(arguments: [65_537, 100_000])
-    func `the head of a request leaves together with the first bytes of a body of several segments`(count: Int)
+    func `the head of a request is sent together with the first bytes of a large body`(count: Int)
         async throws
     {
         let listener = try BareListener()
-        // One try alone could be lucky: a slow reader finds both all the same.
+        // A single attempt could pass by chance: a slow reader receives both anyway.
         for _ in 0..<20 {
             let recorder = Recorder()
             _ = transport.start(.post(listener.url, PatternBody(count)), sink: recorder)
@@ -29,7 +29,7 @@ import WaybillCurl
         }
     }
 
-    @Test func `a head does not wait for a body that has nothing to give yet`() async throws {
+    @Test func `a head does not wait for a body without available data`() async throws {
         let listener = try BareListener()
         let recorder = Recorder()
         let control = transport.start(
@@ -41,7 +41,7 @@ import WaybillCurl
     }
 }
 
-/// A listening socket of the test's own, whose calls give up after ten seconds.
+/// A listening socket of the test, whose calls time out after ten seconds.
 private final class BareListener {
     private let descriptor: Int32
     let url: String
@@ -80,7 +80,7 @@ private final class BareConnection {
 
     deinit { close(descriptor) }
 
-    /// What the first call gives.
+    /// Returns the result of one `recv(2)` call.
     func receive() throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
@@ -91,7 +91,7 @@ private final class BareConnection {
     func answerAndClose() throws {
         let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8)
         #expect(unsafe send(descriptor, answer, answer.count, Int32(MSG_NOSIGNAL)) == answer.count)
-        // What has not been read yet would make a reset of the close.
+        // Unread data would turn the close into a reset.
         shutdown(descriptor, Int32(SHUT_WR))
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while unsafe recv(descriptor, &buffer, buffer.count, 0) > 0 {}

@@ -10,7 +10,7 @@ import WaybillCore
         "http:// /",
         "/relative", "http://host:99999/", "javascript:alert(1)",
     ])
-    func `only an absolute http or https URL is accepted`(url: String) throws {
+    func `only absolute http and https URLs are accepted`(url: String) throws {
         let error = #expect(throws: TransferError.self) {
             try RequestCheck.check(TransferRequest(method: .post, url: url))
         }
@@ -21,11 +21,11 @@ import WaybillCore
     @Test(arguments: [
         "http://host", "https://host:8443/a?b=c", "http://[::1]:80/", "HTTP://host/", "http://user:pw@host/",
     ])
-    func `usual URLs are accepted`(url: String) throws {
+    func `valid URLs are accepted`(url: String) throws {
         try RequestCheck.check(TransferRequest(method: .post, url: url))
     }
 
-    @Test func `the URL that was checked last is not checked again, and no other is taken for it`() throws {
+    @Test func `the last checked URL is cached without affecting others`() throws {
         var memory = OriginMemory()
         func origin(_ url: String, _ headers: HTTPFields = [:]) throws -> String {
             try memory.check(TransferRequest(method: .post, url: url, headers: headers))
@@ -39,7 +39,7 @@ import WaybillCore
     }
 
     @Test(arguments: ["Content-Length", "transfer-encoding", "Host", "Connection", "Expect", "Trailer"])
-    func `the fields of the framing are the transport's own`(name: String) {
+    func `framing fields are reserved for the transport`(name: String) {
         let headers: HTTPFields = [HTTPField.Name(name)!: "5"]
         let request = TransferRequest(method: .post, url: "http://host", headers: headers)
         let error = #expect(throws: TransferError.self) { try RequestCheck.check(request) }
@@ -47,7 +47,7 @@ import WaybillCore
         #expect(error?.message.contains(HTTPField.Name(name)!.canonicalName) == true)
     }
 
-    @Test func `a rate of nothing is refused`() {
+    @Test func `a rate of 0 is refused`() {
         var request = TransferRequest(method: .post, url: "http://host")
         request.options.rateLimit = .bytes(0)
         #expect(throws: TransferError.self) { try RequestCheck.check(request) }
@@ -65,7 +65,7 @@ import WaybillCore
             (nil, nil, "http://h", 524_288), (64 << 20, nil, "http://h", 524_288),
             ((64 << 20) - 1, nil, "http://h", 524_288),
         ] as [(Int64?, Int64?, String, Int)])
-    func `the upload buffer fits the body, the rate and TLS`(length: Int64?, rate: Int64?, url: String, size: Int) {
+    func `the upload buffer fits body, rate and TLS`(length: Int64?, rate: Int64?, url: String, size: Int) {
         var request = TransferRequest(method: .post, url: url, body: ScriptedBody(length: length, []))
         request.options.rateLimit = rate.map { .bytes($0) }
         #expect(EasyHandle.uploadBufferSize(for: request) == size)
@@ -74,7 +74,7 @@ import WaybillCore
         #expect(EasyHandle.uploadBufferSize(for: request, isAlone: true) == (isLong && isFree ? 2 << 20 : size))
     }
 
-    @Test func `what nobody sees leave has small pieces, and what leaves inside a proxy's TLS those for TLS`() {
+    @Test func `HTTP2 and Unix sockets use small buffers, and TLS proxies those of TLS`() {
         var request = TransferRequest(method: .post, url: "https://h", body: ScriptedBody(length: 1 << 30, []))
         request.options.httpVersion = .http2
         #expect(EasyHandle.uploadBufferSize(for: request) == 65_536)

@@ -14,7 +14,7 @@ import WaybillCore
         return assembler
     }
 
-    @Test func `a head is complete with its empty line and not before`() throws {
+    @Test func `a head is complete only with its empty line`() throws {
         let lines = ["HTTP/1.1 200 OK", "Content-Type: text/plain", "X-Two:  spaced\t "]
         #expect(try assemble(lines).head == nil)
         let head = try #require(try assemble(lines + [""]).head)
@@ -23,7 +23,7 @@ import WaybillCore
         #expect(head.headerFields[HTTPField.Name("X-Two")!] == "spaced")
     }
 
-    @Test func `interim answers are passed over`() throws {
+    @Test func `interim responses are skipped`() throws {
         let lines = [
             "HTTP/1.1 100 Continue", "", "HTTP/1.1 103 Early Hints", "Link: </a>", "", "HTTP/1.1 201 Created", "",
         ]
@@ -33,7 +33,7 @@ import WaybillCore
         #expect(try assemble(Array(lines.prefix(5))).head == nil)
     }
 
-    @Test func `a field given twice stays two fields`() throws {
+    @Test func `a repeated field is kept as two fields`() throws {
         let head = try #require(try assemble(["HTTP/1.1 200 OK", "Set-Cookie: a=1", "Set-Cookie: b=2", ""]).head)
         #expect(head.headerFields.count == 2)
     }
@@ -45,7 +45,7 @@ import WaybillCore
         #expect(assembler.head?.headerFields[.contentType] == nil)
     }
 
-    @Test func `a trailer that looks like a status line begins no other response`() throws {
+    @Test func `a trailer that looks like a status line does not start a response`() throws {
         var assembler = try assemble(["HTTP/1.1 422 No", "X-A: 1", ""])
         for line in ["HTTP/1.1 200 OK", "X-B: 2", ""] {
             let bytes = Array((line + "\r\n").utf8)
@@ -55,7 +55,7 @@ import WaybillCore
         #expect(head.status.code == 422 && head.headerFields.count == 1)
     }
 
-    @Test func `trailers count toward the limits of the head`() throws {
+    @Test func `trailers count towards the limits of the head`() throws {
         var limits = TransferLimits()
         limits.responseHeadLines = 10
         let head = ["HTTP/1.1 200 OK", ""]
@@ -68,7 +68,7 @@ import WaybillCore
     }
 
     @Test(arguments: ["no colon here", "bad name: x", ": empty", "X-Control: a\u{1}b"])
-    func `a line that is no field is dropped`(line: String) throws {
+    func `an invalid field line is dropped`(line: String) throws {
         let head = try #require(try assemble(["HTTP/1.1 200 OK", line, "X-Good: 1", ""]).head)
         #expect(head.headerFields.count == 1)
     }
@@ -78,7 +78,7 @@ import WaybillCore
         ["5", "6"],
         ["5;"],
     ])
-    func `an invalid length is refused`(lengths: [String]) {
+    func `an invalid Content-Length is refused`(lengths: [String]) {
         let fields = lengths.map { "Content-Length: \($0)" }
         #expect(throws: ResponseAssembler.Failure.malformedContentLength) {
             try assemble(["HTTP/1.1 200 OK"] + fields + [""])
@@ -86,7 +86,7 @@ import WaybillCore
     }
 
     @Test(arguments: [["0"], ["9223372036854775807"], [" 05 "], ["5, 5"], ["5", "5"]])
-    func `a length is taken, said twice too`(lengths: [String]) throws {
+    func `a valid Content-Length is accepted, also repeated`(lengths: [String]) throws {
         let fields = lengths.map { "Content-Length: \($0)" }
         #expect(try assemble(["HTTP/1.1 200 OK"] + fields + [""]).head != nil)
     }
@@ -122,7 +122,7 @@ import WaybillCore
         }
     }
 
-    @Test func `the head of a request that is sent again replaces the first and its body`() throws {
+    @Test func `the head of a repeated request replaces the first head and body`() throws {
         var assembler = try assemble(["HTTP/1.1 417 Expectation Failed", ""])
         try unsafe [UInt8(1)].withUnsafeBytes { try unsafe assembler.takeBody($0) }
         assembler.requestBegins()

@@ -3,10 +3,10 @@ import Testing
 
 @testable import WaybillCurl
 
-/// How much of a body has left inside TLS, by what the kernel counts: never too much, and nearly all of it.
+/// How much of a body was sent through TLS, according to the kernel's counts: never too much, and nearly all of it.
 @Suite struct SealedCountTests {
-    /// Sends pieces of all sizes in records, looks after each of them, and compares with the truth.
-    @Test(arguments: [22, 29, 85, 250]) func `what left is told as it leaves, and never more than that`(overhead: Int) {
+    /// Sends chunks of all sizes in records, samples after each record, and compares with the truth.
+    @Test(arguments: [22, 29, 85, 250]) func `the estimate is monotonic and never too high`(overhead: Int) {
         var random = SeededGenerator()
         var count = SealedCount()
         var (body, wire) = (0, 700)
@@ -22,7 +22,7 @@ import Testing
                 let missed = Int.random(in: 0...2_000, using: &random)
                 let told = count.left(writtenAtLeast: UInt64(max(0, wire - missed)))
                 #expect(told <= Int64(body) && told >= before, "seed \(random.seed)")
-                // What was acknowledged while it was looked, and the most that records may add.
+                // What may have been acknowledged while sampling, and the maximum overhead of records.
                 let least = body - 1_000 - missed - ((body - start) / SealedCount.record + 2) * 256
                 #expect(told >= Int64(least), "of a piece of \(piece), seed \(random.seed)")
                 before = told
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `before the first piece nothing has left, however much was written`() {
+    @Test func `before the first chunk the count stays 0`() {
         var count = SealedCount()
         #expect(count.left(writtenAtLeast: 5_000) == 0)
         count.level(body: 0, writtenAtMost: 5_000)
@@ -39,8 +39,8 @@ import Testing
         #expect(count.left(writtenAtLeast: 5_100) == 0)
     }
 
-    /// libcurl asks for more beside a few kilobytes that have not left.
-    @Test func `a level with less than was told takes nothing back`() {
+    /// libcurl may request more data while a few kilobytes are not sent yet.
+    @Test func `a lower level does not decrease the count`() {
         var count = SealedCount()
         count.level(body: 0, writtenAtMost: 1_000)
         let told = count.left(writtenAtLeast: 6_000)
@@ -49,7 +49,7 @@ import Testing
         #expect(count.left(writtenAtLeast: 6_000) == told)
     }
 
-    @Test func `a look that comes out lower takes nothing back`() {
+    @Test func `a lower sample does not decrease the count`() {
         var count = SealedCount()
         count.level(body: 1_000, writtenAtMost: 2_000)
         let told = count.left(writtenAtLeast: 100_000)

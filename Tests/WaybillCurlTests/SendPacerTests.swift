@@ -6,7 +6,7 @@ import WaybillCore
 @Suite struct SendPacerTests {
     private let start = ContinuousClock.now
 
-    /// Hands over whatever there is room for, whenever it is due, and returns how much that was until a moment.
+    /// Sends whenever there is room and the pacer is due, and returns the number of bytes sent until `end`.
     private func run(_ pacer: inout SendPacer, from: Duration, to end: Duration) -> Int {
         var now = start + from
         var sent = 0
@@ -33,25 +33,25 @@ import WaybillCore
     }
 
     @Test(arguments: [1, 7, 1_000, 100_000, 1_234_567, 80_000_000])
-    func `the mean is the rate, whatever it is`(rate: Int) {
+    func `the average matches the rate`(rate: Int) {
         var pacer = SendPacer(rate: .bytes(Int64(rate)))
         let seconds = rate < 10 ? 100 : 10
         let sent = run(&pacer, from: .zero, to: .seconds(seconds))
-        // One piece at first is a present.
+        // One extra chunk is allowed at first.
         #expect(sent >= rate * seconds - max(1, rate / 8))
         #expect(sent <= rate * seconds + max(1, rate / 4))
     }
 
-    @Test func `what was not used is not saved up for long`() {
+    @Test func `unused rate is not saved up for long`() {
         var pacer = SendPacer(rate: .kilobytes(80))
         _ = run(&pacer, from: .zero, to: .seconds(1))
-        // A pause of a minute gives half a second's worth.
+        // A pause of a minute saves up the bytes of half a second.
         let burst = run(&pacer, from: .seconds(61), to: .seconds(62))
         #expect(burst <= 40_000 + 80_000 + 10_000)
         #expect(burst >= 80_000)
     }
 
-    @Test func `a limit that comes on the way holds from then on, whatever was sent before`() {
+    @Test func `a changed limit applies from then on`() {
         var pacer = SendPacer(rate: nil)
         expectRoom(&pacer, now: start) { $0 == .max }
         pacer.spend(1 << 30)
@@ -65,7 +65,7 @@ import WaybillCore
         expectRoom(&pacer, now: start + .seconds(15)) { $0 == .max }
     }
 
-    @Test func `huge rates and long times don't overflow`() {
+    @Test func `huge rates and long times do not overflow`() {
         var pacer = SendPacer(rate: .bytes(.max))
         expectRoom(&pacer, now: start) { $0 > 0 }
         pacer.spend(1 << 20)

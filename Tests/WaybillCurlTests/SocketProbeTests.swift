@@ -12,7 +12,7 @@ import Testing
         return value == 1
     }
 
-    @Test func `segments that are held back go when the socket is handed on`() throws {
+    @Test func `corked segments are sent when the socket is released`() throws {
         let server = try LoopbackServer()
         let line = try Line(to: server.port)
         var probe = SocketProbe(socket: line.socket)
@@ -22,7 +22,7 @@ import Testing
         #expect(!isHeld(line.socket))
     }
 
-    @Test func `what was written is the same from either side when nothing moves`() throws {
+    @Test func `lower and upper bounds of written bytes are equal while idle`() throws {
         let server = try LoopbackServer()
         let line = try Line(to: server.port)
         var probe = SocketProbe(socket: line.socket)

@@ -10,7 +10,7 @@ import WaybillCore
         CurlTransfer(.post("http://h/", PatternBody(1)), sink: Recorder(wantsProgress: false))
     }
 
-    @Test func `a socket is closed in child processes`() throws {
+    @Test func `a registered socket is closed on exec`() throws {
         let server = try LoopbackServer()
         let line = try Line(to: server.port)
         _ = fcntl(line.socket, F_SETFD, 0)
@@ -18,8 +18,9 @@ import WaybillCore
         #expect(fcntl(line.socket, F_GETFD) & FD_CLOEXEC != 0)
     }
 
-    /// A challenge's question may go out on one connection and its answer on another, and the first is then somebody else's.
-    @Test func `a transfer that changed its connection keeps its view of the new one`() throws {
+    /// The request for a challenge and the authenticated request may use different connections; the first one is then
+    /// used by another transfer.
+    @Test func `a transfer that changed its connection keeps its probe of the new one`() throws {
         let server = try LoopbackServer()
         let registry = SocketRegistry()
         let lines = try (0..<2).map { _ in try Line(to: server.port) }
@@ -31,7 +32,7 @@ import WaybillCore
         second.probe = registry.claim(lines[0].ends, for: second)
         #expect(first.probe?.socket == lines[1].socket)
         #expect(second.probe?.socket == lines[0].socket)
-        // And who comes to the new one is told of it.
+        // When another transfer claims the connection, the first one loses its probe.
         second.probe = registry.claim(lines[1].ends, for: second)
         #expect(first.probe?.socket == nil)
     }

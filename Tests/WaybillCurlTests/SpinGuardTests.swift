@@ -3,7 +3,7 @@ import Testing
 @testable import WaybillCurl
 
 @Suite struct SpinGuardTests {
-    /// What the guard says to rounds of which each comes so long after the one before, with so many calls of libcurl.
+    /// The results for rounds, each with its delay after the previous one and its number of libcurl callbacks.
     private func answers(_ rounds: [(after: Duration, calls: Int)]) -> [Bool] {
         var (spin, now, callbacks) = (SpinGuard(), ContinuousClock.now, 0)
         return rounds.map { round in
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `quick rounds without work are a spin, as long as they last`() {
+    @Test func `consecutive quick rounds without work are a spin`() {
         let rounds =
             [(after: Duration.zero, calls: 1)] + Array(repeating: (after: .microseconds(20), calls: 0), count: 20)
         let patience = SpinGuard.patience
@@ -21,15 +21,15 @@ import Testing
             answers(rounds) == Array(repeating: false, count: patience) + Array(repeating: true, count: 21 - patience))
     }
 
-    @Test func `rounds after a pause still are a spin`() {
+    @Test func `rounds after a pause are still a spin`() {
         #expect(answers(Array(repeating: (after: SpinGuard.pause, calls: 0), count: 20)).last == true)
     }
 
-    @Test func `rounds with work do not count`() {
+    @Test func `rounds with work are not a spin`() {
         #expect(!answers(Array(repeating: (after: .microseconds(20), calls: 1), count: 50)).contains(true))
     }
 
-    @Test func `rounds that waited do not count`() {
+    @Test func `rounds that waited are not a spin`() {
         #expect(!answers(Array(repeating: (after: .milliseconds(250), calls: 0), count: 50)).contains(true))
     }
 

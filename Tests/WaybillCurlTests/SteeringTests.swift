@@ -4,7 +4,7 @@ import Testing
 import WaybillCore
 import WaybillCurl
 
-/// Cancel, pause, rate, and a body that has nothing to give.
+/// Cancelling, pausing, rates, and a body without available data.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct SteeringTests {
     private let transport = CurlTransport()
 
@@ -13,15 +13,15 @@ import WaybillCurl
         return (recorder, transport.start(request, sink: recorder))
     }
 
-    /// What is promised of a cancel: the socket is closed within 200 ms. What is measured is the code and not the load
-    /// of the machine, so one try in five has to keep it; a wait for any timer of ours would spoil all five.
+    /// A cancel promises to close the socket within 200 ms. To measure the code and not the load of the machine, one
+    /// attempt in five must meet it; waiting for any internal timer would fail all five.
     private func expectPromptly(_ attempt: () async throws -> Duration) async throws {
         var fastest = Duration.seconds(60)
         for _ in 0..<5 where fastest >= .milliseconds(200) { fastest = min(fastest, try await attempt()) }
         #expect(fastest < .milliseconds(200))
     }
 
-    /// Cancels and waits for the end, which has to say so.
+    /// Cancels and waits for the end, which must be a cancellation.
     private func cancel(_ recorder: Recorder, _ control: any TransferControl) async throws -> TransferError {
         control.cancel()
         let error = try await recorder.failure()
@@ -29,7 +29,7 @@ import WaybillCurl
         return error
     }
 
-    @Test func `a cancel during the name look-up ends at once`() async throws {
+    @Test func `cancelling during name resolution ends within 200 ms`() async throws {
         try await expectPromptly { () async throws -> Duration in
             let name = HangingName()
             let (recorder, control) = start(.post("http://\(name.host):80/", PatternBody(10)))
@@ -40,7 +40,7 @@ import WaybillCurl
         }
     }
 
-    @Test func `a cancel while connecting ends at once`() async throws {
+    @Test func `cancelling while connecting ends within 200 ms`() async throws {
         try await expectPromptly { () async throws -> Duration in
             let hole = try BlackHole()
             let (recorder, control) = start(.post(hole.url(), PatternBody(10)))
@@ -50,7 +50,7 @@ import WaybillCurl
         }
     }
 
-    @Test func `a cancel while sending closes the socket at once`() async throws {
+    @Test func `cancelling while sending closes the socket within 200 ms`() async throws {
         try await expectPromptly { () async throws -> Duration in
             let server = try LoopbackServer(.stall(afterBodyBytes: 100_000), receiveBuffer: .kibibytes(64))
             let (recorder, control) = start(.post(server.url(), PatternBody(32 << 20)))
@@ -62,7 +62,7 @@ import WaybillCurl
         }
     }
 
-    @Test func `a cancel while waiting for the answer closes the socket and leaves the outcome unknown`() async throws {
+    @Test func `cancelling while awaiting the response closes the socket, with an unknown outcome`() async throws {
         try await expectPromptly { () async throws -> Duration in
             let server = try LoopbackServer(.neverAnswer)
             let (recorder, control) = start(.post(server.url(), PatternBody(1_000)))
@@ -73,7 +73,7 @@ import WaybillCurl
         }
     }
 
-    @Test func `a cancel while the body has nothing to give ends at once`() async throws {
+    @Test func `cancelling while the body has no data ends within 200 ms`() async throws {
         try await expectPromptly { () async throws -> Duration in
             let server = try LoopbackServer(.neverAnswer)
             let body = GatedBody(first: [1, 2, 3], then: [4])
@@ -86,7 +86,7 @@ import WaybillCurl
         }
     }
 
-    @Test func `a cancel after the end, or twice, does nothing`() async throws {
+    @Test func `cancelling twice or after the end has no effect`() async throws {
         let server = try LoopbackServer()
         let (recorder, control) = start(.post(server.url(), PatternBody(10)))
         _ = try await recorder.response()
@@ -97,7 +97,7 @@ import WaybillCurl
         #expect(recorder.events.count { $0.end != nil } == 1)
     }
 
-    @Test func `a body that has nothing to give goes on when it wakes the transfer`() async throws {
+    @Test func `a body without data continues when it wakes the transfer`() async throws {
         let server = try LoopbackServer()
         let body = GatedBody(first: [1, 2, 3], then: [4, 5])
         let (recorder, _) = start(.post(server.url(), body))
@@ -115,7 +115,7 @@ import WaybillCurl
         let (recorder, control) = start(.post(server.url(), PatternBody(32 << 20)) { $0.limits.stall = .seconds(50) })
         try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 100_000 }
         control.pause()
-        // The pause is a command like any other; a transfer begun after it has run its course only when it has taken effect.
+        // Commands run in order: once a transfer started later has ended, the pause has taken effect.
         let (other, _) = start(.post(try LoopbackServer().url(), nil))
         _ = await other.end()
         gate.open()
@@ -131,8 +131,8 @@ import WaybillCurl
         #expect(try await server.request(0).bodyBytesRead == 32 << 20)
     }
 
-    /// libcurl forgets a pause that comes before the connection is there.
-    @Test func `a transfer that is paused before it is connected sends nothing of its body until it is resumed`()
+    /// libcurl forgets a pause before the connection exists.
+    @Test func `a transfer paused before it is connected sends no body until it is resumed`()
         async throws
     {
         let name = HangingName(isFound: true)
@@ -145,7 +145,7 @@ import WaybillCurl
         _ = await start(.post(other.url(), nil)).0.end()
         name.release()
         try await server.waitUntil { $0.requests.count == 1 }
-        // Transfers that begin and end meanwhile: time enough for a body that is not held back.
+        // Transfers that start and end meanwhile: enough time for a body that is not paused.
         for _ in 0..<3 { _ = await start(.post(other.url(), body)).0.end() }
         #expect(server.requests[0].bodyBytesRead == 0)
         control.resume()
@@ -153,18 +153,18 @@ import WaybillCurl
         #expect(try await server.request(0).body == body.bytes)
     }
 
-    @Test func `a limited rate is kept`() async throws {
+    @Test func `a rate limit is met`() async throws {
         let server = try LoopbackServer()
         let clock = ContinuousClock()
         let began = clock.now
         let (recorder, _) = start(.post(server.url(), PatternBody(200_000)) { $0.rateLimit = .kilobytes(400) })
         _ = try await recorder.response()
-        // Half a second at the rate, less the first burst of at most 64 KiB.
+        // Half a second at the rate, minus the first burst of at most 64 KiB.
         #expect(clock.now - began > .milliseconds(250))
     }
 }
 
-/// A body that gives its first bytes, then answers *later* until it is opened.
+/// A body that returns its first bytes, then `.later` until it is opened.
 final class GatedBody: UploadBody {
     let length: Int64?
     let isReplayable = true

@@ -4,9 +4,9 @@ import Testing
 import WaybillCore
 import WaybillCurl
 
-/// Progress means what the peer has, not what the kernel took.
+/// Progress counts what the peer has received, not what the kernel has buffered.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct TransferProgressTests {
-    /// Compares each snapshot with what the receiver's program has read at that very moment, on the engine's own thread.
+    /// Compares each snapshot with what the receiver has read at that moment, on the engine's thread.
     final class Comparer: TransferSink {
         struct Findings {
             var samples: [TransferProgress] = []
@@ -58,8 +58,8 @@ import WaybillCurl
         }
     }
 
-    /// A receiver with `SO_RCVBUF` of 64 KiB that reads 500 KiB a second: what counts as acknowledged may lead what its
-    /// program has read by that buffer, and by no more than 128 KiB at any time.
+    /// A receiver with `SO_RCVBUF` of 64 KiB that reads 500 KiB a second: the acknowledged count may be ahead of what
+    /// it has read by that buffer, and by at most 128 KiB at any time.
     @Test func `acknowledged leads a slow receiver by at most 128 KiB`() async throws {
         let server = try LoopbackServer(
             Behaviour.respond(200).reading(bytesPerSecond: 500 << 10), receiveBuffer: .kibibytes(64), keepsBodies: false
@@ -72,7 +72,7 @@ import WaybillCurl
         #expect(try findings.result?.get().head.status == .ok)
         #expect(findings.largestLead <= 128 << 10, "acknowledged led the receiver by \(findings.largestLead) bytes")
         #expect(findings.samples.last?.acknowledged == Int64(size))
-        // The figure has to be told from the one that is easy to have: the kernel took the body far ahead of the peer.
+        // The count must differ from the simpler one: the kernel accepted the body far ahead of the peer.
         #expect(findings.largestSentLead > 256 << 10, "sent led by only \(findings.largestSentLead) bytes")
         #expect(findings.samples.count >= 8)
         for (earlier, later) in zip(findings.samples, findings.samples.dropFirst()) {
@@ -81,7 +81,7 @@ import WaybillCurl
         #expect(findings.samples.allSatisfy { $0.acknowledged <= $0.sent && $0.accuracy == .exact })
     }
 
-    @Test func `nobody listening costs no progress at all`() async throws {
+    @Test func `without a listener no progress is reported`() async throws {
         let server = try LoopbackServer()
         let recorder = Recorder(wantsProgress: false)
         _ = CurlTransport().start(.post(server.url(), PatternBody(2_000_000)), sink: recorder)

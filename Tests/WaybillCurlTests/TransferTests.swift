@@ -14,7 +14,7 @@ import WaybillCurl
     }
 
     @Test(arguments: [0, 1, 65_535, 65_536, 65_537, 1 << 20, 3_000_001])
-    func `a body of known length arrives whole`(count: Int) async throws {
+    func `a body of known length arrives completely`(count: Int) async throws {
         let server = try LoopbackServer(.respond(201, headers: [("X-Id", "7")], body: "made"))
         let body = PatternBody(count)
         let response = try await run(.post(server.url("/form"), body)).response()
@@ -41,7 +41,7 @@ import WaybillCurl
     }
 
     @Test(arguments: [HTTPRequest.Method.put, .post, .patch, .delete, .get, .head, .options])
-    func `a request without a body goes out with its method`(method: HTTPRequest.Method) async throws {
+    func `a request without a body is sent with its method`(method: HTTPRequest.Method) async throws {
         let server = try LoopbackServer()
         let response = try await run(TransferRequest(method: method, url: server.url("/x?y=1"))).response()
         #expect(response.head.status == .ok)
@@ -52,7 +52,7 @@ import WaybillCurl
         #expect(request.value(of: "Content-Type") == nil)
     }
 
-    @Test func `a PUT with a body is a PUT`() async throws {
+    @Test func `a PUT with a body is sent as PUT`() async throws {
         let server = try LoopbackServer()
         let body = PatternBody(1_000)
         _ = try await run(TransferRequest(method: .put, url: server.url(), body: body)).response()
@@ -61,7 +61,7 @@ import WaybillCurl
         #expect(request.body == body.bytes)
     }
 
-    @Test func `events come in their order, the end last and once`() async throws {
+    @Test func `events arrive in order, and the end arrives last and once`() async throws {
         let server = try LoopbackServer()
         let recorder = run(.post(server.url(), PatternBody(500_000)))
         _ = try await recorder.response()
@@ -75,7 +75,7 @@ import WaybillCurl
         #expect(recorder.progress.last?.accuracy == .exact)
     }
 
-    @Test func `a second request uses the connection of the first`() async throws {
+    @Test func `a second request reuses the connection`() async throws {
         let server = try LoopbackServer()
         for expected in [false, true] {
             let recorder = run(.post(server.url(), PatternBody(10)))
@@ -86,7 +86,7 @@ import WaybillCurl
         #expect(server.state.connections.count == 1)
     }
 
-    @Test func `many transfers run at once on one thread`() async throws {
+    @Test func `many transfers run concurrently on one thread`() async throws {
         let server = try LoopbackServer()
         let recorders = (0..<64).map { run(.post(server.url("/\($0)"), PatternBody(10_000 + $0))) }
         for recorder in recorders { #expect(try await recorder.response().head.status == .ok) }
@@ -94,30 +94,30 @@ import WaybillCurl
         #expect(sizes == Set((0..<64).map { 10_000 + $0 }))
     }
 
-    @Test func `interim answers are passed over`() async throws {
+    @Test func `interim responses are skipped`() async throws {
         let server = try LoopbackServer(.respond(Answer(200, text: "done"), afterInterim: [102, 103]))
         let response = try await run(.post(server.url(), PatternBody(10))).response()
         #expect(response.head.status == .ok)
     }
 
-    @Test func `a status that is not a success is a response all the same`() async throws {
+    @Test func `an error status is a response`() async throws {
         let server = try LoopbackServer(.respond(503, headers: [("Retry-After", "7")], body: "busy"))
         let response = try await run(.post(server.url(), PatternBody(10))).response()
         #expect(response.head.status.code == 503)
         #expect(response.body == Array("busy".utf8))
     }
 
-    @Test func `a redirect is handed back and not followed`() async throws {
+    @Test func `a redirect is returned and not followed`() async throws {
         let server = try LoopbackServer(.respond(307, headers: [("Location", "/other")]))
         let response = try await run(.post(server.url(), PatternBody(10))).response()
         #expect(response.head.status.code == 307)
         #expect(server.requests.count == 1)
     }
 
-    /// Just above the least that the server is asked about.
+    /// Just above the smallest size that expects 100-continue.
     private let large = 1 << 20 | 1
 
-    @Test func `a large body asks leave first and then comes whole`() async throws {
+    @Test func `a large body expects 100-continue and arrives completely`() async throws {
         let server = try LoopbackServer(.respond(200))
         let body = PatternBody(large)
         let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
@@ -127,14 +127,14 @@ import WaybillCurl
         #expect(request.body == body.bytes)
     }
 
-    @Test func `a server that ignores the question delays the body a little and no more`() async throws {
+    @Test func `a server that ignores 100-continue still gets the body`() async throws {
         let server = try LoopbackServer(.respond(200).ignoringExpect())
         let body = PatternBody(large)
         _ = try await run(.post(server.url(), body) { $0.expectContinue = .above(.bytes(0)) }).response()
         #expect(try await server.request(0).body == body.bytes)
     }
 
-    @Test func `a question without a response waits no longer than a stall may take`() async throws {
+    @Test func `waiting for 100-continue is limited by the stall limit`() async throws {
         let server = try LoopbackServer(.respond(200).ignoringExpect())
         let body = PatternBody(large)
         let forever = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(86_400))
@@ -147,7 +147,7 @@ import WaybillCurl
         #expect(try await server.request(0).body == body.bytes)
     }
 
-    @Test func `connections are closed on request, and the next attempt makes one`() async throws {
+    @Test func `idle connections are closed on request, and the next attempt opens one`() async throws {
         let server = try LoopbackServer()
         let transport = CurlTransport()
         for number in 1...2 {
@@ -161,7 +161,7 @@ import WaybillCurl
         }
     }
 
-    @Test func `no attempt is lost while connections are closed`() async throws {
+    @Test func `no attempt fails while idle connections are closed`() async throws {
         let server = try LoopbackServer()
         let transport = CurlTransport()
         let closing = Task.detached {
@@ -178,7 +178,7 @@ import WaybillCurl
         closing.cancel()
     }
 
-    @Test func `an attempt goes on when connections are closed`() async throws {
+    @Test func `a running attempt continues when idle connections are closed`() async throws {
         let gate = Gate()
         let server = try LoopbackServer(Behaviour.respond(200).held(at: gate))
         let transport = CurlTransport()
@@ -190,7 +190,7 @@ import WaybillCurl
         #expect(try await recorder.response().head.status == .ok)
     }
 
-    @Test func `a server that says no to the question gets no body`() async throws {
+    @Test func `a server that rejects the expectation gets no body`() async throws {
         let server = try LoopbackServer(.refuse(413))
         let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
         let recorder = run(.post(server.url(), PatternBody(large)) { $0.expectContinue = patient })
@@ -200,7 +200,7 @@ import WaybillCurl
         #expect(!end.evidence.isBodyComplete)
     }
 
-    @Test func `a server that does not know the question is asked again without it`() async throws {
+    @Test func `a 417 response is followed by a request without the expectation`() async throws {
         let server = try LoopbackServer(.refuse(417))
         let body = PatternBody(large)
         let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
@@ -209,7 +209,7 @@ import WaybillCurl
         #expect(try await server.request(1).body == body.bytes)
     }
 
-    @Test func `a server that ignores the question is not asked a second time`() async throws {
+    @Test func `a server that ignores 100-continue is not asked a second time`() async throws {
         let server = try LoopbackServer(otherwise: Behaviour.respond(200).ignoringExpect())
         for expected in ["100-continue", nil] {
             let end = await run(.post(server.url(), PatternBody(large)) { $0.expectContinue = .above(.bytes(0)) }).end()
@@ -218,7 +218,7 @@ import WaybillCurl
         }
     }
 
-    @Test func `a server that refuses the question is not asked a second time`() async throws {
+    @Test func `a server that rejects 100-continue is not asked a second time`() async throws {
         let server = try LoopbackServer(.refuse(417))
         let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
         for _ in 0..<2 {
@@ -227,7 +227,7 @@ import WaybillCurl
         #expect(server.requests.map { $0.value(of: "Expect") } == ["100-continue", nil, nil])
     }
 
-    @Test func `a server that answers the question is asked again`() async throws {
+    @Test func `a server that sends 100-continue is asked again`() async throws {
         let server = try LoopbackServer()
         let patient = TransferOptions.ExpectContinue.above(.bytes(0), wait: .seconds(50))
         for _ in 0..<2 {
@@ -236,7 +236,7 @@ import WaybillCurl
         #expect(server.requests.map { $0.value(of: "Expect") } == ["100-continue", "100-continue"])
     }
 
-    @Test func `an address for one transfer does not lead the next one astray`() async throws {
+    @Test func `a resolve entry applies only to its transfer`() async throws {
         let server = try LoopbackServer()
         let url = "http://\(TestHost.absent("resolved")):\(server.port)/"
         let entry = "\(TestHost.absent("resolved")):\(server.port):127.0.0.1"
@@ -245,12 +245,12 @@ import WaybillCurl
     }
 
     @Test(arguments: ["", "host", "host:80", "host:port:127.0.0.1", "host:0:127.0.0.1", ":80:127.0.0.1", "host:80:"])
-    func `an entry that is no host, port and address is refused`(entry: String) async throws {
+    func `an invalid resolve entry is refused`(entry: String) async throws {
         let error = try await run(.post("http://127.0.0.1/") { $0.resolve = [entry] }).failure()
         #expect(error.code == .invalidRequest)
     }
 
-    @Test func `limits beyond all measure are limits all the same`() async throws {
+    @Test func `very long limits do not overflow`() async throws {
         let server = try LoopbackServer()
         let recorder = run(
             .post(server.url(), PatternBody(10)) { options in
@@ -261,14 +261,14 @@ import WaybillCurl
         #expect(try await recorder.response().head.status == .ok)
     }
 
-    @Test func `the framing of chunks is not progress`() async throws {
+    @Test func `chunk framing does not count as progress`() async throws {
         let server = try LoopbackServer()
         let end = await run(.post(server.url(), PatternBody(3_000_000, announcesLength: false))).end()
         #expect(end.evidence.sent == 3_000_000)
         #expect(end.evidence.acknowledged == 3_000_000)
     }
 
-    @Test func `the transport may be released while a transfer runs`() async throws {
+    @Test func `the transport can be released while a transfer runs`() async throws {
         let gate = Gate()
         let server = try LoopbackServer(.respond(200).held(at: gate))
         let recorder = Recorder()

@@ -19,20 +19,20 @@ import WaybillCore
         .init(isConnected: true, handedOver: handedOver, sent: sent, acknowledged: acknowledged)
     }
 
-    @Test func `a connection that is not ready in time ends the attempt`() {
+    @Test func `a connection that is not ready in time fails as connectTimeout`() {
         var watch = TransferWatch(limits: limits, now: start)
         #expect(watch.check(.init(), now: at(1.9)) == nil)
         #expect(watch.check(.init(), now: at(2)) == .connectTimeout)
     }
 
-    @Test func `a peer that acknowledges nothing while bytes wait for it has stalled`() {
+    @Test func `a peer that acknowledges nothing while bytes are pending is stalled`() {
         var watch = TransferWatch(limits: limits, now: start)
         #expect(watch.check(sending(0), now: at(1)) == nil)
         #expect(watch.check(sending(0), now: at(3.9)) == nil)
         #expect(watch.check(sending(0), now: at(4)) == .stalled)
     }
 
-    @Test func `a head that is not acknowledged has stalled, also without a body`() {
+    @Test func `an unacknowledged head is stalled, even without a body`() {
         var watch = TransferWatch(limits: limits, now: start)
         let head = TransferWatch.Sight(isConnected: true, hasPendingBytes: true)
         #expect(watch.check(head, now: at(1)) == nil)
@@ -40,27 +40,27 @@ import WaybillCore
         #expect(watch.check(head, now: at(4)) == .stalled)
     }
 
-    @Test func `each acknowledged byte starts the stall anew`() {
+    @Test func `each acknowledged byte restarts the stall limit`() {
         var watch = TransferWatch(limits: limits, now: start)
         for second in 0..<20 {
             #expect(watch.check(sending(Int64(second)), now: at(Double(second) * 2)) == nil)
         }
     }
 
-    @Test func `a body that has nothing to give is not the peer's stall`() {
+    @Test func `a body without available data is not a stall`() {
         var watch = TransferWatch(limits: limits, now: start)
         for second in 0..<20 {
             #expect(watch.check(sending(50, sent: 50, handedOver: 50), now: at(Double(second))) == nil)
         }
     }
 
-    @Test func `bytes that libcurl cannot hand on count as waiting`() {
+    @Test func `bytes buffered in libcurl count as pending`() {
         var watch = TransferWatch(limits: limits, now: start)
         _ = watch.check(sending(50, sent: 50, handedOver: 60), now: at(0))
         #expect(watch.check(sending(50, sent: 50, handedOver: 60), now: at(3)) == .stalled)
     }
 
-    @Test func `a paused transfer neither stalls nor waits for an answer`() {
+    @Test func `a paused transfer neither stalls nor times out`() {
         var watch = TransferWatch(limits: limits, now: start)
         var sight = sending(0)
         _ = watch.check(sight, now: at(0))
@@ -79,7 +79,7 @@ import WaybillCore
         #expect(watch.check(sight, now: at(155.1)) == .responseTimeout)
     }
 
-    @Test func `the answer has its own limit, which begins with the last acknowledged byte`() {
+    @Test func `the response has its own limit, which starts with the last acknowledged byte`() {
         var watch = TransferWatch(limits: limits, now: start)
         var sight = sending(100)
         sight.isRequestAcknowledged = true
@@ -98,7 +98,7 @@ import WaybillCore
         #expect(other.check(sending(2), now: at(7)) == .totalTimeout)
     }
 
-    @Test func `short limits are looked at often`() {
+    @Test func `short limits are checked often`() {
         var short = limits
         short.stall = .milliseconds(200)
         #expect(TransferWatch.interval(for: short) == .milliseconds(25))
