@@ -1,20 +1,20 @@
 import TestSupport
 
-/// What happens to the worker at the n-th of its calls that change a file or send something (`COutboxFaults.h`).
+/// The fault injected into the worker at the n-th call that changes a file or sends data (`COutboxFaults.h`).
 struct FaultPoint: Sendable, CustomStringConvertible {
     enum How: Sendable, Equatable {
         /// SIGKILL before the call.
         case kill
-        /// SIGKILL after half of the bytes, or after a call that has none.
+        /// SIGKILL after half of the bytes, or after a call without bytes.
         case tear
         /// The call fails.
         case fail(Int32)
     }
 
     var how: How
-    /// From 1.
+    /// Counted from 1.
     var first: Int
-    /// How many calls in a row fail.
+    /// How many consecutive calls fail.
     var times = 1
     var calls = Self.everything
 
@@ -31,12 +31,12 @@ struct FaultPoint: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Starts the worker with it.
+    /// Starts the worker with the fault.
     func start(_ arguments: [String]) throws -> ChildProcess {
         try ChildProcess("env", ["SWIFT_BACKTRACE=enable=no", "WAYBILL_FAULT=\(order)", KillRun.worker] + arguments)
     }
 
-    /// How many such calls the worker makes when nothing happens.
+    /// The number of such calls in a run of the worker without faults.
     static func count(_ arguments: [String], calls: String = everything) async throws -> Int {
         let run = try await ChildProcess.run(
             "env", ["WAYBILL_FAULT=0:\(calls):1:0", "WAYBILL_FAULT_REPORT=1", KillRun.worker] + arguments)
@@ -53,10 +53,10 @@ struct FaultPoint: Sendable, CustomStringConvertible {
 }
 
 extension ChildProcess.Finished {
-    /// The numbers that the worker told of: whole lines only.
+    /// The ids that the worker reported: complete lines only.
     var told: [Int64] { wholeLines.compactMap { Int64($0) } }
 
-    /// The errors that it told of.
+    /// The error codes that it reported.
     var complaints: [String] { wholeLines.filter { $0.hasPrefix("! ") }.map { String($0.dropFirst(2)) } }
 
     var wholeLines: [Substring] {
@@ -65,7 +65,7 @@ extension ChildProcess.Finished {
     }
 }
 
-/// Runs work for many points, a few at a time.
+/// Runs the work for many points, a few of them concurrently.
 func forEachPoint<Point: Sendable>(
     _ points: [Point], _ work: @escaping @Sendable (Point) async throws -> Void
 ) async throws {

@@ -5,14 +5,13 @@ import Waybill
 
 @testable import WaybillOutbox
 
-/// A kill, or an error of the disk, at each call that changes a file or sends something. `WAYBILL_TORTURE=1` takes every
-/// point, else a spread of them.
+/// A kill, or a disk error, at each call that changes a file or sends data. `WAYBILL_TORTURE=1` runs every point,
+/// otherwise a sample.
 @Suite(.serialized, .timeLimit(.minutes(30 * Slowness.factor))) struct FaultPointTests {
     private static let isTorture = unsafe getenv("WAYBILL_TORTURE") != nil
     private static let uploads = 3
 
-    @Test func `killed at any call while it hands over, what was told is there and nothing else is left`() async throws
-    {
+    @Test func `a kill at any call while enqueuing keeps reported items and leaves nothing else`() async throws {
         var random = SeededGenerator()
         let count = try await Self.callsOfEnqueue()
         let points = Self.points([.kill, .tear], upTo: count, spread: 24, using: &random)
@@ -27,7 +26,7 @@ import Waybill
     }
 
     @Test(arguments: [true, false])
-    func `killed at any call while it delivers, and while it recovers, nothing is lost or doubled`(
+    func `a kill at any call while delivering or recovering loses and duplicates nothing`(
         honoursKeys: Bool
     ) async throws {
         var random = SeededGenerator()
@@ -42,7 +41,7 @@ import Waybill
             let digests = try await run.fill(folder.path("outbox"), server, staging: true)
             let words = ["idle", folder.path("outbox")]
             let end = try await first.start(words).finish()
-            // Which call is the n-th differs a little between runs: the last ones may not be reached.
+            // The n-th call differs slightly between runs: the last ones may not be reached.
             #expect([.signal(Int(SIGKILL)), .status(0)].contains(end.exit), "\(first): \(end.text)\(end.errorText)")
             _ = try await second.start(words).finish()
             let last = try await ChildProcess.run(KillRun.worker, words)
@@ -58,7 +57,7 @@ import Waybill
         )
     }
 
-    @Test func `when any call fails while it hands over, an error says so, nothing told is lost and it goes on`()
+    @Test func `a disk error at any call while enqueuing is reported and loses no reported item`()
         async throws
     {
         var random = SeededGenerator()
@@ -70,7 +69,7 @@ import Waybill
             let words = ["stage", path, "http://127.0.0.1:1/u", "\(Self.uploads)"]
             let run = try await point.start(words).finish()
             #expect(Set(run.complaints).isSubset(of: Self.codesOfDisks), "\(point): \(run.text)")
-            // Without an outbox nothing could go on: then it said so and ended.
+            // Without an outbox it can't continue: then it reported the error and exited.
             let isOpen = run.exit == .status(0)
             #expect(
                 isOpen ? run.told.count == Self.uploads : run.exit == .status(3),
@@ -81,13 +80,13 @@ import Waybill
         print("failed at \(points.count) points of \(count) calls that hand over")
     }
 
-    @Test func `when any call fails while it delivers, every upload has one effect and one end`() async throws {
+    @Test func `a disk error at any call while delivering leaves each upload one effect`() async throws {
         var random = SeededGenerator()
         let count = try await Self.callsOfDelivery(FaultPoint.disk)
         let points = Self.faults(upTo: count, spread: 16, using: &random)
         try await forEachPoint(points) { point in
             let folder = try TemporaryDirectory()
-            // Who ignores keys shows each request that should not have been.
+            // A server that ignores keys reveals each unnecessary request.
             let server = try Self.server(false)
             let run = KillRun(uploads: Self.uploads, honoursKeys: false)
             let digests = try await run.fill(folder.path("outbox"), server, staging: true)
@@ -104,7 +103,7 @@ import Waybill
         print("failed at \(points.count) points of \(count) calls that deliver")
     }
 
-    @Test func `no call that changes a file or sends goes by the ones that are counted`() async throws {
+    @Test func `strace counts the same file calls as the fault injection`() async throws {
         let folder = try TemporaryDirectory()
         let words = ["stage", folder.path("outbox"), "http://127.0.0.1:1/u", "1"]
         let counted = try await FaultPoint.count(words, calls: "cst")
@@ -134,7 +133,7 @@ import Waybill
 }
 
 extension FaultPointTests {
-    /// `notDurable`: where the log can't be made, SQLite goes on without it, and the outbox refuses to.
+    /// `notDurable`: if the log can't be created, SQLite continues without it, but the outbox refuses to.
     private static let codesOfDisks: Set<String> = [
         "diskFull", "storageFailed", "folderUnusable", "queueUnusable", "notDurable",
     ]
@@ -157,7 +156,7 @@ extension FaultPointTests {
         return try await FaultPoint.count(["idle", folder.path("outbox")], calls: calls)
     }
 
-    /// Every point, or some from the beginning to the end.
+    /// Every point, or a sample from beginning to end.
     private static func points(
         _ ways: [FaultPoint.How], upTo count: Int, spread: Int, using random: inout SeededGenerator
     ) -> [FaultPoint] {
@@ -177,7 +176,7 @@ extension FaultPointTests {
         }
     }
 
-    /// Looks at what a worker left that handed over.
+    /// Checks what an enqueuing worker left behind.
     private static func check(
         _ path: String, _ run: ChildProcess.Finished, _ point: FaultPoint, unheard: Int
     ) async throws {
@@ -200,7 +199,7 @@ extension FaultPointTests {
 }
 
 extension KillRun.Books {
-    /// Whether nothing happened that must not.
+    /// Whether no violation was found.
     var isClean: Bool {
         lost.isEmpty && doubled.isEmpty && stuck.isEmpty && altered.isEmpty && strangers == 0 && orphans.isEmpty
             && integrity == "ok"

@@ -4,26 +4,26 @@ import Waybill
 
 @testable import WaybillOutbox
 
-/// A worker that is killed again and again while it delivers, and the books afterwards.
+/// A worker that is killed repeatedly while it delivers, and a check of the results.
 struct KillRun {
     var uploads = 1_000
     var kills = 100
-    /// Requests of which something goes wrong at the server.
+    /// The number of requests that fail at the server.
     var faults = 60
     var honoursKeys: Bool
     var onUnknown = UnknownPolicy.fail
 
-    /// What came of it. All but `delivered`, `doubtful` and `repeatedBodies` has to be nothing.
+    /// The results. All but `delivered`, `doubtful` and `repeatedBodies` must be zero or empty.
     struct Books: CustomStringConvertible {
         var delivered = 0
-        /// Items that failed because nobody could say whether they had arrived; each is listed.
+        /// Items that failed with an unknown outcome; each is listed.
         var doubtful = 0
         var repeatedBodies = 0
-        /// Items that are `done` and had no effect, or failed without a word of doubt.
+        /// Items that are `done` without an effect, or failed without being marked doubtful.
         var lost: [String] = []
         var doubled: [String] = []
         var stuck: [String] = []
-        /// Uploads whose body had not the bytes that were handed over, or whose key was another one, be it once.
+        /// Uploads whose body or key differed from the enqueued one in any attempt.
         var altered: [String] = []
         var strangers = 0
         var orphans: [String] = []
@@ -53,7 +53,7 @@ struct KillRun {
             let enough = seen + Int.random(in: 1...max(1, uploads * 6 / 5 / kills), using: &random)
             async let end = child.finish()
             let arrived = Task { try await server.server.waitUntil { $0.requests.count >= enough } }
-            // Nothing may be left to send: then nothing arrives, and it can be killed all the same.
+            // There may be nothing left to send: then no request arrives, and the worker is killed anyway.
             let patience = Duration.milliseconds(seen < uploads ? 2_000 : 200 * Slowness.factor)
             let watch = Task {
                 try await Task.sleep(for: patience)
@@ -75,9 +75,9 @@ struct KillRun {
         return books
     }
 
-    /// Hands the uploads over; every fourth with bytes that are staged if asked for.
+    /// Enqueues the uploads; every fourth one with staged bytes if requested.
     ///
-    /// - Returns: SHA-256 of each body, in the order of the items.
+    /// - Returns: The SHA-256 of each body, in the order of the items.
     func fill(_ path: String, _ server: VerifyingServer, staging: Bool = false) async throws -> [String] {
         let outbox = try await Outbox(at: path)
         var forms: [DurableForm] = []
@@ -102,7 +102,7 @@ struct KillRun {
         return digests
     }
 
-    /// Holds what the outbox says against what the server saw.
+    /// Compares the outbox with what the server received.
     func balance(
         _ books: inout Books, _ path: String, _ server: VerifyingServer, _ digests: [String]
     ) async throws {
@@ -127,11 +127,11 @@ struct KillRun {
             default: books.stuck.append("\(name) \(item.state)")
             }
         }
-        // What was cut before its name is nobody's; what came whole is somebody's.
+        // Requests truncated before their name can't be assigned to an item; complete ones can.
         books.strangers = accounts.count { name, account in
             account.complete > 0 && !(0..<uploads).contains(Int(name.dropFirst(5).dropLast()) ?? -1)
         }
-        // What failed keeps its staged files: somebody may have it sent all the same.
+        // Failed items keep their staged files, because they can be retried.
         let names = Spool(folder: outbox.folder.spool).fileNames()
         let used = try await outbox.owner?.store.stagedInUse(names) ?? []
         books.orphans = names.filter { !used.contains($0) }

@@ -9,7 +9,7 @@ import Waybill
 @Suite(.serialized, .timeLimit(.minutes(30 * Slowness.factor))) struct KillTests {
     private static let factor = unsafe getenv("WAYBILL_TORTURE") == nil ? 1 : 10
 
-    @Test func `killed again and again, a server that honours keys gets everything once`() async throws {
+    @Test func `a server that honours keys gets everything once despite kills`() async throws {
         var random = SeededGenerator()
         var run = KillRun(honoursKeys: true)
         run.uploads *= Self.factor
@@ -19,11 +19,11 @@ import Waybill
         #expect(books.delivered == run.uploads, "\(books)")
         #expect(books.isClean, "\(books)")
         #expect(books.doubtful == 0)
-        // Killed before anything happened, it would prove nothing.
+        // Kills before any request would prove nothing.
         #expect(books.repeatedBodies > 0 && books.kills == run.kills)
     }
 
-    @Test func `killed again and again, a server that ignores keys gets nothing twice, and every doubt is listed`()
+    @Test func `a server that ignores keys gets nothing twice despite kills, and doubtful items are listed`()
         async throws
     {
         var random = SeededGenerator()
@@ -37,7 +37,7 @@ import Waybill
         #expect(books.doubtful > 0 && books.repeatedBodies == 0)
     }
 
-    @Test func `control: what sends doubts again doubles effects, and these books show it`() async throws {
+    @Test func `retrying unknown outcomes duplicates effects (control)`() async throws {
         var random = SeededGenerator()
         let run = KillRun(uploads: 300, kills: 20, faults: 60, honoursKeys: false, onUnknown: .retry)
         let books = try await run.run(using: &random)
@@ -45,7 +45,7 @@ import Waybill
         #expect(!books.doubled.isEmpty)
     }
 
-    @Test func `what was told to be handed over is there after the one who did it was killed`() async throws {
+    @Test func `reported items survive a kill of the enqueuing process`() async throws {
         var random = SeededGenerator()
         let folder = try TemporaryDirectory()
         let path = folder.path("outbox")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import WaybillOutbox
 
-/// Power that goes while uploads are handed over. `WAYBILL_TORTURE=1` makes it twenty times as long.
+/// Power cuts while uploads are enqueued. `WAYBILL_TORTURE=1` makes it twenty times as long.
 @Suite(.serialized, .timeLimit(.minutes(60 * Slowness.factor))) struct PowerCutTests {
     private struct Report: Decodable {
         var skipped: String?
@@ -17,18 +17,18 @@ import Testing
 
     private static let cuts = unsafe getenv("WAYBILL_TORTURE") == nil ? 50 : 1_000
 
-    @Test func `what was told to be handed over survives the power`() async throws {
+    @Test func `reported items survive a power cut`() async throws {
         guard let report = try await cut("add", Self.cuts) else { return }
         #expect(report.lost == 0 && report.damaged == [] && report.cuts == Self.cuts)
         #expect(report.told ?? 0 > Self.cuts)
     }
 
-    @Test func `control: with less than a sync for each commit, this sees the loss`() async throws {
+    @Test func `weaker syncing loses items in a power cut (control)`() async throws {
         guard let report = try await cut("weak", 20) else { return }
         #expect(report.lost ?? 0 > 0)
     }
 
-    /// - Returns: `nil` where this machine doesn't let us; the reason is printed.
+    /// - Returns: `nil` if this machine does not permit it; the reason is printed.
     private func cut(_ mode: String, _ cuts: Int) async throws -> Report? {
         var random = SeededGenerator()
         let seed = UInt32.random(in: .min ... .max, using: &random)

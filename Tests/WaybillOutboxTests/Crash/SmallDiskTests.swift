@@ -3,9 +3,9 @@ import Testing
 
 @testable import WaybillOutbox
 
-/// A real disk that is full, and one that can only be read: file systems in memory, in a mount table of the test's own.
+/// A real disk that is full, or read-only: file systems in memory, in a private mount namespace.
 @Suite(.serialized, .timeLimit(.minutes(2 * Slowness.factor))) struct SmallDiskTests {
-    @Test func `a full disk refuses what is new, sends nothing, and when there is room all goes on`() async throws {
+    @Test func `a full disk refuses new items, sends nothing, and recovers when there is space`() async throws {
         let server = try LoopbackServer(otherwise: .respond(200, body: String(repeating: "r", count: 2_000)))
         let script = """
             head -c 1000000 /dev/zero > "$1/ballast"
@@ -17,7 +17,7 @@ import Testing
         guard let run = try await onDisk("size=3m", script, server.url("/u")) else { return }
         let lines = run.wholeLines.map(String.init)
         let told = run.told
-        // Twice before anything was removed: the staged bytes had no room, and then the queue itself.
+        // Twice before anything was removed: first the staged bytes did not fit, then the queue itself.
         #expect(lines.prefix { $0 != "nothing taken" }.count { $0 == "! diskFull" } == 2, "\(run.text)")
         #expect(Set(run.complaints) == ["diskFull"] && !lines.contains { $0.hasPrefix("ended") }, "\(run.text)")
         #expect(told.count > 20 && Set(told).count == told.count)
@@ -27,7 +27,7 @@ import Testing
         #expect(server.requests.count == told.count && server.requests.allSatisfy(\.isComplete))
     }
 
-    @Test func `a queue on a full disk can be looked at, and what it cannot take is said at once`() async throws {
+    @Test func `a queue on a full disk can be read, and enqueuing fails as diskFull`() async throws {
         let script = """
             "$2" stage "$1/outbox" "$3" 2
             head -c 9000000 /dev/zero > "$1/ballast" || true
@@ -39,7 +39,7 @@ import Testing
         #expect(Set(run.complaints) == ["diskFull"], "\(run.text)")
     }
 
-    @Test func `a disk that can only be read is said to be one, and nothing is lost by it`() async throws {
+    @Test func `a read-only disk is reported, and no item is lost`() async throws {
         let server = try LoopbackServer(otherwise: .respond(200))
         let script = """
             "$2" stage "$1/outbox" "$3" 2
@@ -59,9 +59,9 @@ import Testing
         #expect(server.requests.count == 3)
     }
 
-    /// Runs a script with a disk of its own: `$1` is where it is mounted, `$2` the worker, `$3` a URL.
+    /// Runs a script with its own file system: `$1` is the mount point, `$2` the worker, `$3` a URL.
     ///
-    /// - Returns: `nil` where this machine doesn't let us; the reason is printed.
+    /// - Returns: `nil` if this machine does not permit it; the reason is printed.
     private func onDisk(_ options: String, _ script: String, _ url: String) async throws -> ChildProcess.Finished? {
         let folder = try TemporaryDirectory()
         let mount = "mount -t tmpfs -o mode=700,\(options) waybill \"$1\" || exit 77\necho mounted"

@@ -22,7 +22,7 @@ import WaybillMultipart
         return bytes
     }
 
-    @Test func `what was written down and read again has the same bytes`() async throws {
+    @Test func `a form has the same bytes after encoding and decoding`() async throws {
         let folder = try TemporaryDirectory()
         let path = try folder.write("card.pdf", "%PDF-1.4 content")
         var form: MultipartForm = [
@@ -41,7 +41,7 @@ import WaybillMultipart
         #expect(durable.lane.description == "backend.example:8443")
     }
 
-    @Test func `what has to be made is made once, when it is written down`() async throws {
+    @Test func `a part is prepared once, when the durable form is created`() async throws {
         struct Made: PartPreparing {
             let count: Watched<Int>
             func prepare() async throws -> PreparedPart {
@@ -61,7 +61,7 @@ import WaybillMultipart
         #expect(try await bytes(written(durable)) == first && count.value == 1)
     }
 
-    @Test func `a credential is named, not written, and is asked for each time`() async throws {
+    @Test func `a credential is stored by name and looked up for each delivery`() async throws {
         let form: MultipartForm = [.credential("TOKEN", named: "backend"), .text("A", "b")]
         let durable = try await DurableForm(form, to: Self.url, credential: .bearer(named: "backend"))
         let text = String(decoding: try JSONEncoder().encode(durable), as: UTF8.self)
@@ -74,7 +74,7 @@ import WaybillMultipart
         #expect(error?.code == .credentialRefreshFailed && error?.message.contains("backend") == true)
     }
 
-    @Test func `what can't be written down is refused, and the message says what to give`() async throws {
+    @Test func `a form that can't be stored is refused with a remedy`() async throws {
         let stream = AsyncStream<[UInt8]> { $0.finish() }
         let cases: [(MultipartForm, HTTPFields, String, String)] = [
             ([.text("TOKEN", .secret("s3cr3t"))], [:], Self.url, ".credential(name, named:)"),
@@ -93,14 +93,14 @@ import WaybillMultipart
         }
     }
 
-    @Test func `bytes that are in no file yet are not written down without one`() async throws {
+    @Test func `bytes without a staged file can't be encoded`() async throws {
         let large = [UInt8](repeating: 7, count: 20_000)
         let durable = try await DurableForm([.data("D", large)], to: Self.url)
         #expect(durable.files.map(\.count) == [20_000])
         #expect(throws: EncodingError.self) { try JSONEncoder().encode(durable) }
     }
 
-    @Test func `a verdict follows from the method and from what the server promised`() async throws {
+    @Test func `the verdict follows from method and idempotency window`() async throws {
         let session = UploadSession()
         func verdict(_ method: HTTPRequest.Method, _ idempotency: Idempotency, after seconds: Int) async throws
             -> String
@@ -115,7 +115,7 @@ import WaybillMultipart
         #expect(try await verdict(.put, .ignored, after: 0) == "repeatable")
     }
 
-    @Test func `a changed file is told from one that is what it was`() async throws {
+    @Test func `each change of a file is detected`() async throws {
         let folder = try TemporaryDirectory()
         let path = try folder.write("f", "content")
         var file = DurableFile(path: path)

@@ -16,13 +16,13 @@ import Waybill
     }
 
     @Test(arguments: [408, 409, 423, 425, 429, 500, 502, 503, 504, 509, 520, 524, 529])
-    func `not now means later`(status: Int) {
+    func `temporary statuses are retried`(status: Int) {
         let found = failure(.rejected, .rejected, status: status)
         #expect(found.ending == .passing("status\(status)", delay: 1_000) && found.isRetry && found.lane == nil)
     }
 
     @Test(arguments: [408, 500, 502, 504])
-    func `a status that leaves the outcome open is verified after the wait of a retry`(status: Int) {
+    func `a status with an unknown outcome is verified after the retry delay`(status: Int) {
         let found = failure(.rejected, .unknown, status: status)
         #expect(found.ending == .unknown("status\(status)", delay: 1_000) && found.isRetry && found.lane == nil)
         let asked = failure(.rejected, .unknown, status: status, headers: [.retryAfter: "120"])
@@ -30,33 +30,33 @@ import Waybill
     }
 
     @Test(arguments: [400, 404, 405, 410, 411, 413, 414, 415, 416, 422, 431, 501, 505])
-    func `no means no`(status: Int) {
+    func `final statuses are refused`(status: Int) {
         let found = failure(.rejected, .rejected, status: status)
         #expect(found.ending == .refused("status\(status)") && !found.isRetry)
     }
 
     @Test(arguments: [401, 407])
-    func `a credential is the lane's matter`(status: Int) {
+    func `credential statuses block the lane`(status: Int) {
         let found = failure(.rejected, .rejected, status: status)
         #expect(found.ending == .lane("status\(status)") && found.lane == .block("status\(status)", jitter: 0.5))
     }
 
-    @Test func `what is forbidden is the item's matter, until many are`() {
+    @Test func `status 403 fails the item and counts towards blocking the lane`() {
         let found = failure(.rejected, .rejected, status: 403)
         #expect(found.ending == .refused("status403") && found.lane == .forbidden("status403", jitter: 0.5))
         #expect(failure(.rejected, .rejected, status: 404).lane == .answered)
     }
 
-    @Test func `a server that asks for time gets it from the whole lane, up to an hour`() {
+    @Test func `Retry-After pauses the whole lane, up to an hour`() {
         let found = failure(.rejected, .rejected, status: 503, headers: [.retryAfter: "120"])
         #expect(found.ending == .passing("status503", delay: 120_000) && found.lane == .rest(120_000))
         let long = failure(.rejected, .rejected, status: 429, headers: [.retryAfter: "999999"])
         #expect(long.lane == .rest(3_600_000))
     }
 
-    @Test func `everything else by what was seen`() {
+    @Test func `other failures are classified by code and outcome`() {
         #expect(failure(.responseIncomplete, .unknown).ending == .unknown("responseIncomplete"))
-        // Whatever the status was: an answer that was cut is none.
+        // Regardless of the status: an incomplete response proves nothing.
         #expect(failure(.responseTimeout, .unknown).ending == .unknown("responseTimeout"))
         #expect(
             failure(.connectionLost, .incomplete(acknowledged: 7)).ending == .passing("connectionLost", delay: 1_000))
@@ -77,7 +77,7 @@ import Waybill
         #expect(failure(.cancelled, .unknown).ending == .unknown("cancelled"))
     }
 
-    @Test func `waits double up to their limit and never overflow`() {
+    @Test func `delays double up to their limit and never overflow`() {
         let policy = OutboxRetry(baseDelay: .seconds(1), maxDelay: .seconds(900))
         #expect(
             (1...12).map { policy.wait(attempt: $0, jitter: 1) / 1_000 } == [

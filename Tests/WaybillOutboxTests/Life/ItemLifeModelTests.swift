@@ -7,7 +7,7 @@ import Testing
     private static let lives = 8_000
 
     @Test(arguments: 0..<4)
-    func `random lives of items keep every promise`(share: Int) {
+    func `random lives of items satisfy the checker`(share: Int) {
         var seeds = SeededGenerator()
         var delivered = 0
         var doubts = 0
@@ -22,13 +22,13 @@ import Testing
             Issue.record("item \(seed): \(complaint)\n\(item.log.joined(separator: "\n"))")
             return
         }
-        // Lives in which nothing happens would prove nothing.
+        // Lives without events would prove nothing.
         #expect(delivered > Self.lives / 10)
         #expect(doubts > Self.lives / 4)
     }
 
     @Test(arguments: LifeFault.allCases)
-    func `a life with one fault is caught`(fault: LifeFault) {
+    func `the checker detects each mutation of an item`(fault: LifeFault) {
         var seeds = SeededGenerator()
         let isCaught = (0..<20_000).contains { _ in
             var random = SeededGenerator(seed: seeds.next())

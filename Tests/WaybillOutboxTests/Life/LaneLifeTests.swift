@@ -3,7 +3,7 @@ import Testing
 @testable import WaybillOutbox
 
 @Suite struct LaneLifeTests {
-    @Test func `who is not reached is left alone for longer each time, and never for no time`() {
+    @Test func `an unreachable lane rests longer each time, and for at least 250 ms`() {
         var lane = LaneLife()
         var now: Int64 = 1_000
         var rests: [Int64] = []
@@ -20,7 +20,7 @@ import Testing
         #expect(lane.restsUntil - now == 250)
     }
 
-    @Test func `the longest rest that was asked for counts, up to an hour, and a clock put back ends it`() {
+    @Test func `the longest rest applies, up to an hour, and a clock set back ends it`() {
         var lane = LaneLife()
         let day: Int64 = 86_400_000
         lane.handle(.rest(60_000), at: 10 * day)
@@ -31,7 +31,7 @@ import Testing
         #expect(!lane.isOpen(10 * day) && lane.isOpen(8 * day) && lane.isOpen(12 * day))
     }
 
-    @Test func `a blocked lane is tried with one item at a time, more and more seldom, until one gets through`() {
+    @Test func `a blocked lane is probed with one item at growing intervals until one succeeds`() {
         var lane = LaneLife()
         var now: Int64 = 1_000
         var rests: [Int64] = []
@@ -47,7 +47,7 @@ import Testing
         #expect(lane.room(now, slots: 4) == 4 && lane == LaneLife())
     }
 
-    @Test func `a lane that is unblocked is open at once`() {
+    @Test func `unblocking opens a lane immediately`() {
         var lane = LaneLife()
         lane.handle(.block("status401", jitter: 0), at: 0)
         #expect(lane.restsUntil == 7_500)
@@ -55,7 +55,7 @@ import Testing
         #expect(lane.room(6, slots: 2) == 2 && lane == LaneLife())
     }
 
-    @Test func `items that are forbidden block the lane only when they are five in a row`() {
+    @Test func `five forbidden items in a row block the lane`() {
         var lane = LaneLife()
         for _ in 0..<4 { lane.handle(.forbidden("status403", jitter: 1), at: 0) }
         lane.handle(.answered, at: 0)
@@ -63,7 +63,7 @@ import Testing
         #expect(lane.blocked == nil && lane.isOpen(0))
         lane.handle(.forbidden("status403", jitter: 1), at: 0)
         #expect(lane.blocked == "status403" && lane.restsUntil == 30_000)
-        // What is tried then and forbidden too blocks it again, for longer.
+        // A forbidden probe blocks the lane again, for longer.
         lane.handle(.forbidden("status403", jitter: 1), at: 30_000)
         #expect(lane.blocked == "status403" && lane.restsUntil == 90_000)
     }

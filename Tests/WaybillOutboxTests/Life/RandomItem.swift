@@ -2,7 +2,7 @@ import TestSupport
 
 @testable import WaybillOutbox
 
-/// An item that random things happen to, in any order, with all that a store and a worker could do to it.
+/// An item with random events in any order, covering everything that a store and a worker can do.
 struct RandomItem {
     var life: ItemLife
     var now: Int64 = 1_000_000
@@ -18,7 +18,7 @@ struct RandomItem {
         checker = ItemChecker(life)
     }
 
-    /// Lets things happen until something is wrong, or enough has happened.
+    /// Applies events until a violation or the limit.
     mutating func live(
         using random: inout SeededGenerator,
         _ handle: (inout ItemLife, ItemLife.Event, Int64) -> [ItemLife.Effect]
@@ -35,7 +35,7 @@ struct RandomItem {
     }
 
     private func event(using random: inout SeededGenerator) -> ItemLife.Event {
-        // Mostly of the lease that is held, sometimes of one that is gone.
+        // Mostly with the current lease, sometimes with an expired one.
         let lease = life.leaseNumber - (Int.random(in: 0..<8, using: &random) == 0 ? 1 : 0)
         let delay = Int64.random(in: 0...60_000, using: &random)
         let endings: [ItemLife.Ending] = [
@@ -63,12 +63,12 @@ struct RandomItem {
     }
 }
 
-/// The promises of an item's life, kept apart from the code that keeps them.
+/// The rules of an item's life, independent of the code that implements them.
 struct ItemChecker {
     private var ends = 0
-    /// Whether it must not be sent before it was verified.
+    /// Whether it must be verified before it is sent again.
     private var isInDoubt = false
-    /// Whether the server may have acted on an attempt, whatever was decided about it.
+    /// Whether the server may have acted on an attempt, regardless of later decisions.
     private var mayBeStored = false
     private var lease: Int64 = 0
     private var isHeld = false
@@ -105,7 +105,7 @@ struct ItemChecker {
         return nil
     }
 
-    /// Who has an old number, or speaks when nobody asked, is not heard.
+    /// Events with an old lease number, or that were not requested, must be ignored.
     private func checkFence(
         _ event: ItemLife.Event, _ before: ItemLife, _ after: ItemLife, _ effects: [ItemLife.Effect]
     ) -> String? {
@@ -146,7 +146,7 @@ struct ItemChecker {
             {
                 isInDoubt = false
             }
-        // A decision of a person.
+        // A manual decision.
         case .retry where [.failed, .paused, .verify, .waiting].contains(before.state) && !before.isVerifying:
             isInDoubt = false
             mayBeStored = false

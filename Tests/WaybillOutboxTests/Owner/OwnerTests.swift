@@ -7,7 +7,7 @@ import Waybill
 @testable import WaybillOutbox
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct OwnerTests {
-    @Test func `one has the queue, and the other reaches it through the socket`() async throws {
+    @Test func `a second outbox uses the queue through the owner's socket and owns it afterwards`() async throws {
         let world = try OutboxWorld()
         let first = try await world.open()
         let second = try await world.open()
@@ -22,13 +22,13 @@ import Waybill
         try await second.acknowledge(through: 1)
         #expect(try await first.results().isEmpty)
         await first.close()
-        // Now it is the other's.
+        // Now the second one owns the queue.
         #expect(try await second.states() == [.done])
         #expect(second.isOwner)
         await second.close()
     }
 
-    @Test func `who only has the queue gives it to who delivers, and who delivers keeps it`() async throws {
+    @Test func `an idle owner yields the queue to a worker, and a worker keeps it`() async throws {
         let world = try OutboxWorld()
         let holder = try await world.open()
         let worker = try await world.open()
@@ -45,7 +45,7 @@ import Waybill
     }
 
     @Test(arguments: [true, false])
-    func `a queue file that was emptied or removed is no new queue`(isRemoved: Bool) async throws {
+    func `an emptied or removed queue file is refused`(isRemoved: Bool) async throws {
         let world = try OutboxWorld()
         let first = try await world.open()
         try await first.enqueue(try await world.form())
@@ -61,14 +61,14 @@ import Waybill
         await next.close()
     }
 
-    @Test func `a process that is stopped and has the outbox is named soon`() async throws {
+    @Test func `a stopped owner process is named in the error`() async throws {
         let world = try OutboxWorld()
         let first = try await world.open()
         try await first.enqueue(try await world.form())
         await first.close()
         let owner = try ChildProcess(KillRun.worker, ["run", world.path])
         defer { owner.signal(SIGKILL) }
-        // It delivers, so it has the outbox.
+        // It delivers, so it owns the outbox.
         _ = try await world.server.request(0)
         let guest = try await world.open()
         #expect(!guest.isOwner)
@@ -81,7 +81,7 @@ import Waybill
         await guest.close()
     }
 
-    @Test func `many guests at once are all served`() async throws {
+    @Test func `many concurrent requests of a client are served`() async throws {
         let world = try OutboxWorld()
         let owner = try await world.open()
         let guest = try await world.open()
@@ -96,7 +96,7 @@ import Waybill
         await owner.close()
     }
 
-    @Test func `garbage on the socket harms nobody`() async throws {
+    @Test func `invalid data on the socket does no harm`() async throws {
         let world = try OutboxWorld()
         let outbox = try await world.open()
         for bytes in [[0, 0, 0, 2, 123, 125], [255, 255, 255, 255], [0, 0]] as [[UInt8]] {
@@ -109,7 +109,7 @@ import Waybill
         await outbox.close()
     }
 
-    @Test func `an outbox that is forgotten without being closed lets go of its guests and its folder`() async throws {
+    @Test func `releasing an outbox closes its connections and frees the queue`() async throws {
         let world = try OutboxWorld()
         var outbox: Outbox? = try await world.open()
         let guest = try #require(try LocalSocket.connect(in: world.path))
@@ -122,7 +122,7 @@ import Waybill
         await next.close()
     }
 
-    @Test func `a folder that others may read, or that is none, is refused`() async throws {
+    @Test func `a directory readable by others, or an invalid one, is refused`() async throws {
         let folder = try TemporaryDirectory()
         let open = folder.path("open")
         unsafe mkdir(open, 0o700)
@@ -134,7 +134,7 @@ import Waybill
         }
     }
 
-    @Test func `network file systems are refused by their number`() {
+    @Test func `network file systems are refused by their type`() {
         for type: UInt32 in [0x6969, 0x6573_5546, 0xFF53_4D42] { #expect(OutboxFolder.refusal(ofType: type) != nil) }
         // ext4, Btrfs, XFS, tmpfs, overlay.
         for type: UInt32 in [0xEF53, 0x9123_683E, 0x5846_5342, 0x0102_1994, 0x794C_7630] {
@@ -142,7 +142,7 @@ import Waybill
         }
     }
 
-    @Test func `a path of any length will do`() async throws {
+    @Test func `long paths are supported`() async throws {
         let folder = try TemporaryDirectory()
         let path = folder.path([String](repeating: "a-long-name-of-a-folder", count: 8).joined(separator: "/"))
         let outbox = try await Outbox(at: path, configuration: OutboxWorld.quick)

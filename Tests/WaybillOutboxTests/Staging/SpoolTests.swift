@@ -9,11 +9,11 @@ import Waybill
     private static let large = [UInt8](repeating: 9, count: 40_000)
 
     @Test(arguments: SpoolDisk.Step.allCases)
-    func `a disk that fails leaves neither a row nor a file`(step: SpoolDisk.Step) async throws {
+    func `a disk error while staging leaves neither a row nor a file`(step: SpoolDisk.Step) async throws {
         let world = try OutboxWorld()
         let path = try world.folder.write("card", "content")
         var configuration = OutboxWorld.quick
-        // Without blocks to share, a copy is read and written.
+        // Cloning is unsupported here, so that a copy is read and written.
         configuration.spoolDisk.fault = { asked in asked == .clone ? ENOTSUP : asked == step ? EIO : nil }
         let outbox = try await world.open(configuration)
         var options = EnqueueOptions()
@@ -33,7 +33,7 @@ import Waybill
         await outbox.close()
     }
 
-    @Test func `files that no row names go at the next start, others stay`() async throws {
+    @Test func `orphaned files are removed at the next start, and others are kept`() async throws {
         let world = try OutboxWorld()
         let outbox = try await world.open()
         try await outbox.enqueue([.data("D", Self.large)], to: world.server.url("/u"))
@@ -48,7 +48,7 @@ import Waybill
         await again.close()
     }
 
-    @Test func `nothing is swept while somebody stages`() async throws {
+    @Test func `nothing is removed while staging is in progress`() async throws {
         let folder = try TemporaryDirectory()
         let spool = Spool(folder: folder.path)
         try folder.write("new", "its row is not committed yet")
@@ -60,7 +60,7 @@ import Waybill
         #expect(spool.fileNames().isEmpty)
     }
 
-    @Test func `queue and staged files are for their owner alone`() async throws {
+    @Test func `queue and staged files are accessible only by their owner`() async throws {
         let world = try OutboxWorld()
         let outbox = try await world.open()
         try await outbox.enqueue([.data("D", Self.large)], to: world.server.url("/u"))

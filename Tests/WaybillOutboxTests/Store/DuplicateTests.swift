@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct DuplicateTests {
     @Test(arguments: StoreKind.allCases)
-    func `keep leaves the one that is there, until it has ended`(kind: StoreKind) async throws {
+    func `keep returns the existing item until it ends`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         let first = try await world.store.enqueue([StoreWorld.item("a", key: "k")], now: 0)[0]
         let second = try await world.store.enqueue([StoreWorld.item("b", key: "k")], now: 0)[0]
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `append goes behind, one after the other, whichever way the first ends`(kind: StoreKind) async throws {
+    func `append queues items one after another, however the earlier one ends`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         for name in ["a", "b", "c"] {
             _ = try await world.add(StoreWorld.item(name, key: "k", duplicates: .append))
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `replace calls the old one off, and waits for one that is being sent`(kind: StoreKind) async throws {
+    func `replace cancels the old item, and waits for one in delivery`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a", key: "k"))
         _ = try await world.add(StoreWorld.item("b", key: "k", duplicates: .replace))
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `one that is tried again goes behind a newer one with its key`(kind: StoreKind) async throws {
+    func `a retried item is queued after a newer one with its key`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a", key: "k"))
         try await world.end(try await world.lease()[0], .refused("status400"))
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `who comes after a retried one goes behind it, though its number is smaller`(kind: StoreKind) async throws {
+    func `a new item is queued after a retried one with a smaller id`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a", key: "k"))
         try await world.end(try await world.lease()[0], .refused("status400"))
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `when several of a line are called off at once, the next goes`(kind: StoreKind) async throws {
+    func `cancelling several queued duplicates starts the next one`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a", key: "k"))
         _ = try await world.add(StoreWorld.item("b", key: "k", duplicates: .append))
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `what was staged for a replaced item is free`(kind: StoreKind) async throws {
+    func `staged files of a replaced item are released`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a", key: "k", staged: ["one", "two"]))
         let added = try await world.store.enqueue([StoreWorld.item("b", key: "k", duplicates: .replace)], now: 0)[0]
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `an idempotency key that is chosen twice belongs to the first`(kind: StoreKind) async throws {
+    func `an idempotency key used twice belongs to the first item`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         var (first, second) = (StoreWorld.item("a", staged: ["one"]), StoreWorld.item("b", staged: ["two"]))
         first.idempotencyKey = "mine"
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the same request asked twice adds one item`(kind: StoreKind) async throws {
+    func `enqueuing the same item twice adds it once`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         let item = StoreWorld.item("a")
         let first = try await world.store.enqueue([item], now: 0)

@@ -6,18 +6,18 @@ import WaybillCore
 @testable import WaybillOutbox
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct DurabilityTests {
-    @Test func `SQLite promises that what is committed survives a power cut`() async throws {
+    @Test func `SQLite syncs each commit, also after reopening`() async throws {
         let folder = try TemporaryDirectory()
         let store = try SQLiteStore(path: folder.path("queue.db"))
         let found = try await store.durability()
         #expect(found.synchronous == 2 && found.journal == "wal")
         await store.close()
-        // At every start, not at the first alone.
+        // At every start, not only at the first.
         let again = try SQLiteStore(path: folder.path("queue.db"))
         #expect(try await again.durability().synchronous == 2)
     }
 
-    @Test func `what was committed is there after the store was opened anew`() async throws {
+    @Test func `committed items exist after reopening the store`() async throws {
         let folder = try TemporaryDirectory()
         let store = try SQLiteStore(path: folder.path("queue.db"))
         _ = try await store.enqueue([StoreWorld.item("kept", staged: ["f"])], now: 3)
@@ -27,7 +27,7 @@ import WaybillCore
         #expect(try await again.stagedInUse(["f"]) == ["f"])
     }
 
-    @Test func `the queue file becomes shorter when old ends are removed`() async throws {
+    @Test func `purging old items shrinks the queue file`() async throws {
         let folder = try TemporaryDirectory()
         let store = try SQLiteStore(path: folder.path("queue.db"))
         let large = String(repeating: "x", count: 20_000)
@@ -44,14 +44,14 @@ import WaybillCore
         #expect(try await again.items(.all, after: 0, limit: 9).map(\.id.rawValue) == [kept])
     }
 
-    @Test func `a hundred callers share commits, and one that fails takes nobody along`() async throws {
+    @Test func `a hundred callers share commits, and a failing one does not affect the others`() async throws {
         let folder = try TemporaryDirectory()
         let store = try SQLiteStore(path: folder.path("queue.db"))
         let taken = StoreWorld.item("taken", staged: ["the same"])
         _ = try await store.enqueue([taken], now: 0)
         let failures = await withTaskGroup(of: Bool.self) { group in
             for number in 0..<100 {
-                // The name of a staged file is unique: every tenth breaks that.
+                // The name of a staged file must be unique: every tenth violates that.
                 let item = StoreWorld.item("\(number)", staged: number % 10 == 0 ? ["the same"] : [])
                 group.addTask { (try? await store.enqueue([item], now: 0)) == nil }
             }
@@ -61,7 +61,7 @@ import WaybillCore
         #expect(try await store.tally(batch: nil).total == 91)
     }
 
-    @Test func `a full disk refuses what is new, loses nothing, and is over when there is room`() async throws {
+    @Test func `a full disk refuses new items, loses nothing, and recovers when there is space`() async throws {
         let folder = try TemporaryDirectory()
         let store = try SQLiteStore(path: folder.path("queue.db"))
         try await store.limit(pages: 60)
@@ -82,7 +82,7 @@ import WaybillCore
     }
 
     @Test(arguments: [true, false])
-    func `what was undone is not remembered, neither alone nor beside others`(_ isAlone: Bool) async throws {
+    func `a rolled back change is not kept, alone or in a shared transaction`(_ isAlone: Bool) async throws {
         let folder = try TemporaryDirectory()
         let store = try SQLiteStore(path: folder.path("queue.db"))
         let id = try await store.enqueue([StoreWorld.item()], now: 0)[0].id
@@ -101,7 +101,7 @@ import WaybillCore
         if isAlone {
             #expect(await failed()?.message == "after the write")
         } else {
-            // Behind one that keeps the connection busy, so that they share a transaction.
+            // Behind a job that keeps the connection busy, so that they share a transaction.
             let begun = Watched(false)
             let gate = DispatchSemaphore(value: 0)
             async let busy: Void = store.group.perform { _ in
@@ -123,7 +123,7 @@ import WaybillCore
         await store.close()
     }
 
-    @Test func `a file that is no queue is refused and left alone`() async throws {
+    @Test func `a file that is not a queue is refused and unchanged`() async throws {
         let folder = try TemporaryDirectory()
         let path = try folder.write("queue.db", String(repeating: "this is no database. ", count: 500))
         let error = #expect(throws: OutboxError.self) { _ = try SQLiteStore(path: path) }
@@ -131,7 +131,7 @@ import WaybillCore
         #expect(try folder.read("queue.db").count == 21 * 500)
     }
 
-    @Test func `a closed store says so`() async throws {
+    @Test func `a closed store fails as closed`() async throws {
         let folder = try TemporaryDirectory()
         let store = try SQLiteStore(path: folder.path("queue.db"))
         await store.close()

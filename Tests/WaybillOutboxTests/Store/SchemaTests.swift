@@ -5,7 +5,7 @@ import Testing
 @testable import WaybillOutbox
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct SchemaTests {
-    @Test func `a file of version 1 opens with its items, its counts and the tables of a new one`() async throws {
+    @Test func `a version 1 file opens with its items, its counts and the current tables`() async throws {
         let folder = try TemporaryDirectory()
         let path = folder.path("old.db")
         try Self.fill(path) { db in
@@ -38,7 +38,7 @@ import Testing
         #expect(try Self.tables(fresh) == tables && tables.count > 10)
     }
 
-    @Test func `a file of a newer release is refused and left alone`() async throws {
+    @Test func `a file of a newer release is refused and unchanged`() async throws {
         let folder = try TemporaryDirectory()
         let path = folder.path("queue.db")
         try Self.fill(path) { try $0.execute(sql: "PRAGMA user_version = \(Schema.version + 1)") }
@@ -47,8 +47,7 @@ import Testing
         #expect(try Self.tables(path).isEmpty)
     }
 
-    @Test func `the log grows by little for each item, also by those that are larger than the one before`() async throws
-    {
+    @Test func `the log grows by a bounded size per item`() async throws {
         var random = SeededGenerator()
         let folder = try TemporaryDirectory()
         let store = try SQLiteStore(path: folder.path("queue.db"))
@@ -58,7 +57,7 @@ import Testing
             _ = try await store.enqueue(page, now: 0)
         }
         let afterEnqueue = try folder.size("queue.db-wal")
-        // Random keys, or an index of sizes, would write pages all over: twice and three times as much.
+        // Random keys, or an index of sizes, would write to pages everywhere: two to three times as much.
         #expect(afterEnqueue / count < 500, "\(afterEnqueue / count) bytes an item")
         for _ in 0..<count / 500 {
             let leased = try await store.lease(LeaseWish(token: "t", slots: 500, slotsPerLane: 500, now: 1)).items
@@ -78,7 +77,7 @@ import Testing
         try queue.close()
     }
 
-    /// All tables and indexes, as they were made.
+    /// The definitions of all tables and indexes.
     private static func tables(_ path: String) throws -> [String] {
         let queue = try DatabaseQueue(path: path)
         let found = try queue.read {

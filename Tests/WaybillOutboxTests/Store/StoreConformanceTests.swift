@@ -6,7 +6,7 @@ import Waybill
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct StoreConformanceTests {
     @Test(arguments: StoreKind.allCases)
-    func `what is added is there, in order, with all that was said of it`(kind: StoreKind) async throws {
+    func `added items are stored in order with all their properties`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         let ids = try await world.add(
             StoreWorld.item("a", key: "k", priority: 3, batch: "b", tags: ["x", "y z"], size: 7),
@@ -20,7 +20,7 @@ import Waybill
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `an item is leased once, and its end is written with the answer`(kind: StoreKind) async throws {
+    func `an item is leased once, and its end is stored with the response`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         let id = try await world.add(StoreWorld.item("spec"))[0]
         let leased = try #require(try await world.lease().first)
@@ -40,7 +40,7 @@ import Waybill
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `who holds an old lease is not heard`(kind: StoreKind) async throws {
+    func `results of an expired lease are ignored`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         let id = try await world.add(StoreWorld.item())[0]
         let old = try await world.lease()[0]
@@ -58,7 +58,7 @@ import Waybill
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `recovery leaves what this run has, and takes what others had`(kind: StoreKind) async throws {
+    func `recovery keeps leases of this run and takes those of others`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a"), StoreWorld.item("b"), StoreWorld.item("c"))
         _ = try await world.lease(2)
@@ -66,7 +66,7 @@ import Waybill
         #expect(try await world.states() == [.leased, .leased, .ready])
         #expect(try await world.store.recover(token: "another", now: 0) == 2)
         #expect(try await world.states() == [.verify, .verify, .ready])
-        // A verification that was cut off is begun anew.
+        // An interrupted verification starts again.
         let asking = try await world.lease(1)
         #expect(asking.map(\.effect) == [.verify(lease: 2)])
         #expect(try await world.store.recover(token: "a third", now: 0) == 0)
@@ -74,7 +74,7 @@ import Waybill
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `urgent items go first, doubts before them, and a lane has only so many places`(kind: StoreKind) async throws {
+    func `leases follow priority, prefer doubtful items, and limit each lane`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         _ = try await world.add(
             StoreWorld.item("late", priority: 9), StoreWorld.item("first", priority: 1), StoreWorld.item("second"),
@@ -88,7 +88,7 @@ import Waybill
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `five minutes of waiting count as much as one priority`(kind: StoreKind) async throws {
+    func `five minutes of waiting equal one priority level`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("patient", priority: 7), now: 0)
         _ = try await world.add(StoreWorld.item("urgent", priority: 5), now: 599_999)
@@ -97,7 +97,7 @@ import Waybill
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a lane that rests or is blocked gives nothing, and others do`(kind: StoreKind) async throws {
+    func `resting and blocked lanes lease nothing, and others do`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a", lane: "a:80"), StoreWorld.item("b", lane: "b:80"))
         try await world.store.lane("a:80", .rest(60_000), now: 1_000)
@@ -114,7 +114,7 @@ import Waybill
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a blocked lane gives one item at a time, at first one that did not fail`(kind: StoreKind) async throws {
+    func `a blocked lane leases one item at a time, first one that has not failed`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a"), StoreWorld.item("b"), StoreWorld.item("c"))
         for item in try await world.lease(now: 0) { try await world.end(item, .lane("status401"), now: 0) }
@@ -129,7 +129,7 @@ import Waybill
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a wait is over when its time has come, or when the clock was put back`(kind: StoreKind) async throws {
+    func `a delay ends when it is due or when the clock is set back`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a"), now: 0)
         let day: Int64 = 86_400_000
@@ -138,12 +138,12 @@ import Waybill
         let early = try await world.store.lease(
             LeaseWish(token: "t", slots: 1, slotsPerLane: 1, now: 10 * day + 4_999))
         #expect(early.items.isEmpty && early.nextDue == 10 * day + 5_000)
-        // Two days back: nobody waits for two days.
+        // Two days back: the item must not wait for two days.
         #expect(try await world.lease(now: 8 * day).map(\.spec) == ["a"])
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `marks only rise, old ends are forgotten, tallies count`(kind: StoreKind) async throws {
+    func `marks only increase, old items are purged, and tallies count`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         try await world.store.raise("m", to: 5)
         try await world.store.raise("m", to: 3)
@@ -165,7 +165,7 @@ import Waybill
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a clock that was ahead for a while keeps nothing old from being forgotten`(kind: StoreKind) async throws {
+    func `a clock that was ahead does not prevent purging old items`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         let ahead = 1_200
         _ = try await world.store.enqueue((0..<ahead + 3).map { StoreWorld.item("\($0)") }, now: 0)
@@ -183,7 +183,7 @@ import Waybill
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `an end and the next lease in one call: a place that becomes free is taken at once`(
+    func `applying an end and leasing in one call uses the free slot`(
         kind: StoreKind
     ) async throws {
         let world = try StoreWorld(kind)
@@ -199,7 +199,7 @@ import Waybill
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a selection means what it says, and an event happens to all of it`(kind: StoreKind) async throws {
+    func `selections match batch, tag, lane and state, and control applies to matches`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         let ids = try await world.add(
             StoreWorld.item("a", batch: "b", tags: ["red"]), StoreWorld.item("b", batch: "b"),
@@ -225,13 +225,13 @@ import Waybill
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `staged files are in use until their item is delivered or called off`(kind: StoreKind) async throws {
+    func `staged files are released after delivery and kept after a failure`(kind: StoreKind) async throws {
         let world = try StoreWorld(kind)
         _ = try await world.add(StoreWorld.item("a", staged: ["f1", "f2"]), StoreWorld.item("b", staged: ["f3"]))
         #expect(try await world.store.stagedInUse(["f1", "f2", "f3", "f4"]) == ["f1", "f2", "f3"])
         let leased = try await world.lease()
         #expect(try await world.end(leased[0], .delivered).freed.sorted() == ["f1", "f2"])
-        // What failed may be tried again.
+        // Failed items can be retried.
         #expect(try await world.end(leased[1], .refused("status400")).freed.isEmpty)
         #expect(try await world.store.stagedInUse(["f1", "f2", "f3"]) == ["f3"])
         _ = try await world.store.control(.retry, .failed, now: 0)

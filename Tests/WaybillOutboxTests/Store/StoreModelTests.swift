@@ -3,10 +3,10 @@ import Testing
 
 @testable import WaybillOutbox
 
-/// The store on disk against the one in memory, which is too simple to be wrong in the same way.
+/// The store on disk against the one in memory, which is too simple to fail in the same way.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct StoreModelTests {
     @Test(arguments: 0..<4)
-    func `both stores say the same after any sequence of calls`(share: Int) async throws {
+    func `disk and memory stores agree after any sequence of calls`(share: Int) async throws {
         var random = SeededGenerator()
         let pair = (disk: try StoreWorld(.disk), memory: try StoreWorld(.memory))
         var now: Int64 = 1_000_000
@@ -31,7 +31,7 @@ import Testing
                 let wish = LeaseWish(
                     token: "t", slots: Int.random(in: 1...4, using: &random), slotsPerLane: 2, now: now)
                 let answers = try await both(stores) { try await $0.lease(wish) }
-                // Doubts of several lanes that are due at the same time have no order among each other.
+                // Doubtful items of several lanes that are due at the same time have no defined order.
                 let items = answers.map { $0.items.sorted { $0.id < $1.id } }
                 try #require(items[0] == items[1], "step \(step)")
                 #expect(answers[0].nextDue == answers[1].nextDue, "step \(step)")

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 
 extension TemporaryDirectory {
-    /// Puts another file in the place of one.
+    /// Replaces a file with a new one.
     func replace(_ name: String, with text: String) throws {
         let new = try write(name + ".new", text)
         guard unsafe rename(new, path(name)) == 0 else { throw CannotRename(number: errno) }

@@ -1,4 +1,4 @@
-/// The tables of a queue file of version 1, as they stand on the disks of others.
+/// The tables of a queue file of version 1, as existing installations have them.
 enum FirstSchema {
     static let statements = """
         CREATE TABLE item(

@@ -3,7 +3,7 @@ import WaybillCore
 
 @testable import WaybillOutbox
 
-/// Items in memory: the model that the store on disk is compared with.
+/// Items in memory: the model for the store on disk.
 final class MemoryStore: OutboxStore {
     fileprivate struct Entry {
         var new: NewItem
@@ -36,7 +36,7 @@ final class MemoryStore: OutboxStore {
 
         var order: [Int64] { entries.keys.sorted() }
 
-        /// The unfinished item of a key that no other one waits for.
+        /// The last unfinished item of a key: no other one waits for it.
         func lastInLine(_ key: String?) -> Int64? {
             let all = unfinished(key)
             return all.last { one in !all.contains { entries[$0]?.after == one } }
@@ -195,7 +195,7 @@ extension MemoryStore.State {
             }
         }
         lastID += 1
-        // A lane that rests goes on resting.
+        // A resting lane keeps resting.
         if lanes[item.lane] == nil { lanes[item.lane] = LaneLife() }
         entries[lastID] = MemoryStore.Entry(
             new: item, life: item.life, after: after, spec: item.spec, staged: item.staged, createdAt: now)
@@ -289,10 +289,10 @@ extension MemoryStore.State {
         return found.sorted { $0.place < $1.place }.prefix(max(0, wish.slots)).map(\.place.id)
     }
 
-    /// An item that may be taken.
+    /// An item that may be leased.
     private struct Candidate {
         let place: (rank: Int64, runAt: Int64, id: Int64)
-        /// Whether others of a blocked lane are tried first.
+        /// Whether other items of a blocked lane are tried first.
         let hasFailed: Bool
 
         init?(_ id: Int64, _ entry: MemoryStore.Entry, _ lane: LaneLife, _ now: Int64) {

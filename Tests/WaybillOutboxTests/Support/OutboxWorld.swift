@@ -4,7 +4,7 @@ import WaybillCore
 
 @testable import WaybillOutbox
 
-/// An outbox in a folder of its own, before a server on this machine.
+/// An outbox in its own directory, with a local server.
 final class OutboxWorld: Sendable {
     let folder: TemporaryDirectory
     let server: LoopbackServer
@@ -21,7 +21,7 @@ final class OutboxWorld: Sendable {
 
     var path: String { folder.path("outbox") }
 
-    /// Waits are short, so that tests are.
+    /// Short delays, for fast tests.
     static var quick: Outbox.Configuration {
         var configuration = Outbox.Configuration()
         configuration.retry = OutboxRetry(maxAttempts: 5, baseDelay: .milliseconds(1), maxDelay: .milliseconds(5))
@@ -33,17 +33,17 @@ final class OutboxWorld: Sendable {
         try await Outbox(at: path, configuration: configuration)
     }
 
-    /// A small upload of a kind that needs no file.
+    /// A small upload without files.
     func form(_ text: String = "hello", idempotency: Idempotency = .ignored) async throws -> DurableForm {
         try await DurableForm([.text("FIELD", text)], to: server.url("/upload"), idempotency: idempotency)
     }
 
-    /// Delivers until nothing is left to do.
+    /// Delivers until the queue is idle.
     func deliver(_ outbox: Outbox) async throws { try await outbox.runUntilIdle(session: session) }
 }
 
 extension Outbox {
-    /// The states of all items, in their order.
+    /// The states of all items, in order.
     func states() async throws -> [OutboxState] {
         var states: [OutboxState] = []
         for try await item in items() { states.append(item.state) }

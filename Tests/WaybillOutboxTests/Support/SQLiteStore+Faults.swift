@@ -9,7 +9,7 @@ extension SQLiteStore {
         try await group.perform { try $0.execute(sql: "PRAGMA max_page_count = \(pages)") }
     }
 
-    /// Moves the log into the file and releases all pages in memory, for tests of damaged files.
+    /// Writes the log into the file and releases all pages in memory, for tests of damaged files.
     func forgetPages() async throws(OutboxError) {
         let queue = group.queue
         try await BlockingThread.run { () throws(OutboxError) in

@@ -3,12 +3,12 @@ import Waybill
 
 @testable import WaybillOutbox
 
-/// The stores that one suite holds to the same rules.
+/// The stores that one suite tests by the same rules.
 enum StoreKind: CaseIterable, Sendable {
     case memory, disk
 }
 
-/// The calls of a store, so that one suite holds the store on disk and its model to the same rules.
+/// The calls of a store, so that one suite tests the store on disk and its model by the same rules.
 protocol OutboxStore: Sendable {
     func enqueue(_ items: [NewItem], now: Int64) async throws(OutboxError) -> [EnqueuedItem]
     func lease(_ wish: LeaseWish) async throws(OutboxError) -> LeaseAnswer
@@ -34,7 +34,7 @@ protocol OutboxStore: Sendable {
 
 extension SQLiteStore: OutboxStore {}
 
-/// A store of either kind, with what a test needs to drive it by hand.
+/// A store of either kind, with helpers for tests.
 final class StoreWorld: Sendable {
     let store: any OutboxStore
     private let folder: TemporaryDirectory?
@@ -52,7 +52,7 @@ final class StoreWorld: Sendable {
         }
     }
 
-    /// An item with a text for a body.
+    /// An item with a text as its spec.
     static func item(
         _ name: String = "a", lane: String = "h:80", key: String? = nil, duplicates: DuplicatePolicy = .keep,
         priority: Int = 5, batch: String? = nil, tags: [String] = [], size: Int64? = 10, life: ItemLife = ItemLife(),

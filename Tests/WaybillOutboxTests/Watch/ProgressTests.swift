@@ -12,19 +12,19 @@ import Waybill
         return tally
     }
 
-    @Test func `the time that is left follows the pace and is never negative`() {
+    @Test func `the time left follows the rate and is never negative`() {
         var meter = ProgressMeter()
         #expect(meter.snapshot(tally(ready: 900, done: 100), [], [:], at: .zero).timeLeft == nil)
         let second = meter.snapshot(tally(ready: 800, done: 200), [], [:], at: .seconds(1))
         #expect(second.bytesPerSecond == 100 && second.timeLeft == .seconds(8))
-        // A pace that changes counts little by little.
+        // A changing rate is smoothed.
         let third = meter.snapshot(tally(ready: 800, done: 200), [], [:], at: .seconds(4))
         #expect(third.bytesPerSecond == 90)
         let last = meter.snapshot(tally(ready: 0, done: 1_000), [], [:], at: .seconds(5))
         #expect(last.timeLeft == .zero && last.isFinished && last.bytesDone == 1_000 && last.bytesTotal == 1_000)
     }
 
-    @Test func `what is under way counts as far as it has come`() {
+    @Test func `running items count with their acknowledged bytes`() {
         var meter = ProgressMeter()
         let running = RunningItem(
             id: OutboxID(rawValue: 1), attempt: 1, isVerifying: false, acknowledged: 50, total: 60, bytesPerSecond: 1)
@@ -32,7 +32,7 @@ import Waybill
         #expect(snapshot.bytesDone == 90 && snapshot.bytesTotal == 100)
     }
 
-    @Test func `a batch is watched from another process's place to its end`() async throws {
+    @Test func `a batch is observed by a client of the owner until its end`() async throws {
         let gate = Gate()
         let world = try OutboxWorld(.respond(200).held(at: gate))
         let outbox = try await world.open()

@@ -5,12 +5,12 @@ import WaybillCore
 
 @testable import WaybillOutbox
 
-/// The wall clock is put forward and back by days while items wait, are delivered, or their lane rests.
+/// Moves the wall clock forward and back by days while items wait, are delivered, or their lane rests.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ClockTests {
     private static let day: Int64 = 86_400_000
     private static let jumps = [2 * day, -2 * day]
 
-    /// A wall clock that a test sets. It runs on by itself.
+    /// A running wall clock with an adjustable offset.
     private final class SetClock: Sendable {
         let offset = Locked<Int64>(0)
         func jump(_ milliseconds: Int64) { offset.withLock { $0 += milliseconds } }
@@ -20,13 +20,13 @@ import WaybillCore
     private func open(_ world: OutboxWorld, _ clock: SetClock) async throws -> Outbox {
         var configuration = OutboxWorld.quick
         configuration.now = clock.now
-        // Far longer than the test lasts: whoever goes on before the jump would be seen.
+        // Far longer than the test: continuing before the jump would be detected.
         configuration.retry = OutboxRetry(maxAttempts: 5, baseDelay: .seconds(600), maxDelay: .seconds(900))
         return try await world.open(configuration)
     }
 
     @Test(arguments: jumps)
-    func `an item that waits goes on after a jump, and not before`(jump: Int64) async throws {
+    func `a waiting item continues after a clock jump, and not before`(jump: Int64) async throws {
         let world = try OutboxWorld(.respond(503))
         let clock = SetClock()
         let outbox = try await open(world, clock)
@@ -36,7 +36,7 @@ import WaybillCore
         try await until(core) { try await outbox.item(id)?.state == .waiting }
         let due = try #require(try await outbox.item(id)?.dueAt)
         #expect(due - clock.now() > 200_000 && due - clock.now() <= 300_000)
-        // A look at the queue that changes nothing.
+        // Checks the queue without changing anything.
         core.ring()
         _ = try await outbox.tally()
         #expect(world.server.requests.count == 1)
@@ -49,7 +49,7 @@ import WaybillCore
     }
 
     @Test(arguments: jumps)
-    func `a lease has no clock: what is being delivered is nobody else's after a jump`(jump: Int64) async throws {
+    func `a clock jump does not expire leases`(jump: Int64) async throws {
         let gate = Gate()
         let world = try OutboxWorld(.respond(200).held(at: gate))
         let clock = SetClock()
@@ -60,7 +60,7 @@ import WaybillCore
         clock.jump(jump)
         let core = try #require(outbox.owner)
         core.ring()
-        // Another one is taken and ends meanwhile, so the queue was looked at after the jump.
+        // Another item is leased and ends meanwhile, so the queue was checked after the jump.
         let other = try await outbox.enqueue(try await world.form("other")).id
         try await until(core) { try await outbox.item(other)?.state == .done }
         #expect(try await outbox.states() == [.leased, .done])
@@ -72,7 +72,7 @@ import WaybillCore
     }
 
     @Test(arguments: jumps)
-    func `a lane that rests is open after a jump, and not before`(jump: Int64) async throws {
+    func `a resting lane opens after a clock jump, and not before`(jump: Int64) async throws {
         let world = try OutboxWorld(.respond(429, headers: [("Retry-After", "3000")]))
         let clock = SetClock()
         let outbox = try await open(world, clock)
@@ -89,8 +89,8 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `a key is not relied on when the clock was put back behind the first attempt`() async throws {
-        // The answer is lost, and then nobody can say how long ago that was.
+    @Test func `a key is not used when the clock was set back before the first attempt`() async throws {
+        // The response is lost, and afterwards the time since the first attempt is unknown.
         let gate = Gate()
         let world = try OutboxWorld(Behaviour([.read(), .wait(gate), .close(.finish)]))
         let clock = SetClock()
@@ -108,9 +108,9 @@ import WaybillCore
         await outbox.close()
     }
 
-    /// Random jumps over random items of a store: nothing is taken before its time while the clock is left alone, and when
-    /// it is left alone at last, everything is taken within an hour and a minute.
-    @Test func `whatever the clock does, nothing is taken too early, and nothing waits for ever`() async throws {
+    /// Random jumps with random items of a store: no item is leased early while the clock is stable, and once it
+    /// stays stable, all items are leased within an hour and a minute.
+    @Test func `with random clock jumps no item is leased early or waits indefinitely`() async throws {
         var random = SeededGenerator()
         for round in 0..<8 {
             let world = try StoreWorld(round % 2 == 0 ? .memory : .disk)
@@ -119,7 +119,7 @@ import WaybillCore
                 let life = ItemLife(maxAttempts: 1_000_000, deadline: nil)
                 _ = try await world.add(StoreWorld.item("\(number)", lane: "l\(number % 2)", life: life), now: offset)
             }
-            // When each may go at the earliest, in real time; nothing is said of it after a jump.
+            // The earliest real time at which each item may be leased; unknown after a jump.
             var earliest: [Int64: Int64] = [:]
             for _ in 0..<40 {
                 real += Int64.random(in: 0...200_000, using: &random)
@@ -137,7 +137,7 @@ import WaybillCore
         }
     }
 
-    /// - Returns: When each that failed may go again.
+    /// - Returns: The time at which each failed item may be leased again.
     private func fail(
         _ items: [LeasedItem], _ world: StoreWorld, _ real: Int64, _ offset: Int64, _ random: inout SeededGenerator
     ) async throws -> [Int64: Int64] {

@@ -7,7 +7,7 @@ import Waybill
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ControlTests {
     private static let large = [UInt8](repeating: 65, count: 8_000_000)
 
-    @Test func `a pause stops what is sent, and it goes on as a whole`() async throws {
+    @Test func `pausing stops a request, and resuming sends it completely`() async throws {
         let world = try OutboxWorld(.stall(afterBodyBytes: 50_000))
         let outbox = try await world.open()
         let receipt = try await outbox.enqueue([.data("D", Self.large)], to: world.server.url("/u"))
@@ -16,7 +16,7 @@ import Waybill
         #expect(try await outbox.pause(.all) == 1)
         try await run.value
         let paused = try #require(try await outbox.item(receipt.id))
-        // Stopped by us before the server had it whole: no attempt is spent.
+        // Stopped before the server had received it completely: no attempt is counted.
         #expect(paused.state == .paused && paused.attempts == 0 && !paused.isDoubtful)
         #expect(try await outbox.resume(.all) == 1)
         try await world.deliver(outbox)
@@ -24,7 +24,7 @@ import Waybill
         await outbox.close()
     }
 
-    @Test func `a cancel in the middle of the body is a cancel, after it a doubt`() async throws {
+    @Test func `a cancel within the body is certain, and after the body doubtful`() async throws {
         let world = try OutboxWorld(.stall(afterBodyBytes: 50_000), .neverAnswer)
         let outbox = try await world.open()
         let first = try await outbox.enqueue([.data("D", Self.large)], to: world.server.url("/u"))
@@ -45,7 +45,7 @@ import Waybill
         await outbox.close()
     }
 
-    @Test func `a worker that is told to end leaves nothing undone that it can do`() async throws {
+    @Test func `cancelling a worker requeues the item in delivery`() async throws {
         let world = try OutboxWorld(.stall(afterBodyBytes: 50_000))
         let outbox = try await world.open()
         try await outbox.enqueue([.data("D", Self.large)], to: world.server.url("/u"))
@@ -58,7 +58,7 @@ import Waybill
         await outbox.close()
     }
 
-    @Test func `a result that can't be written is kept until it can, and nothing is sent again for it`() async throws {
+    @Test func `a result that can't be stored yet is kept, and nothing is sent again`() async throws {
         let gate = Gate()
         let world = try OutboxWorld(.respond(200, body: String(repeating: "r", count: 60_000)).held(at: gate))
         let outbox = try await world.open()
@@ -66,7 +66,7 @@ import Waybill
         let store = try #require(outbox.owner?.store)
         let run = Task { try await outbox.runUntilIdle(session: world.session) }
         _ = try await world.server.request(0)
-        // No page more than there are: the answer has no place.
+        // No additional page: the response does not fit.
         try await store.limit(pages: 1)
         let refused = await #expect(throws: OutboxError.self) {
             try await outbox.enqueue([.text("A", String(repeating: "x", count: 16_000))], to: world.server.url("/u"))

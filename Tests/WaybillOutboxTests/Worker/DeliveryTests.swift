@@ -6,7 +6,7 @@ import WaybillCore
 @testable import WaybillOutbox
 
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct DeliveryTests {
-    @Test func `what was handed over is delivered once, and the answer is kept`() async throws {
+    @Test func `an enqueued item is delivered once, and its response is stored`() async throws {
         let world = try OutboxWorld(otherwise: .respond(201, headers: [("ETag", "\"7\"")], body: "stored"))
         let outbox = try await world.open()
         let receipt = try await outbox.enqueue(try await world.form())
@@ -33,13 +33,12 @@ import WaybillCore
         #expect(Set(requests.filter(\.isComplete).map(\.body)).count == 1)
         #expect(Set(requests.compactMap { $0.value(of: "Idempotency-Key") }).count == 1)
         #expect(Set(requests.compactMap { $0.value(of: "Content-Type") }).count == 1)
-        // The staged data is gone with its item.
+        // The staged data is removed with its item.
         #expect(Spool(folder: outbox.folder.spool).fileNames().isEmpty)
         await outbox.close()
     }
 
-    @Test func `an answer that never came is no reason to send it again, unless the server knows the key`() async throws
-    {
+    @Test func `a lost response is retried only if the server honours the key`() async throws {
         let world = try OutboxWorld(.closeWithoutAnswer(), .closeWithoutAnswer())
         let outbox = try await world.open()
         try await outbox.enqueue(try await world.form("plain"))
@@ -55,8 +54,7 @@ import WaybillCore
     }
 
     @Test(arguments: [408, 500, 502, 504])
-    func `a status that leaves the outcome open is repeated only with a key that is honoured`(status: Int) async throws
-    {
+    func `a status with an unknown outcome is retried only with an honoured key`(status: Int) async throws {
         let world = try OutboxWorld(.respond(status), .respond(status))
         let outbox = try await world.open()
         try await outbox.enqueue(try await world.form("plain"))
@@ -82,7 +80,7 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `a doubtful item that waited longer than its key is honoured is not sent again`() async throws {
+    @Test func `a doubtful item is not sent again after its key window`() async throws {
         let world = try OutboxWorld(.closeWithoutAnswer(), .respond(401))
         let hours = Locked<Int64>(0)
         var configuration = OutboxWorld.quick
@@ -90,7 +88,7 @@ import WaybillCore
         let outbox = try await world.open(configuration)
         try await outbox.enqueue(try await world.form(idempotency: .honoured(window: .seconds(3_600))))
         try await world.deliver(outbox)
-        // The second attempt met a refused credential: the item waits for a person.
+        // The second attempt got a 401, which blocks the lane: the item stays ready.
         let waiting = try #require(try await outbox.item(OutboxID(rawValue: 1)))
         #expect(waiting.state == .ready && waiting.isDoubtful && world.server.requests.count == 2)
         hours.withLock { $0 = 30 }
@@ -102,7 +100,7 @@ import WaybillCore
     }
 
     @Test(arguments: [UnknownPolicy.fail, .retry, .ask])
-    func `a doubt is treated as was chosen`(policy: UnknownPolicy) async throws {
+    func `the unknown policy decides about doubtful items`(policy: UnknownPolicy) async throws {
         let world = try OutboxWorld(.closeWithoutAnswer())
         let outbox = try await world.open()
         var options = EnqueueOptions()
@@ -114,7 +112,7 @@ import WaybillCore
         case .retry: #expect(try await outbox.states() == [.done])
         case .ask:
             #expect(try await outbox.states() == [.paused])
-            // A person decides.
+            // A manual decision.
             #expect(try await outbox.retry(.all) == 1)
             try await world.deliver(outbox)
             #expect(try await outbox.states() == [.done])
@@ -123,7 +121,7 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `a refused credential blocks the lane and fails nobody`() async throws {
+    @Test func `a rejected credential blocks the lane and fails no item`() async throws {
         let world = try OutboxWorld(.respond(401))
         var configuration = OutboxWorld.quick
         configuration.slotsPerLane = 1
@@ -140,13 +138,13 @@ import WaybillCore
         #expect(world.server.requests[0].value(of: "Authorization") == "Bearer t0ken")
         #expect(try await outbox.blockedLanes().values.sorted() == ["status401"])
         #expect(try await outbox.item(OutboxID(rawValue: 1))?.attempts == 0)
-        // A new start is a new chance.
+        // A new run tries the lane again.
         try await world.deliver(outbox)
         #expect(try await outbox.states() == [.done, .done, .done])
         await outbox.close()
     }
 
-    @Test func `a blocked lane is tried again by a worker that runs, and goes on`() async throws {
+    @Test func `a running worker probes a blocked lane and continues`() async throws {
         let world = try OutboxWorld(.respond(401))
         var configuration = OutboxWorld.quick
         configuration.slotsPerLane = 1
@@ -168,7 +166,7 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `one item that is forbidden fails, and no other waits for it`() async throws {
+    @Test func `a forbidden item fails without blocking others`() async throws {
         let world = try OutboxWorld(.respond(403))
         let outbox = try await world.open()
         for _ in 0..<20 {
@@ -181,7 +179,7 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `a lane that forbids everything is left alone after five items`() async throws {
+    @Test func `a lane that forbids everything is blocked after five items`() async throws {
         let world = try OutboxWorld(otherwise: .respond(403))
         var configuration = OutboxWorld.quick
         configuration.slotsPerLane = 1
@@ -195,7 +193,7 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `nobody listening spends no attempt`() async throws {
+    @Test func `a refused connection counts no attempt`() async throws {
         let world = try OutboxWorld()
         let outbox = try await world.open()
         let port = try ClosedPort()
@@ -214,7 +212,7 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `what the server refuses for good is not asked again`() async throws {
+    @Test func `a permanent rejection is not retried`() async throws {
         let world = try OutboxWorld(.respond(422, body: "no such field"))
         let outbox = try await world.open()
         try await outbox.enqueue(try await world.form())
@@ -225,13 +223,13 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `results are told after they are written, in order, until they are acknowledged`() async throws {
+    @Test func `results are reported after they are stored, in order, until acknowledged`() async throws {
         let world = try OutboxWorld()
         let told = Watched<[Int64]>([])
         let refusals = Watched(0)
         var configuration = OutboxWorld.quick
         configuration.onResult = { result in
-            // The program's own trouble: it is told again, and nothing is sent again.
+            // An error of the callback: the result is reported again, and nothing is sent again.
             if refusals.update({
                 $0 += 1; return $0
             }) == 2 {

@@ -6,7 +6,7 @@ import WaybillCore
 @testable import WaybillOutbox
 
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct DrainTests {
-    /// An outbox with two items of which the first is with the server, whole, and the second has no slot.
+    /// An outbox with two items: the server has received the first one completely, and the second one has no slot.
     private static func world(
         _ behaviour: Behaviour, _ change: (inout Outbox.Configuration) -> Void = { _ in }
     ) async throws -> (OutboxWorld, Outbox, Task<Void, any Error>) {
@@ -21,7 +21,7 @@ import WaybillCore
         return (world, outbox, run)
     }
 
-    @Test func `what is being sent gets its answer, and nothing new is begun`() async throws {
+    @Test func `a drain awaits the response of a running delivery and starts no new one`() async throws {
         let gate = Gate()
         let told = Locked<[OutboxState]>([])
         let (world, outbox, run) = try await Self.world(Behaviour([.read(), .wait(gate), .send(Answer(200))])) {
@@ -32,13 +32,13 @@ import WaybillCore
         try await run.value
         #expect(try await outbox.states() == [.done, .ready])
         #expect(world.server.requests.count == 1)
-        // Before `run` returns: there may be no later.
+        // Before `run` returns: there may be no later opportunity.
         #expect(told.withLock { $0 } == [.done])
         await outbox.close()
     }
 
-    /// The loop sleeps for up to 30 seconds; a drain must not wait for the end of that.
-    @Test func `a run returns when the last delivery has ended`() async throws {
+    /// The loop sleeps for up to 30 seconds; a drain must not wait for that.
+    @Test func `a drained run returns when the last delivery has ended`() async throws {
         let gate = Gate()
         let (_, outbox, run) = try await Self.world(Behaviour([.read(), .wait(gate), .send(Answer(200))]))
         outbox.drain()
@@ -59,7 +59,7 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `what has no answer when the time is up is stopped and found out about later`() async throws {
+    @Test func `a delivery without a response at the drain limit is stopped and verified later`() async throws {
         let (world, outbox, run) = try await Self.world(.neverAnswer)
         outbox.drain(atMost: .zero)
         try await run.value
@@ -68,7 +68,7 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `a cancel stops a drain that would wait for ever`() async throws {
+    @Test func `a cancel stops a drain`() async throws {
         let (world, outbox, run) = try await Self.world(.neverAnswer)
         outbox.drain()
         run.cancel()
@@ -78,7 +78,7 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test(arguments: [true, false]) func `a drained outbox takes uploads and delivers none until it is opened again`(
+    @Test(arguments: [true, false]) func `a drained outbox accepts uploads and delivers them after reopening`(
         _ untilIdle: Bool
     ) async throws {
         let world = try OutboxWorld()

@@ -5,9 +5,9 @@ import WaybillCore
 
 @testable import WaybillOutbox
 
-/// The loop of the worker: what a transaction holds, and what becomes of a queue that can't be used any more.
+/// The loop of the worker: what a transaction contains, and how a damaged queue ends the run.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct LoopTests {
-    @Test func `an upload after the other costs one transaction each`() async throws {
+    @Test func `consecutive deliveries cost one transaction each`() async throws {
         let world = try OutboxWorld()
         var configuration = OutboxWorld.quick
         configuration.slots = 1
@@ -17,7 +17,7 @@ import WaybillCore
         let store = try #require(outbox.owner?.store)
         let commits = WritingCommits()
         try await store.group.perform { $0.add(transactionObserver: commits, extent: .databaseLifetime) }
-        // The first write of all tells how many changes there were before.
+        // The first write reveals how many changes there were before.
         try await outbox.acknowledge(through: 0)
         let before = commits.count
         try await world.deliver(outbox)
@@ -28,7 +28,7 @@ import WaybillCore
     }
 
     @Test(arguments: [true, false])
-    func `a queue that is damaged ends the run, also with somebody to be told of results`(
+    func `a damaged queue ends the run, with and without onResult`(
         _ isHooked: Bool
     ) async throws {
         let world = try OutboxWorld(.neverAnswer)
@@ -39,7 +39,7 @@ import WaybillCore
         let run = Task { try await outbox.run(session: world.session) }
         try await world.server.waitUntil { $0.requests.first?.isComplete == true }
         let store = try #require(outbox.owner?.store)
-        // Behind the connection, which has nothing of the file in memory any more.
+        // Bypasses the connection, which has no page of the file in memory.
         try await store.forgetPages()
         let size = try world.folder.size("outbox/queue.db")
         try world.folder.overwrite("outbox/queue.db", at: 0, [UInt8](repeating: 0xA5, count: size))
@@ -50,14 +50,14 @@ import WaybillCore
         await outbox.close()
     }
 
-    @Test func `what was to be stopped before it began is stopped when it begins`() async throws {
+    @Test func `a delivery cancelled before it begins is cancelled when it begins`() async throws {
         let world = try OutboxWorld()
         let outbox = try await world.open()
         let core = try #require(outbox.owner)
         let ids = try await outbox.enqueue(try await world.form())
         let wish = LeaseWish(token: core.token, slots: 1, slotsPerLane: 1, now: core.now())
         let leased = try await core.store.lease(wish).items[0]
-        // Between the lease and the begin.
+        // Between the lease and the start.
         try await outbox.cancel(.item(ids.id))
         let isCancelled = Watched<Bool?>(nil)
         let shown = RunningItem(

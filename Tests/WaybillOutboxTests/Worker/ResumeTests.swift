@@ -6,7 +6,7 @@ import WaybillCore
 @testable import WaybillOutbox
 
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ResumeTests {
-    /// An upload of which the server keeps something in each attempt, of use or of none.
+    /// An upload that saves resume state in each attempt, usable or not.
     private struct Puzzle: DurableUpload {
         static let kind = "puzzle"
         var url: String
@@ -21,11 +21,11 @@ import WaybillCore
         }
     }
 
-    @Test(arguments: [true, false]) func `attempts are counted unless they leave something of use`(
+    @Test(arguments: [true, false]) func `attempts with usable resume state are not counted`(
         _ isSpoiled: Bool
     ) async throws {
         let world = try OutboxWorld()
-        // More than there are attempts.
+        // More than the maximum number of attempts.
         for _ in 0..<8 { world.server.script(.respond(503)) }
         var configuration = OutboxWorld.quick
         configuration.kinds = [Puzzle.self]

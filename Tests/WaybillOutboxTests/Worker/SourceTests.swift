@@ -7,7 +7,7 @@ import Waybill
 
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct SourceTests {
     @Test(arguments: [SourceChangePolicy.fail, .restart, .skip])
-    func `a file that changed before its turn is treated as was chosen`(policy: SourceChangePolicy) async throws {
+    func `the change policy decides about a file changed before delivery`(policy: SourceChangePolicy) async throws {
         let world = try OutboxWorld()
         let outbox = try await world.open()
         let path = try world.folder.write("card", "what was meant")
@@ -31,7 +31,7 @@ import Waybill
         await outbox.close()
     }
 
-    @Test func `a snapshot is sent whatever becomes of the file`() async throws {
+    @Test func `a snapshot is sent even if its file is removed`() async throws {
         let world = try OutboxWorld()
         let outbox = try await world.open()
         let path = try world.folder.write("card", "what was meant")
@@ -64,7 +64,7 @@ import Waybill
     private static let size = 30_000_000
 
     @Test(arguments: Change.allCases, [true, false])
-    func `a file that changes while it is sent never arrives whole`(change: Change, isForm: Bool) async throws {
+    func `a file that changes while it is sent never arrives completely`(change: Change, isForm: Bool) async throws {
         let (world, outbox, run, gate) = try await sendingLarge(.fail, isForm: isForm)
         try change.happen(to: "large", world.folder)
         gate.open()
@@ -76,7 +76,7 @@ import Waybill
     }
 
     @Test(arguments: Change.allCases)
-    func `what a file has become goes out when that was chosen, as a whole`(change: Change) async throws {
+    func `with restart a changed file is sent again completely`(change: Change) async throws {
         let (world, outbox, run, gate) = try await sendingLarge(.restart, isForm: false)
         try change.happen(to: "large", world.folder)
         gate.open()
@@ -91,7 +91,7 @@ import Waybill
         await outbox.close()
     }
 
-    /// A delivery of a large file of which the server has read a little and waits.
+    /// Starts the delivery of a large file; the server has read a small part and waits.
     private func sendingLarge(
         _ policy: SourceChangePolicy, isForm: Bool
     ) async throws -> (OutboxWorld, Outbox, Task<Void, any Error>, Gate) {
@@ -113,7 +113,7 @@ import Waybill
         return (world, outbox, run, gate)
     }
 
-    @Test func `a change between the last byte and the answer is told with the result`() async throws {
+    @Test func `a change between the last byte and the response is reported with the result`() async throws {
         let gate = Gate()
         let world = try OutboxWorld(.respond(200).held(at: gate))
         let outbox = try await world.open()
