@@ -4,24 +4,24 @@ import Waybill
 import WaybillCore
 import WaybillOutbox
 
-/// What a program does whose disk fills up: it hands over until there is no room, tries to deliver, and when there is room
-/// again it goes on.
+/// A program whose disk fills up: it enqueues until there is no space, tries to deliver, and continues when there is
+/// space again.
 struct FullDisk {
     let outbox: Outbox
     let url: String
-    /// A file that takes room away.
+    /// A file that occupies space.
     let ballast: String
     let complaints: Complaints
 
     func run() async throws(OutboxError) {
         var number = 0
-        // Staged bytes meet the end first, then the queue itself, which fits into what is left.
+        // First the staged bytes don't fit, then the queue itself, which fits into the remaining space.
         while await handOver(StagedForm.make(number)) { number += 1 }
         fillTheRest()
         while await handOver([.text("ITEM", "item-\(number)-")]) { number += 1 }
         let outbox = outbox
         let delivery = Task { await Result { () async throws(OutboxError) in try await outbox.runUntilIdle() } }
-        // Nothing can be taken from a queue that can't be written.
+        // Nothing can be leased from a queue that can't be written.
         await complaints.count.wait { $0 >= 2 }
         FileOutput.write("nothing taken\n")
         unsafe unlink(ballast)
@@ -48,7 +48,7 @@ struct FullDisk {
     }
 }
 
-/// Counts what the outbox complains of in its log.
+/// Counts the problems that the outbox logs.
 final class Complaints: Sendable {
     let count = Observed(0)
 

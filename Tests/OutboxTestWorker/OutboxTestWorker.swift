@@ -3,19 +3,20 @@ import Glibc
 import Waybill
 import WaybillOutbox
 
-/// A program that tests kill, and whose disk they let fail: it delivers from an outbox, or hands uploads over and tells of
-/// each.
+/// A program that tests kill, and whose file calls they let fail: it delivers from an outbox, or enqueues uploads and
+/// reports each of them.
 ///
 ///     OutboxTestWorker run PATH              delivers until it is killed
-///     OutboxTestWorker idle PATH             delivers until nothing is left
-///     OutboxTestWorker add PATH URL COUNT    hands uploads over, one line each when it is done
-///     OutboxTestWorker weak PATH URL COUNT   the same, and promises nothing about power
-///     OutboxTestWorker stage PATH URL COUNT  the same with bytes that are staged; what fails is told and tried again
-///     OutboxTestWorker full PATH URL FILE    fills the disk, tries to go on, removes FILE, and goes on
-///     OutboxTestWorker rates PATH COUNT      measures the queue file that it makes there
-///     OutboxTestWorker list PATH             tells of all there are, one line each, and whether the file is whole
+///     OutboxTestWorker idle PATH             delivers until the queue is idle
+///     OutboxTestWorker add PATH URL COUNT    enqueues uploads and prints the id of each when it is stored
+///     OutboxTestWorker weak PATH URL COUNT   the same, without durability in a power cut
+///     OutboxTestWorker stage PATH URL COUNT  the same with staged bytes; errors are reported, then retried
+///     OutboxTestWorker full PATH URL FILE    fills the disk, tries to continue, removes FILE, and continues
+///     OutboxTestWorker rates PATH COUNT      measures the queue file that it creates there
+///     OutboxTestWorker list PATH             prints all items, one per line, and the integrity of the file
 ///
-/// What fails is told as `! code`. What fails for good ends it with 3. Its calls can be made to fail: `COutboxFaults.h`.
+/// Errors are reported as `! code`. A fatal error ends it with status 3. Its calls can be made to fail:
+/// `COutboxFaults.h`.
 @main
 struct OutboxTestWorker {
     static func main() async throws {
@@ -54,14 +55,14 @@ struct OutboxTestWorker {
         default:
             for number in 0..<(Int(last) ?? 0) {
                 let receipt = try await outbox.enqueue([.text("ITEM", "item-\(number)-")], to: url)
-                // Each line at once: what was told of must be there.
+                // Each line is written immediately: reported items must exist.
                 FileOutput.write("\(receipt.id)\n")
             }
         }
         await outbox.close()
     }
 
-    /// Hands each over until that works, up to a limit.
+    /// Enqueues each form, repeating it after errors up to a limit.
     private static func stage(_ outbox: Outbox, _ url: String, _ count: Int) async {
         for number in 0..<count {
             for _ in 0..<50 {
@@ -76,7 +77,7 @@ struct OutboxTestWorker {
     }
 }
 
-/// A form with bytes that get a file of their own.
+/// A form with bytes that are staged in a separate file.
 enum StagedForm {
     static func make(_ number: Int) -> MultipartForm {
         [.text("ITEM", "item-\(number)-"), .data("D", [UInt8](repeating: 65, count: 40_000))]

@@ -2,9 +2,9 @@ import Glibc
 import Waybill
 import WaybillOutbox
 
-/// How fast the queue itself takes and gives, without tasks, sessions or JSON of uploads: what the commits cost.
+/// Measures the throughput of the queue itself, without tasks, sessions or JSON of uploads: the cost of commits.
 ///
-/// Each call of the store is a transaction that is on the disk when it returns.
+/// Each call of the store is a transaction that is durable when it returns.
 struct StoreRates {
     let path: String
     let count: Int
@@ -12,7 +12,7 @@ struct StoreRates {
     func run() async throws(OutboxError) {
         FileOutput.write("fdatasync of 4 KiB at the end of a file: \(try syncs()) /s\n")
         let store = try SQLiteStore(path: path)
-        // As the worker is.
+        // Like the worker.
         let failure = await Task(executorPreference: store.executor) { () -> OutboxError? in
             do throws(OutboxError) {
                 try await measure(store)
@@ -48,7 +48,7 @@ struct StoreRates {
         tell("lease and done, 512 at a time", count - single, grouped)
     }
 
-    /// How many small appends a second the disk makes durable, one after the other: no commit is faster.
+    /// The number of small appends per second that the disk makes durable one after another: no commit is faster.
     private func syncs() throws(OutboxError) -> Int {
         let name = path + ".syncs"
         let file = unsafe open(name, O_WRONLY | O_CREAT | O_EXCL, 0o600)
@@ -67,7 +67,7 @@ struct StoreRates {
         return Int(200 / (start.duration(to: .now) / .seconds(1)))
     }
 
-    /// As the worker does: the ends of those before and the lease of the next are one transaction.
+    /// Like the worker: the ends of earlier items and the lease of the next ones share a transaction.
     private static func deliver(_ count: Int, atOnce: Int, from store: SQLiteStore) async throws(OutboxError) {
         let answer = KeptAnswer(UploadResponse(status: .ok))
         var left = count

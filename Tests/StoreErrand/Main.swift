@@ -2,13 +2,13 @@ import Glibc
 import WaybillCore
 import WaybillStores
 
-/// Uploads one file to a store and says how, as a program that tests may kill.
+/// Uploads one file to a store and prints the result, as a program that tests may kill.
 ///
 ///     StoreErrand ENDPOINT KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE
 ///     StoreErrand qiniu HOST KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE
 ///     StoreErrand outbox PATH
 ///
-/// It goes on from a record if there is one in the folder. Its line of output is the ETag and how it began.
+/// It resumes from a record if there is one in the directory. It prints the ETag and how the upload began.
 @main struct StoreErrand {
     static func main() async {
         let words = Array(CommandLine.arguments.dropFirst())

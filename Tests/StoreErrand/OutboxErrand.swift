@@ -2,11 +2,11 @@ import Waybill
 import WaybillOutbox
 import WaybillStores
 
-/// Delivers what lies in an outbox to test stores, until nothing is left.
+/// Delivers the items of an outbox to test stores until the queue is idle.
 ///
 ///     StoreErrand outbox PATH
 ///
-/// It knows the account `test` of either store. Its line of output is how many items were delivered.
+/// It uses the account `test` of either store. It prints the number of delivered items.
 enum OutboxErrand {
     static func run(_ path: String) async throws(OutboxError) {
         var configuration = Outbox.Configuration()

@@ -5,7 +5,7 @@ import WaybillStores
 ///
 ///     StoreErrand qiniu HOST KEY FILE RECORDS PART-SIZE PARTS-AT-ONCE
 ///
-/// Its line of output is the hash and how many bytes an earlier run had stored.
+/// It prints the hash and the number of bytes that an earlier run had stored.
 enum QiniuErrand {
     static func run(_ words: [String]) async throws(StoreError) {
         guard words.count == 6, let partSize = Int64(words[4]), let partsAtOnce = Int(words[5]) else {

@@ -2,13 +2,13 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 
-/// A store of the test ground as a program of its own, for what is driven from other languages.
+/// A test store as a separate program, for tests in other languages.
 ///
 ///     TestStore oss --account ak:sk --account id:secret:token --region cn-hangzhou
 ///     TestStore qiniu --account ak:sk
 ///
-/// It prints a line of JSON with its port, answers each line `state` on its standard input with a line of JSON, and ends
-/// with its standard input.
+/// It prints a line of JSON with its port, responds to each line `state` on its standard input with a line of JSON,
+/// and exits at the end of its standard input.
 @main struct TestStore {
     private struct Ready: Encodable {
         let port: Int
@@ -31,7 +31,7 @@ import TestSupport
         fflush(nil)
     }
 
-    /// Says where the store is, and what it knows whenever it is asked.
+    /// Prints the port of the store, and its state on each request.
     static func serve(port: Int, state: () throws -> Void) throws {
         try say(Ready(port: port))
         while let line = readLine() {
@@ -41,7 +41,7 @@ import TestSupport
     }
 }
 
-/// A command line that was not understood.
+/// An invalid command line.
 struct UsageError: Error, CustomStringConvertible {
     let text: String
     var description: String { text }

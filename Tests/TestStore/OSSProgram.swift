@@ -1,6 +1,6 @@
 import TestSupport
 
-/// The store of OSS as a program.
+/// The OSS store as a program.
 struct OSSProgram {
     private var settings = OSSStoreSettings()
 

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// The store of Qiniu as a program.
+/// The Qiniu store as a program.
 struct QiniuProgram {
     private var settings = QiniuStoreSettings()
 
