@@ -23,7 +23,6 @@ import TestSupport
         }
     }
 
-    /// Prints a line of JSON.
     static func say(_ value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

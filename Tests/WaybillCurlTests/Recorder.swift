@@ -50,7 +50,6 @@ final class Recorder: TransferSink {
         }
     }
 
-    /// Waits for the end.
     func end() async -> TransferEnd {
         await waitUntil { $0.contains { $0.end != nil } }
         return events.compactMap(\.end)[0]

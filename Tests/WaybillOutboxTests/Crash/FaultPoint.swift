@@ -7,7 +7,6 @@ struct FaultPoint: Sendable, CustomStringConvertible {
         case kill
         /// SIGKILL after half of the bytes, or after a call without bytes.
         case tear
-        /// The call fails.
         case fail(Int32)
     }
 

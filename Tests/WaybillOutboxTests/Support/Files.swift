@@ -8,7 +8,6 @@ extension TemporaryDirectory {
         guard unsafe rename(new, path(name)) == 0 else { throw CannotRename(number: errno) }
     }
 
-    /// The size of a file in bytes.
     func size(_ name: String) throws -> Int {
         var status = stat()
         guard unsafe stat(path(name), &status) == 0 else { throw CannotLook(number: errno) }

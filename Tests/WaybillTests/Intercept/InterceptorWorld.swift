@@ -10,7 +10,6 @@ struct Refusal: Error, Equatable {
 }
 
 extension SessionWorld {
-    /// A world with interceptors.
     static func intercepted(
         _ interceptors: [any UploadInterceptor], _ scripts: [TransferScript] = [.answering(.ok)],
         retry: RetryPolicy = .none, configure: (inout UploadSession.Configuration) -> Void = { _ in }

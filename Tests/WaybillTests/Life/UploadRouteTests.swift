@@ -37,7 +37,7 @@ import Testing
         (300, .standard, "stay"), (304, .standard, "stay"), (305, .standard, "stay"), (306, .standard, "stay"),
         (200, .standard, "stay"), (404, .standard, "stay"), (307, .returned, "ignored"), (302, .returned, "ignored"),
     ])
-    func `redirects of a request with a body`(status: Int, policy: RedirectPolicy, result expected: String) {
+    func `status and policy decide redirects of a body`(status: Int, policy: RedirectPolicy, result expected: String) {
         #expect(result(route(.post, policy), status) == expected)
     }
 
@@ -49,7 +49,7 @@ import Testing
         (HTTPRequest.Method.get, 301, "GET"), (.get, 302, "GET"), (.head, 303, "HEAD"), (.delete, 302, "DELETE"),
         (.post, 301, "POST"), (.post, 303, "GET"), (.delete, 307, "DELETE"),
     ])
-    func `redirects of a request without a body`(method: HTTPRequest.Method, status: Int, becomes: String) {
+    func `without a body, only 303 turns POST into GET`(method: HTTPRequest.Method, status: Int, becomes: String) {
         #expect(result(route(method, sendsBody: false), status) == "\(becomes) https://me:pw@a.example/new secrets")
     }
 

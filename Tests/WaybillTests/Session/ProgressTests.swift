@@ -141,7 +141,7 @@ import WaybillTesting
         #expect(abs(meter.bytesPerSecond - 500_000) < 1)
     }
 
-    @Test func `the fraction of known, unknown and empty bodies`() {
+    @Test func `the fraction is nil for an unknown length and 1 for an empty body`() {
         #expect(UploadProgress(phase: .sending, attempt: 1, acknowledged: 5, total: 20).fraction == 0.25)
         #expect(UploadProgress(phase: .sending, attempt: 1, acknowledged: 5).fraction == nil)
         #expect(UploadProgress(phase: .sending, attempt: 1, total: 0).fraction == 1)

@@ -127,7 +127,6 @@ extension FaultRow {
 }
 
 extension Result {
-    /// The error of a failure.
     var error: Failure? {
         if case .failure(let error) = self { error } else { nil }
     }

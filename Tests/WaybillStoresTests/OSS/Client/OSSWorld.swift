@@ -37,7 +37,6 @@ struct OSSWorld {
             session: session)
     }
 
-    /// A file of random bytes.
     func file(_ size: Int, _ name: String = "film.mov", seed: UInt64 = 1) throws -> (path: String, bytes: [UInt8]) {
         var random = SeededGenerator(seed: seed)
         let bytes = random.bytes(size)
