@@ -5,7 +5,8 @@ struct TextFile {
     /// The path from the root of the checkout, with slashes.
     var path: String
     var text: String
-    /// The code alone (``CodeText``); empty for what is neither Swift nor C.
+    /// The source with comments and string contents blanked out (``CodeText``); empty for files that are neither
+    /// Swift nor C.
     let code: String
 
     init(path: String, text: String) {
@@ -16,7 +17,8 @@ struct TextFile {
 
     var lines: [Substring] { text.split(separator: "\n", omittingEmptySubsequences: false) }
 
-    /// The folder right below `Sources`, or `nil` outside of it. What a documentation catalogue shows is no source.
+    /// The directory directly below `Sources`, or `nil` for other files. Files of a documentation catalog are not
+    /// sources.
     var target: String? {
         guard !path.contains(".docc/") else { return nil }
         let steps = path.split(separator: "/")
@@ -31,7 +33,7 @@ struct TextFile {
     private static func isC(_ path: String) -> Bool { path.hasSuffix(".c") || path.hasSuffix(".h") }
 }
 
-/// Something that breaks a rule of the house.
+/// A violation of a rule.
 struct Finding: CustomStringConvertible, Equatable {
     var path: String
     var line: Int?
@@ -49,11 +51,11 @@ struct Finding: CustomStringConvertible, Equatable {
 /// The files of the checkout that these tests were compiled from.
 struct Checkout {
     var files: [TextFile]
-    /// Every path, of folders too, whether text or not.
+    /// Every path, including directories and files that are not text.
     var paths: Set<String>
 
-    /// Reads the tree once for all rules. Folders that tools make (`.build`, `.git`) are left out; those whose name
-    /// begins with a dot are, apart from `.ci`.
+    /// The checkout, read once for all rules. Directories that tools generate (`.build`, `.git`) are excluded, as is
+    /// every other name that begins with a dot except `.ci`, `.gitignore` and `.swift-format`.
     static let here = Checkout(root: URL(filePath: #filePath).deletingLastPathComponent() / ".." / "..")
 
     init(root: URL) {

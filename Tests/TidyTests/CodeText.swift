@@ -1,8 +1,8 @@
-/// Source code with every comment and the inside of every string blanked out, so that a rule about code can't be
-/// fooled by prose. Lines and columns stay where they were.
+/// Source code with every comment and the content of every string blanked out, so that prose cannot trigger a rule
+/// about code. Lines and columns are preserved.
 ///
-/// It knows Swift (nested comments, raw and multi-line strings, interpolation, raw identifiers) and C (character
-/// constants, escapes). Regex literals between slashes are not told apart from divisions.
+/// It handles Swift (nested comments, raw and multi-line strings, interpolation, raw identifiers) and C (character
+/// constants, escapes). Regex literals between slashes are not distinguished from divisions.
 struct CodeText {
     enum Language { case swift, c }
 
@@ -62,7 +62,7 @@ struct CodeText {
         keep()
     }
 
-    /// A name between backticks may hold braces and quotes.
+    /// A raw identifier may contain braces and quotes.
     private mutating func identifier() {
         keep()
         while at < source.count, source[at] != backtick, source[at] != newline {
@@ -102,7 +102,7 @@ struct CodeText {
         }
     }
 
-    /// Code again, up to the parenthesis that closes it; blanked as well, for its braces are balanced anyway.
+    /// Scans the code up to the matching parenthesis. It is blanked, too; its braces are balanced.
     private mutating func interpolation() {
         let start = output.count
         var depth = 0

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A package that depends on this one, as a user makes it.
+/// A package that depends on this one, as a client would write it.
 struct GuestPackage {
     struct Failed: Error, CustomStringConvertible {
         let description: String
@@ -9,22 +9,22 @@ struct GuestPackage {
 
     let path: String
 
-    /// Writes a package, in place of one that may lie there.
+    /// Writes the package and replaces an existing one.
     ///
     /// - Parameters:
-    ///   - path: Its folder, which is made.
-    ///   - manifest: `Package.swift`.
-    /// - Throws: What the disk has against it.
+    ///   - path: The directory of the package. It is created.
+    ///   - manifest: The text of `Package.swift`.
+    /// - Throws: An error of the file system.
     init(at path: String, manifest: String) throws {
         self.path = path
         let sources = "\(path)/Sources/guest"
         try FileManager.default.createDirectory(atPath: sources, withIntermediateDirectories: true)
         try Data(manifest.utf8).write(to: URL(filePath: "\(path)/Package.swift"))
-        // The package manager wants a source even if nothing is built.
+        // The package manager requires a source file even if nothing is built.
         try Data().write(to: URL(filePath: "\(sources)/main.swift"))
     }
 
-    /// A manifest that needs one product.
+    /// Returns a manifest that depends on one product.
     static func manifest(product: String, traits: String) -> String {
         """
         // swift-tools-version: 6.2
@@ -38,13 +38,13 @@ struct GuestPackage {
         """
     }
 
-    /// What the package manager fetches for it, by name.
+    /// Resolves the package and returns the names of its dependencies.
     func resolved() async throws -> [String] {
         try await swift("package", "--package-path", path, "resolve")
         return try Self.resolved(in: path)
     }
 
-    /// The names of the packages in the `Package.resolved` of a directory.
+    /// Returns the names of the packages in the `Package.resolved` of a directory.
     static func resolved(in path: String) throws -> [String] {
         let lines = try String(contentsOfFile: "\(path)/Package.resolved", encoding: .utf8).split(separator: "\n")
         return lines.compactMap { line -> String? in

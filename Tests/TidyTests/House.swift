@@ -1,8 +1,9 @@
-/// The plan of the house, as `Docs/Architecture.md` draws it. `Package.swift` and every import are held to it.
+/// The layers of the package, as shown in `Docs/Architecture.md`. `Package.swift` and every import are checked
+/// against them.
 ///
-/// A new arrow is a decision: change it here, in the manifest and in the drawing, in one commit.
+/// A new dependency between targets is a decision: change it here, in the manifest and in the document in one commit.
 enum House {
-    /// Which modules each target of `Sources` may import, apart from the toolchain's own.
+    /// The modules that each target of `Sources` may import in addition to those of the toolchain.
     static let arrows: [String: Set<String>] = [
         "CWaybillFiles": [],
         "CWaybillJPEG": [],
@@ -27,21 +28,22 @@ enum House {
         ],
     ]
 
-    /// What the toolchain brings and any target may import.
+    /// The modules of the toolchain that any target may import.
     static let toolchain: Set<String> = ["Swift", "Glibc", "FoundationEssentials", "Dispatch"]
 
-    /// Full Foundation costs a program 6 MB of memory, so it stays where it is asked for.
+    /// Foundation costs a program 6 MB of memory, so only the targets that need it import it.
     static func mayUseFoundation(_ path: String) -> Bool {
         path.hasPrefix("Sources/WaybillFoundation/") || path.hasPrefix("Sources/WaybillCLI/")
     }
 
-    /// The one target that sees each C module.
+    /// The only target that imports each C module.
     static let ownerOfC = [
         "CWaybillFiles": "WaybillMultipart", "CWaybillJPEG": "WaybillJPEG", "CWaybillCurl": "WaybillCurl",
         "CWaybillChecksum": "WaybillStores",
     ]
 
-    /// Where the tests of a target are, if not in `Tests/<target>Tests`. A fence is tested through its owner.
+    /// The directory of a target's tests if it is not `Tests/<target>Tests`. A C module is tested through the target
+    /// that imports it.
     static let testFolders = [
         "CWaybillFiles": "WaybillMultipartTests", "CWaybillJPEG": "WaybillJPEGTests",
         "CWaybillCurl": "WaybillCurlTests", "CWaybillChecksum": "WaybillStoresTests", "WaybillCLI": "CLITests",

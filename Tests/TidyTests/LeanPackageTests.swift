@@ -2,14 +2,14 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a package fetches that depends on this one.
+/// The dependencies that a client of this package fetches.
 @Suite(.timeLimit(.minutes(3 * Slowness.factor))) struct LeanPackageTests {
     @Test(arguments: [
         ("Waybill", "[]", ["swift-http-types", "swift-log"]),
         ("WaybillStores", "[\"Stores\"]", ["swift-asn1", "swift-crypto", "swift-http-types", "swift-log"]),
         ("WaybillOutbox", "[\"Outbox\"]", ["grdb.swift", "swift-http-types", "swift-log"]),
     ])
-    func `a package fetches what the products it uses need, and no more`(
+    func `a package resolves only the dependencies of the products it uses`(
         _ product: String, _ traits: String, _ expected: [String]
     ) async throws {
         let folder = try TemporaryDirectory()

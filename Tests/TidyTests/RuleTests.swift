@@ -1,6 +1,6 @@
 import Testing
 
-/// Each rule is shown what it must find and what it must leave alone.
+/// Each rule is tested with an input that it must report and one that it must accept.
 struct RuleTests {
     private func messages(_ findings: [Finding]) -> [String] { findings.map(\.message) }
 
@@ -10,7 +10,7 @@ struct RuleTests {
         messages(ImportRule.findings(in: TextFile(path: path, text: "// why\n\(line)\n")))
     }
 
-    @Test func `a room that imports the room beside it is found`() {
+    @Test func `an import of a sibling module is reported`() {
         #expect(
             imported("import WaybillJPEG", in: "Sources/WaybillMultipart/A.swift") == [
                 "WaybillMultipart must not import WaybillJPEG"
@@ -21,7 +21,7 @@ struct RuleTests {
         #expect(imported("@testable import WaybillJPEG", in: "Tests/WaybillMultipartTests/A.swift").isEmpty)
     }
 
-    @Test func `a C module out of its room is found`() {
+    @Test func `a C module imported outside its owner is reported`() {
         #expect(
             imported("import CWaybillCurl", in: "Sources/Waybill/A.swift").contains(
                 "only WaybillCurl imports CWaybillCurl"))
@@ -32,24 +32,24 @@ struct RuleTests {
         #expect(imported("private import CWaybillCurl", in: "Sources/WaybillCurl/A.swift").isEmpty)
     }
 
-    @Test func `Foundation out of its place is found`() {
+    @Test func `Foundation is reported outside the targets that may use it`() {
         #expect(!imported("import Foundation", in: "Sources/WaybillCore/A.swift").isEmpty)
         #expect(!imported("public import struct Foundation.URL", in: "Sources/Waybill/A.swift").isEmpty)
         #expect(imported("import Foundation", in: "Sources/WaybillFoundation/A.swift").isEmpty)
         #expect(imported("import FoundationEssentials", in: "Sources/WaybillCore/A.swift").isEmpty)
     }
 
-    @Test func `the blinding mutex and stray re-exports are found`() {
+    @Test func `Synchronization and misplaced re-exports are reported`() {
         #expect(!imported("import Synchronization", in: "Sources/WaybillCurl/A.swift").isEmpty)
         #expect(!imported("@_exported public import WaybillCore", in: "Sources/Waybill/A.swift").isEmpty)
         #expect(imported("@_exported public import WaybillCore", in: "Sources/Waybill/Exports.swift").isEmpty)
     }
 
-    @Test func `a target nobody planned is found`() {
+    @Test func `an unknown target is reported`() {
         #expect(imported("import WaybillCore", in: "Sources/WaybillAttic/A.swift").count == 1)
     }
 
-    @Test func `prose is not taken for an import`() {
+    @Test func `imports in comments and strings are ignored`() {
         #expect(
             imported("/* import WaybillJPEG */ let text = \"import WaybillCurl\"", in: "Sources/Waybill/A.swift")
                 .isEmpty)
@@ -73,12 +73,12 @@ struct RuleTests {
         .testTarget(name: "ThingTests", dependencies: ["Thing"]),
         """
 
-    @Test func `arrows are read from a manifest`() {
+    @Test func `dependencies are parsed from a manifest`() {
         #expect(
             ManifestRule.arrows(in: manifest) == ["CThing": [], "Thing": ["CThing", "Logging", "Crypto", "Clibpq"]])
     }
 
-    @Test func `an arrow that is not planned is found, and one that is missing`() {
+    @Test func `unplanned and missing dependencies are reported`() {
         let wrong =
             #".target(name: "WaybillMultipart", dependencies: ["WaybillCore", "WaybillJPEG"], swiftSettings: s)"#
         let found = messages(ManifestRule.findings(inManifest: wrong))
@@ -90,7 +90,7 @@ struct RuleTests {
                 "target Thing is not in the plan (House.swift)"))
     }
 
-    @Test func `a table that tells another plan is found`() {
+    @Test func `an architecture table that differs from the plan is reported`() {
         func rows(_ change: (String, String)?) -> String {
             House.arrows.map { target, imports in
                 let list =
@@ -111,14 +111,14 @@ struct RuleTests {
 
     private func swiftFile(_ text: String) -> TextFile { TextFile(path: "Sources/Waybill/A.swift", text: text) }
 
-    @Test func `a file of 401 lines is found, one of 400 is not`() {
+    @Test func `a file of 401 lines is reported, one of 400 is not`() {
         let lines = { String(repeating: "//\n", count: $0) }
         #expect(messages(SizeRule.findings(in: swiftFile(lines(401)))) == ["401 lines; at most 400"])
         #expect(SizeRule.findings(in: swiftFile(lines(400))).isEmpty)
     }
 
     @Test(arguments: ["func long(", "init(", "public init?(", "deinit {}; func long(", "subscript("])
-    func `a function of 71 lines is found, one of 70 is not`(start: String) {
+    func `a function of 71 lines is reported, one of 70 is not`(start: String) {
         let function = { (count: Int) in
             "struct A {\n    \(start)x: Int) {\n" + String(repeating: "        f()\n", count: count - 2) + "    }\n}\n"
         }
@@ -145,7 +145,7 @@ struct RuleTests {
         #expect(SizeRule.functions(in: swiftFile(text)).map(\.length) == [8, 5])
     }
 
-    @Test func `requirements of a protocol have no body`() {
+    @Test func `protocol requirements have no body`() {
         let text = """
             protocol P {
                 func one(_ closure: () -> Void) -> Int
@@ -161,7 +161,7 @@ struct RuleTests {
         #expect(SizeRule.functions(in: swiftFile(text)) == [.init(name: "three", line: 9, length: 1)])
     }
 
-    @Test func `a C function of 71 lines is found, a table is not`() {
+    @Test func `a C function of 71 lines is reported, a table is not`() {
         let body = String(repeating: "  f('{', \"}\"); // }\n", count: 69)
         let text =
             "static const int table[] = {\n" + String(repeating: " 1,\n", count: 90) + "};\nint f(void) {\n\(body)}\n"
@@ -175,7 +175,7 @@ struct RuleTests {
         WordRule.findings(in: TextFile(path: path, text: text)).count
     }
 
-    @Test func `notes to oneself are found in any file`() {
+    @Test func `task markers, placeholders and unfinished code are reported in any file`() {
         for word in ["TO" + "DO", "FIX" + "ME", "XX" + "X"] {
             #expect(found("// \(word): later") == 1)
             #expect(found("- \(word)", in: "Docs/A.md") == 1)
@@ -185,7 +185,7 @@ struct RuleTests {
         #expect(found("", in: "Sources/Waybill/Placeholder.swift") == 1)
     }
 
-    @Test func `a message that names the API is found, in prose and in pieces`() {
+    @Test func `a message that names API is reported, also across interpolations`() {
         func found(_ literal: String, in path: String = "Sources/WaybillCurl/A.swift") -> Int {
             let text = "let a = \(literal)  // `limits.stall`, say .spill\n"
             return MessageRule.findings(in: TextFile(path: path, text: text), wireNames: ["callbackUrl"]).count
@@ -206,20 +206,20 @@ struct RuleTests {
         }
     }
 
-    @Test func `marks of an unfinished merge are found in any file`() {
+    @Test func `merge conflict markers are reported in any file`() {
         for mark in ["<", ">"] {
             #expect(found(String(repeating: mark, count: 7) + " main", in: "Fuzz/README.md") == 1)
         }
         #expect(found("let a = b >> 7 // " + String(repeating: ">", count: 7) + " x") == 0)
     }
 
-    @Test func `paths of a machine are found, addresses are not`() {
+    @Test func `paths of a machine are reported, URLs are not`() {
         #expect(found("see /wo" + "rk/shared", in: "README.md") == 1)
         #expect(found("\"/ho" + "me/anna\"") == 1)
         #expect(found("https://example.com/ho" + "me/anna and Docs/wo" + "rk/it and ~/ro" + "ot/x") == 0)
     }
 
-    @Test func `crashes on input are found in the product only`() {
+    @Test func `force unwraps and casts are reported only in Sources`() {
         #expect(found("let a = try! read()") == 1)
         #expect(found("let a = b as! Int") == 1)
         #expect(found("let a = Int(text)! + URL(string: text)!.port!") == 1)
@@ -227,14 +227,14 @@ struct RuleTests {
         #expect(found("let a = try! read()", in: "Tests/WaybillTests/A.swift") == 0)
     }
 
-    @Test func `idle tests are found`() {
+    @Test func `disabled and empty tests are reported`() {
         #expect(found("@Test(.disabled(\"slow\"))", in: "Tests/WaybillTests/A.swift") == 1)
         #expect(found("#expect(true)", in: "Samples/Tests/A.swift") == 1)
     }
 
     // MARK: Layout and links
 
-    @Test func `a target without tests is found`() {
+    @Test func `a target without tests is reported, and a planned target without sources`() {
         var paths = Set(House.arrows.keys.map { "Sources/\($0)/A.swift" })
         for target in House.arrows.keys {
             paths.insert("Tests/\(House.testFolders[target] ?? target + "Tests")/ATests.swift")
@@ -258,7 +258,7 @@ struct RuleTests {
                 in: file, checkout: (["Docs", "Docs/A.md", "Docs/B.md"], { $0 == "Docs/B.md" ? other : text })))
     }
 
-    @Test func `dead links are found`() {
+    @Test func `dead links are reported`() {
         #expect(links("[a](B.md) [b](../Docs/B.md#the-title) [c](/Docs/A.md) [d](https://example.com/x)").isEmpty)
         #expect(links("[a](B.md#code--signs-here) [b](B.md#twice-1)").isEmpty)
         #expect(links("[a](C.md)") == ["C.md: no such file"])

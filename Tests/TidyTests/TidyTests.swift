@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The rules of the house, held against the checkout itself. That each rule can fail is shown in `RuleTests`.
+/// The rules applied to the checkout itself. `RuleTests` shows that each rule can fail.
 @Suite(.timeLimit(.minutes(2)))
 struct TidyTests {
     let checkout = Checkout.here
@@ -19,11 +19,11 @@ struct TidyTests {
         #expect(!checkout.paths.contains { $0.contains(".build") })
     }
 
-    @Test func `imports run down only`() {
+    @Test func `targets import lower layers only`() {
         expectNone(checkout.files.flatMap(ImportRule.findings), "see House.swift for the arrows")
     }
 
-    @Test func `each C module is imported by its owner`() {
+    @Test func `each C module is imported only by its owner`() {
         for (module, owner) in House.ownerOfC {
             let importers = checkout.files.filter { file in
                 file.isSwift && file.target != nil
@@ -33,28 +33,28 @@ struct TidyTests {
         }
     }
 
-    @Test func `the manifest draws the arrows of the plan`() throws {
+    @Test func `the manifest declares the dependencies of the plan`() throws {
         let manifest = try #require(checkout.files.first { $0.path == "Package.swift" })
         expectNone(ManifestRule.findings(inManifest: manifest.text), "see House.swift for the plan")
     }
 
-    @Test func `the architecture page tells the same plan`() throws {
+    @Test func `the architecture page lists the dependencies of the plan`() throws {
         let page = try #require(checkout.files.first { $0.path == "Docs/Architecture.md" })
         expectNone(PlanTableRule.findings(in: page), "see House.swift for the plan")
     }
 
-    @Test func `files fit a sitting and functions a screen`() {
+    @Test func `files and functions stay below their length limits`() {
         let measured = checkout.files.filter { file in
             ["Sources/", "Samples/", "Benchmarks/", "Fuzz/"].contains { file.path.hasPrefix($0) }
         }
         expectNone(measured.flatMap(SizeRule.findings), "split what is too long")
     }
 
-    @Test func `nothing unfinished is left behind`() {
+    @Test func `no task markers or unfinished code remain`() {
         expectNone(checkout.files.flatMap(WordRule.findings), "finish it")
     }
 
-    @Test func `messages name no API, but for those of the table`() {
+    @Test func `only the Remedy table names API in messages`() {
         let wireNames = MessageRule.wireNames(
             in: checkout.files.filter { $0.path.hasPrefix("Sources/WaybillStores/Qiniu/Token/") })
         expectNone(
@@ -65,7 +65,7 @@ struct TidyTests {
         expectNone(LayoutRule.findings(paths: checkout.paths), "see House.swift for exceptions")
     }
 
-    @Test func `links lead somewhere`() {
+    @Test func `relative links resolve`() {
         let texts = Dictionary(uniqueKeysWithValues: checkout.files.map { ($0.path, $0.text) })
         let findings = checkout.files.flatMap { file in
             LinkRule.findings(in: file, checkout: (checkout.paths, { texts[$0] }))
@@ -73,8 +73,8 @@ struct TidyTests {
         expectNone(findings, "fix the link or the file")
     }
 
-    /// The pages link to files, for a forge; what `Scripts/docs` hands to DocC links to pages.
-    @Test func `links between pages resolve in DocC, too`() async throws {
+    /// The pages link to files for a forge; the pages that `Scripts/docs` passes to DocC link to pages.
+    @Test func `links between pages resolve in DocC`() async throws {
         let folder = try TemporaryDirectory()
         let run = try await ChildProcess.run(ProjectRoot.file("Scripts/docs"), ["--pages", folder.path("pages")])
         #expect(run.exit == .status(0), "\(run.errorText)")

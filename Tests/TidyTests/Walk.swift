@@ -1,16 +1,16 @@
-/// A page that a reader follows at a terminal: the files to write and the commands to type, with the output that it shows.
+/// A page that a reader follows at a terminal: the files to write, the commands to run and the output it shows.
 struct Walk {
     enum Step: Equatable {
         /// Replaces the content of a file. The path is relative to the new package.
         case write(path: String, text: String)
-        /// Types commands into a shell. `output` is `nil` where the page shows none.
+        /// Runs commands in a shell. `output` is `nil` if the page shows none.
         case type(script: String, output: String?)
     }
 
     let steps: [Step]
 
-    /// Reads a page of Markdown: `sh` blocks are typed, a `text` block right after one is its output, and any block after
-    /// "Replace the content of `path`" is that file.
+    /// Parses a Markdown page: `sh` blocks are commands, a `text` block directly after one is its output, and any
+    /// block after "Replace the content of `path`" is that file.
     init(markdown: String) {
         var steps: [Step] = []
         var rest = markdown[...]
@@ -29,11 +29,11 @@ struct Walk {
         self.steps = steps
     }
 
-    /// Reads a tutorial of DocC: a window called `Terminal` is typed, each other one is the file of its name.
+    /// Parses a DocC tutorial: a listing named `Terminal` is a session, any other is the file of that name.
     ///
     /// - Parameters:
     ///   - tutorial: The directives.
-    ///   - code: The text of a file in the directory `Code`.
+    ///   - code: Returns the text of a file in the directory `Code`.
     init(tutorial: String, code: (String) throws -> String) rethrows {
         steps = try tutorial.matches(of: /@Code\(name: "([^"]+)", file: "([^"]+)"\)/).map { match in
             let text = try code(String(match.2))
@@ -41,7 +41,7 @@ struct Walk {
         }
     }
 
-    /// A session as a terminal shows it: commands behind `$`, everything else is output.
+    /// Parses a terminal session: commands follow `$`; all other lines are output.
     private static func session(_ text: String) -> Step {
         let lines = text.split(separator: "\n")
         let commands = lines.filter { $0.hasPrefix("$ ") }.map { "\($0.dropFirst(2))\n" }
@@ -49,8 +49,8 @@ struct Walk {
         return .type(script: commands.joined(), output: output.joined())
     }
 
-    /// Whether a program printed what a page shows. `…` stands for any text in a line, and alone in a line for any lines.
-    /// Figures that depend on the photo, the machine and the port are not compared.
+    /// Returns whether a program printed what a page shows. `…` matches any text in a line and, alone in a line, any
+    /// lines. Numbers that depend on the photo, the machine and the port are not compared.
     static func matches(_ printed: String, shown: String) throws -> Bool {
         let pattern = plain(shown).split(separator: "\n").map { line in
             if line == "…" { return "(?:.*\\n)*?" }

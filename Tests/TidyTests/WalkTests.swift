@@ -2,25 +2,27 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The first upload, the first screen and the tutorial, followed by a reader. Commands and listings come from the pages.
+/// Follows the pages for the first upload, the README example and the tutorial. Commands and listings are read from
+/// the pages.
 ///
-/// Each page begins in an empty directory at one path, where `.build` is kept from page to page and from run to run. What
-/// differs from a reader's terminal is named here:
+/// Each page starts in an empty directory at the same path; `.build` is kept between pages and between runs.
+/// Differences from a reader's terminal:
 ///
-/// - The address of the backend in the listings becomes the variable `WALK_URL`: each server here chooses its port.
-/// - A ``LoopbackServer`` takes the place of the sample `Receiver`, and a small photo the place of that of `IDCardFlow`:
-///   building the samples takes minutes. `Scripts/sample-commands` runs the same programs with the real ones.
-/// - `traits: []` becomes `traits: ["Outbox"]`, so that Waybill is built once. `LeanPackageTests` resolve `[]`.
-/// - `sleep` waits until the server has a part of the form. `stdbuf` makes programs write line by line, as on a terminal.
+/// - The address of the backend in the listings becomes the variable `WALK_URL`: each test server chooses its port.
+/// - A ``LoopbackServer`` replaces the sample `Receiver`, and a small photo replaces that of `IDCardFlow`: building
+///   the samples takes minutes. `Scripts/sample-commands` runs the same programs with the real ones.
+/// - `traits: []` becomes `traits: ["Outbox"]`, so that Waybill is built once. `LeanPackageTests` resolves `[]`.
+/// - `sleep` waits until the server has received part of the form. `stdbuf` makes programs write line by line, as on
+///   a terminal.
 @Suite(.timeLimit(.minutes(20 * Slowness.factor))) struct WalkTests {
-    @Test func `the first upload, the first screen and the tutorial do what their pages show`() async throws {
+    @Test func `the first upload, the README and the tutorial do what their pages show`() async throws {
         let pages = "Sources/Waybill/Waybill.docc"
         let first = Walk(markdown: try Reader.text("\(pages)/FirstUpload.md"))
         #expect(first.steps.count > 8)
         let reader = try Reader(answering: first)
         for step in first.steps {
             try await reader.follow(step)
-            // `Scripts/sample-commands` posts with it to the real Receiver.
+            // `Scripts/sample-commands` posts with it to the real `Receiver`.
             if case .type("swift run kiosk\n", _) = step { try reader.keepProgram(as: "first-upload") }
         }
         try reader.checkForms(1)
@@ -44,7 +46,7 @@ import Testing
         #expect(whole.body.starts(with: killed.body.prefix(2_000)))
     }
 
-    @Test func `steps are read from a page`() {
+    @Test func `steps are parsed from a page`() {
         let page = """
             Type:
             ```sh
@@ -73,7 +75,7 @@ import Testing
         #expect(tutorial.steps == [.type(script: "a\nc\n", output: "b\n"), .write(path: "a.swift", text: "z")])
     }
 
-    @Test func `another output than the one shown is found`() throws {
+    @Test func `output that differs from the page is detected`() throws {
         #expect(try Walk.matches("a (1)\nx\ny\nb 2 c\n", shown: "a (1)\n…\nb … c\n"))
         #expect(try Walk.matches("a\nb\n", shown: "a\n…\nb\n"))
         #expect(try !Walk.matches("a\nb\nc\n", shown: "a\nb\n"))
@@ -84,7 +86,7 @@ import Testing
     }
 }
 
-/// A reader at a terminal, in a directory that contains the checkout and nothing else.
+/// Follows a page in a directory that contains only the checkout.
 private final class Reader {
     private static let address = "\"http://127.0.0.1:8080/upload\""
     let server: LoopbackServer
@@ -95,8 +97,10 @@ private final class Reader {
     private var directory: String
     private var kept: String { "\(folder)/kept-build" }
 
-    /// - Parameter page: The page whose first response is the one that the server gives.
-    /// - Throws: What the disk or the server has against it.
+    /// Creates a reader.
+    ///
+    /// - Parameter page: The page that contains the response of the server.
+    /// - Throws: An error of the file system or the server.
     init(answering page: Walk) throws {
         let responses = page.steps.compactMap { step -> Substring? in
             guard case .type(_, let output?) = step else { return nil }
@@ -122,7 +126,7 @@ private final class Reader {
         try String(contentsOfFile: ProjectRoot.file(path), encoding: .utf8)
     }
 
-    /// Removes the package, but keeps what was built.
+    /// Removes the package but keeps its build directory.
     func beginAgain() throws {
         let files = FileManager.default
         if files.fileExists(atPath: "\(package)/.build") {
@@ -155,7 +159,7 @@ private final class Reader {
         let place = tools.path("place")
         var environment = ProcessInfo.processInfo.environment
         environment["PATH"] = "\(tools.path):\(environment["PATH"] ?? "")"
-        // Where the page shows a refused connection, it has said to stop the backend.
+        // Before showing a refused connection, the page asks the reader to stop the backend.
         let isStopped = shown?.contains("cannotConnect") ?? false
         environment["WALK_URL"] = isStopped ? closed.url("/upload") : server.url("/upload")
         let isKilled = script.contains("kill -9")
@@ -188,7 +192,7 @@ private final class Reader {
         try FileManager.default.copyItem(atPath: "\(package)/.build/debug/kiosk", toPath: copy)
     }
 
-    /// Expects so many complete forms, with the token, and the photo below the limit.
+    /// Expects the given number of complete forms, each with the token and a photo below the limit.
     func checkForms(_ count: Int) throws {
         #expect(server.requests.count == count)
         for request in server.requests {
@@ -199,7 +203,7 @@ private final class Reader {
         }
     }
 
-    /// A colourful photograph of stripes, a few kilobytes.
+    /// Returns a color photo of stripes of a few kilobytes.
     private static func photo() -> [UInt8] {
         let components = (0..<3).map { index in
             TinyJPEG.Component(identifier: UInt8(index + 1)) { x, y in (x * (7 + index) + y * (11 - index) * x) % 256 }

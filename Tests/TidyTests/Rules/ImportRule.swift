@@ -1,4 +1,4 @@
-/// Arrows run down only; C modules and heavy modules stay behind their walls.
+/// A target imports lower layers only; C modules and Foundation are imported only by the targets that own them.
 enum ImportRule {
     struct Import: Equatable {
         var line: Int

@@ -1,4 +1,4 @@
-/// Every target has its tests, every target of the plan its folder.
+/// Every target has tests, and every target of the plan has a directory.
 enum LayoutRule {
     static func findings(paths: Set<String>) -> [Finding] {
         let targets = Set(

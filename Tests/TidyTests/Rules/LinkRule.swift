@@ -1,6 +1,6 @@
-/// A link in a Markdown file leads somewhere: to a file of the checkout, and to a heading that is there.
-/// Links to the web are not followed, for tests need no network. Links of DocC (`doc:`) are dead where a forge shows the
-/// page; `Scripts/docs` makes them of links to files.
+/// Every link in a Markdown file resolves to a file of the checkout and, with a fragment, to an existing heading. Web
+/// links are not checked, because tests need no network. `doc:` links are reported: they are dead where a forge
+/// renders the page. `Scripts/docs` generates them from links to files.
 enum LinkRule {
     static func findings(in file: TextFile, checkout: (paths: Set<String>, text: (String) -> String?)) -> [Finding] {
         guard file.isMarkdown else { return [] }
@@ -11,7 +11,7 @@ enum LinkRule {
         }
     }
 
-    /// The targets of `[text](target)` and `<doc:target>`.
+    /// Returns the targets of `[text](target)` and `<doc:target>`.
     static func links(in line: String) -> [String] {
         line.matches(of: /\]\(\s*<?([^)\s>]+)>?[^)]*\)|<(doc:[^>]*)>/).map { String($0.1 ?? $0.2 ?? "") }
     }
@@ -28,7 +28,7 @@ enum LinkRule {
         return anchors(of: text).contains(halves[1]) ? nil : "\(link): no such heading"
     }
 
-    /// The path from the root of the checkout, or `nil` when the link leaves it.
+    /// Returns the path from the root of the checkout, or `nil` if the link leaves it.
     static func resolve(_ link: String, from path: String) -> String? {
         var steps = link.hasPrefix("/") ? [] : Array(path.split(separator: "/").dropLast())
         for step in link.split(separator: "/") where step != "." {
@@ -42,7 +42,8 @@ enum LinkRule {
         return steps.joined(separator: "/")
     }
 
-    /// The anchors that GitHub makes of the headings: lower case, signs dropped, blanks as hyphens, repeats numbered.
+    /// Returns the anchors that GitHub generates from the headings: lower case, punctuation dropped, spaces as
+    /// hyphens, repeats numbered.
     static func anchors(of text: String) -> Set<String> {
         var anchors = Set<String>()
         for line in prose(text, keepingCode: true) {
@@ -60,8 +61,8 @@ enum LinkRule {
         return anchors
     }
 
-    /// The lines outside fenced blocks, with inline code blanked unless it is to be kept; fenced ones are empty, so
-    /// that numbers stay right.
+    /// Returns the lines outside fenced blocks, without inline code unless `keepingCode` is set. Fenced lines are
+    /// returned empty to preserve line numbers.
     static func prose(_ text: String, keepingCode: Bool = false) -> [String] {
         var fence: Substring?
         return text.split(separator: "\n", omittingEmptySubsequences: false).map { (line: Substring) -> String in

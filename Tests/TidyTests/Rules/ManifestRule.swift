@@ -1,8 +1,8 @@
 import Foundation
 
-/// `Package.swift` draws exactly the arrows of the plan, no more and no fewer.
+/// `Package.swift` declares exactly the dependencies of the plan.
 enum ManifestRule {
-    /// The dependencies of each target outside `Tests`, by module name, read from the text of a manifest.
+    /// Returns the dependencies of each target outside `Tests`, by module name, parsed from the text of a manifest.
     static func arrows(in manifest: String) -> [String: Set<String>] {
         let text = withoutComments(manifest)
         let products = productNames(in: text)
@@ -10,7 +10,7 @@ enum ManifestRule {
         for match in text.matches(of: /\.(?:executableTarget|target)\(/) {
             let arguments = balanced(text, from: text.index(before: match.range.upperBound))
             guard let name = arguments.firstMatch(of: /^\s*name:\s*"([^"]+)"/)?.1 else { continue }
-            // Inside a list of dependencies `.target(name:)` is an arrow, not a target; it has no settings.
+            // Inside a list of dependencies `.target(name:)` is a dependency, not a target; it has no settings.
             guard arguments.contains("ettings:") || arguments.contains("dependencies:") else { continue }
             guard arguments.firstMatch(of: /path:\s*"Tests\//) == nil else { continue }
             arrows[String(name)] = dependencies(in: arguments, products: products)
@@ -51,7 +51,7 @@ enum ManifestRule {
             })
     }
 
-    /// The items of a list, split at the commas that are in no bracket.
+    /// Returns the items of a list, split at commas outside brackets.
     private static func items(of list: String) -> [String] {
         var depth = 0
         let parts = list.split { character in
@@ -62,7 +62,7 @@ enum ManifestRule {
         return parts.map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }.filter { !$0.isEmpty }
     }
 
-    /// `let logging: Target.Dependency = .product(name: "Logging", …)` gives `logging: "Logging"`.
+    /// Maps `let logging: Target.Dependency = .product(name: "Logging", …)` to `logging: "Logging"`.
     private static func productNames(in text: String) -> [String: String] {
         var names: [String: String] = [:]
         for match in text.matches(of: /let (\w+): Target\.Dependency\s*=\s*\.product\(\s*name:\s*"([^"]+)"/) {
@@ -71,7 +71,7 @@ enum ManifestRule {
         return names
     }
 
-    /// What stands between the bracket at `start` and its partner.
+    /// Returns the text between the bracket at `start` and its matching bracket.
     private static func balanced(_ text: String, from start: String.Index) -> String {
         var depth = 0
         var at = start

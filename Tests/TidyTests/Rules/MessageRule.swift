@@ -1,10 +1,11 @@
-/// Messages that name the API: at a shell they would be advice that can't be followed. What names an option belongs to the
-/// table of `Remedy`, which has the words for a program and for a shell.
+/// Reports messages that name API: a user of the command-line tool cannot follow such advice. Advice that names an
+/// option belongs in the table of `Remedy`, which has one wording for programs and one for the shell.
 enum MessageRule {
-    /// The one file that may spell options out.
+    /// The only file that may name options of the API.
     static let table = "Sources/WaybillCore/Remedy.swift"
 
-    /// Looks at every string of the sources that holds a space. `wireNames` are names of protocols, which look the same.
+    /// Checks every string of the sources that contains a space. `wireNames` are protocol names that look like API
+    /// names.
     static func findings(in file: TextFile, wireNames: Set<String>) -> [Finding] {
         guard let target = file.target, file.isSwift, target != "WaybillTesting", file.path != table else { return [] }
         return strings(of: file).compactMap { line, text in
@@ -14,7 +15,7 @@ enum MessageRule {
         }
     }
 
-    /// Names that are the whole of a string: members of JSON and parameters of a protocol.
+    /// Returns the strings that consist of a single name: JSON members and protocol parameters.
     static func wireNames(in files: [TextFile]) -> Set<String> {
         Set(files.flatMap { strings(of: $0).map(\.text).filter { $0.wholeMatch(of: /[a-z]\w*/) != nil } })
     }
@@ -28,7 +29,7 @@ enum MessageRule {
         return shorthand ?? member ?? name ?? text.firstMatch(of: /`[\w.]+`/)?.0
     }
 
-    /// The strings on one line, each with its line, interpolations taken out.
+    /// Returns the single-line strings with their line numbers, without interpolations.
     private static func strings(of file: TextFile) -> [(line: Int, text: String)] {
         let (code, text) = (Array(file.code.utf8), Array(file.text.utf8))
         guard code.count == text.count else { return [] }
@@ -40,7 +41,7 @@ enum MessageRule {
                 (line, start) = (line + 1, -1)
             } else if code[index] == quote {
                 if code[index...].starts(with: [quote, quote, quote]) {
-                    // Of several lines: help texts, which are the command's own.
+                    // Multi-line strings are help texts of the command.
                     index += 3
                     while index < code.count, !code[index...].starts(with: [quote, quote, quote]) {
                         if code[index] == newline { line += 1 }
@@ -66,14 +67,14 @@ enum MessageRule {
         var index = bytes.startIndex
         while index < bytes.endIndex {
             if depth == 0, bytes[index...].starts(with: [backslash, UInt8(ascii: "(")]) {
-                // What stands there is a value, not a letter of the word beside it.
+                // An interpolation is a value, not part of the adjacent word.
                 kept.append(UInt8(ascii: "-"))
                 depth = 1
                 index += 2
                 continue
             }
             if depth == 0, bytes[index] == backslash {
-                // A letter after a backslash is part of the escape and not of a word; an escaped quote is a quote.
+                // A letter after a backslash belongs to the escape, not to a word; an escaped quote is a quote.
                 let isQuote = bytes[index...].starts(with: [backslash, quote])
                 kept.append(isQuote ? quote : UInt8(ascii: " "))
                 index += 1

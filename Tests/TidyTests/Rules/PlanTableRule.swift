@@ -1,4 +1,4 @@
-/// The table of the architecture page names the targets and imports of the plan.
+/// The table in `Docs/Architecture.md` lists the targets and imports of the plan.
 enum PlanTableRule {
     static func findings(in page: TextFile) -> [Finding] {
         var told: [String: Set<String>] = [:]

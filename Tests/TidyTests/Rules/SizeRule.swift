@@ -1,10 +1,10 @@
-/// A file is read in one sitting, a function on one screen.
+/// Limits the length of files and functions.
 enum SizeRule {
     struct Function: Equatable {
         var name: String
-        /// Of its declaration.
+        /// The line of the declaration.
         var line: Int
-        /// From the declaration to the closing brace.
+        /// The number of lines from the declaration to the closing brace.
         var length: Int
     }
 
@@ -39,7 +39,7 @@ enum SizeRule {
         }
     }
 
-    /// Where `func`, `init`, `deinit` and `subscript` are declared.
+    /// Returns the positions at which `func`, `init`, `deinit` and `subscript` are declared.
     private static func declarations(in bytes: [UInt8]) -> [(name: String, start: Int, after: Int)] {
         var found: [(name: String, start: Int, after: Int)] = []
         var at = 0
@@ -65,7 +65,7 @@ enum SizeRule {
         return found
     }
 
-    /// The brace that opens the body; `nil` for a requirement of a protocol, which has none.
+    /// Returns the position of the brace that opens the body, or `nil` for a protocol requirement.
     private static func bodyStart(in bytes: [UInt8], from start: Int) -> Int? {
         var depth = 0
         var at = start
@@ -108,7 +108,8 @@ enum SizeRule {
         return nil
     }
 
-    /// A block at the outermost level that follows a parenthesis is a function; one after `=` or a name is data.
+    /// Returns the blocks at the outermost level that follow a parenthesis: these are functions. A block after `=` or
+    /// a name is data.
     private static func cFunctions(in code: String) -> [Function] {
         let bytes = Array(code.utf8)
         var functions: [Function] = []

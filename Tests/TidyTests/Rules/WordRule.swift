@@ -1,6 +1,6 @@
-/// Words and signs that don't belong into finished work.
+/// Words and patterns that do not belong in finished code.
 enum WordRule {
-    /// Notes to oneself, anywhere; crashes in place of errors, in the product; tests switched off.
+    /// Reports task markers in any file, traps in place of errors in `Sources`, and disabled tests.
     static func findings(in file: TextFile) -> [Finding] {
         var findings = lineFindings(in: file, lines: file.lines, patterns: notes)
         if file.isSwift {
@@ -22,7 +22,7 @@ enum WordRule {
         }
     }
 
-    // Written in two halves, so that the rule does not find itself.
+    // Written with character classes, so that the rule does not report itself.
     private static var notes: [(pattern: Regex<Substring>, message: String)] {
         [
             (/\b(?:TO[D]O|FIX[M]E|XX[X])\b/, "a note to oneself: do it, or write down why it is left"),
