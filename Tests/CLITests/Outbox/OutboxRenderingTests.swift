@@ -30,7 +30,7 @@ import Waybill
             blockedLanes: left > 30 ? ["x": "status401"] : [:])
     }
 
-    @Test func `an item is a line of a table`() {
+    @Test func `an item is a table row`() {
         let table = OutboxTable(columns: nil, now: 1_300_000)
         #expect(
             table.line(Self.item(.waiting, reason: "status503", due: 1_312_000))
@@ -45,7 +45,7 @@ import Waybill
         #expect(table.head == "    ID  STATE       TRIES        SIZE      AGE  TO\n")
     }
 
-    @Test func `an item is a JSON object whose members keep their order`() {
+    @Test func `the members of an item's JSON object keep their order`() {
         let item = Self.item(.waiting, reason: "status503", due: 1_312_000)
         #expect(
             JSONOutput.line("item", JSONObject(item), time: "T") == """
@@ -61,14 +61,14 @@ import Waybill
         ("status422", "17: failed, status422, 3 attempts: no such card"),
         ("deadlinePassed", "17: failed, deadlinePassed, 3 attempts (last attempt: no such card)"),
     ])
-    func `what the last attempt met is no reason for an end that came later`(reason: String, line: String) {
+    func `the message of the last attempt is not the reason for a later failure`(reason: String, line: String) {
         let result = OutboxResult(
             sequence: 1, item: Self.item(.failed, reason: reason), status: nil, headers: [], body: Data(),
             message: "no such card", sourceChangedAfterwards: false)
         #expect(OutboxText.line(result) == line)
     }
 
-    @Test func `a bar counts from where the looking began`() {
+    @Test func `the bar counts only what ended after the watching began`() {
         var base = OutboxTally()
         base.counts = [.done: 10]
         base.bytes = [.done: 1_000]
@@ -86,7 +86,7 @@ import Waybill
         }
     }
 
-    @Test func `a tally in which what had failed is sent again is no negative number`() {
+    @Test func `the count is not negative when failed items are sent again`() {
         var base = OutboxTally()
         base.counts = [.failed: 5]
         let line = ProgressLine(Self.progress(done: 0, failed: 2, left: 3, bytesDone: 0, bytesTotal: 0), since: base)
@@ -106,7 +106,7 @@ import Waybill
         (item(.paused), .queued), (item(.ready), .queued),
     ]
 
-    @Test func `each end of an item has its number, and the worst counts`() {
+    @Test func `each item end has its exit status, and the most severe one counts`() {
         for (item, exit) in Self.ends { #expect(Exit(item) == exit, "\(item.state) \(item.reason ?? "")") }
         let order: [Exit] = [.done, .queued, .source, .sourceChanged, .transient, .rejected, .unknown, .fatal]
         for (index, one) in order.enumerated() {
@@ -115,7 +115,7 @@ import Waybill
         #expect(Exit(OutboxError(.ownedByAnother, "")) == .queued && Exit(OutboxError(.diskFull, "")) == .fatal)
     }
 
-    @Test func `times have units, and an outbox has a place`() throws {
+    @Test func `durations require units, and the outbox path follows the environment`() throws {
         let times = ["90": 90, "90s": 90, "15m": 900, "12h": 43_200, "7d": 604_800, "2w": 1_209_600]
         for (text, seconds) in times { #expect(try DurationArgument.read(text, for: "x") == .seconds(seconds)) }
         for text in ["", "d", "0", "-1", "1.5h", "7 d", "9999999999999999999", "1000000w"] {
@@ -134,13 +134,13 @@ import Waybill
                 == "/h/.local/state/waybill/outbox")
     }
 
-    @Test func `ages are the largest whole unit`() {
+    @Test func `ages are rounded down to the largest unit`() {
         let spans = [-5, 59_000, 61_000, 7_200_000, 172_800_000].map { OutboxTime.span($0) }
         #expect(spans == ["0 s", "59 s", "1 min", "2 h", "2 d"])
         #expect(OutboxTime.text(1_700_000_000_999) == "2023-11-14T22:13:20Z")
     }
 
-    @Test func `a credential is read where it was said, and its variable is its name in capitals`() async throws {
+    @Test func `credential names map to variables, and malformed names and sources are refused`() async throws {
         #expect(CredentialName.variable(of: "front-desk.2") == "WAYBILL_CREDENTIAL_FRONT_DESK_2")
         for name in ["", "a b", "a/b", String(repeating: "x", count: 65)] {
             #expect(throws: CommandFailure.self) { try CredentialName.checked(name, for: "x") }

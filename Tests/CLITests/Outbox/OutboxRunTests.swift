@@ -6,7 +6,7 @@ import WaybillCore
 
 /// `waybill outbox run`.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct OutboxRunTests {
-    @Test func `a run tells of each item, and of all at the end`() async throws {
+    @Test func `a run reports each item and a final summary`() async throws {
         let desk = try OutboxDesk(.respond(201, body: "made"), .respond(422, body: "no \u{1B}[2J"))
         for _ in 0..<2 { _ = try await desk.queue("-F", "a=b") }
         let run = try await desk.deliver("-j", "1")
@@ -22,7 +22,7 @@ import WaybillCore
         #expect(quiet.exit == .status(0) && quiet.errorText.isEmpty)
     }
 
-    @Test func `--json has an object an item with the answer, and the summary last`() async throws {
+    @Test func `--json writes one object per item with the response, and the summary last`() async throws {
         let desk = try OutboxDesk(.respond(200, body: "stored"))
         _ = try await desk.queue("-F", "a=b", "--batch", "b")
         let run = try await desk.deliver("--json")
@@ -37,7 +37,7 @@ import WaybillCore
         #expect(summary["left"] as? Int == 0 && summary["exit"] as? Int == 0)
     }
 
-    /// What the server does, or what is done to the file, and how the run ends.
+    /// Server behavior or change of the file, and the expected exit status.
     enum Case: String, CaseIterable {
         case refused, missing, changed, passing, unknown, credential, paused
 
@@ -54,7 +54,7 @@ import WaybillCore
         }
     }
 
-    @Test(arguments: Case.allCases) func `each end has its number`(_ end: Case) async throws {
+    @Test(arguments: Case.allCases) func `each failure has its exit status`(_ end: Case) async throws {
         let desk = try OutboxDesk()
         switch end {
         case .refused: desk.server.script(.respond(413))
@@ -86,7 +86,7 @@ import WaybillCore
         if end == .credential { #expect(run.errorText.contains("resume --lane")) }
     }
 
-    @Test func `the worst end counts, and an outbox that can't be used is 7`() async throws {
+    @Test func `the most severe failure decides, and an unusable outbox exits with 7`() async throws {
         let desk = try OutboxDesk(.respond(503), .closeWithoutAnswer(), .respond(400))
         for _ in 0..<3 { _ = try await desk.queue("-F", "a=b", "--attempts", "1") }
         #expect(try await desk.deliver("-j", "1").exit == .status(6))
@@ -102,7 +102,7 @@ import WaybillCore
         #expect(!FileManager.default.fileExists(atPath: folder.path("none")))
     }
 
-    @Test func `credentials come from the environment or a file, and are nowhere in the outbox`() async throws {
+    @Test func `credentials are read from the environment or a file and never stored in the outbox`() async throws {
         let desk = try OutboxDesk()
         let secret = "hunter2-\(UInt64.random(in: .min ... .max))"
         let file = try desk.folder.write("secret", "\(secret)-file\n")
@@ -125,7 +125,7 @@ import WaybillCore
         #expect(wrong.exit == .status(2) && !wrong.errorText.contains(secret) && wrong.errorText.contains("ps"))
     }
 
-    @Test func `a lane that lacks its credential goes on when it has it`() async throws {
+    @Test func `a lane blocked by a missing credential continues once it is available`() async throws {
         let desk = try OutboxDesk()
         _ = try await desk.queue("-F", "a=b", "--credential", "backend")
         let blocked = try await desk.deliver()
@@ -139,7 +139,7 @@ import WaybillCore
         #expect(desk.server.requests.count == 1)
     }
 
-    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)]) func `a signal stops cleanly, and the next run goes on`(
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)]) func `a signal stops the run cleanly, and the next run continues`(
         _ signal: Int32, _ status: Int
     ) async throws {
         let desk = try OutboxDesk(.stall(afterBodyBytes: 50_000))
@@ -153,13 +153,14 @@ import WaybillCore
         let summary = try run.jsonSummary()
         #expect(summary["signal"] as? Int == Int(signal) && summary["left"] as? Int == 1)
         let item = try #require(try await desk.items().first)
-        // Stopped by ourselves before the server had it whole: no attempt is spent, and nothing is in doubt.
+        // Stopped locally before the server had the whole request: no attempt is counted, and the outcome is not in
+        // doubt.
         #expect(item["state"] as? String == "ready" && item["attempts"] as? Int == 0)
         #expect(try await desk.deliver().exit == .status(0))
         #expect(desk.server.requests.count { $0.isComplete } == 1)
     }
 
-    @Test func `a signal leaves what is being sent the time for its answer`() async throws {
+    @Test func `a signal leaves the request in flight time for its response`() async throws {
         let gate = Gate()
         let desk = try OutboxDesk(Behaviour([.read(), .wait(gate), .send(Answer(200))]))
         for text in ["first", "second"] { _ = try await desk.queue("-F", "a=\(text)") }
@@ -174,13 +175,13 @@ import WaybillCore
         #expect(desk.server.requests.count == 1)
     }
 
-    @Test func `a time to drain that is none is refused`() async throws {
+    @Test func `an invalid --drain is refused`() async throws {
         let desk = try OutboxDesk()
         let run = try await desk.outbox("run", "--drain", "soon")
         #expect(run.exit == .status(2) && run.errorText.contains("--drain"), "\(run.errorText)")
     }
 
-    @Test func `one process delivers, and the others reach it`() async throws {
+    @Test func `one process delivers, and other processes can steer it`() async throws {
         let desk = try OutboxDesk(.stall(afterBodyBytes: 50_000))
         let file = try desk.folder.writeSparse("large", size: 20_000_000)
         _ = try await desk.queue("-F", "f=@\(file)", "--batch", "large")
@@ -195,13 +196,13 @@ import WaybillCore
         #expect(try await desk.outbox("pause", "--batch", "large").text == "1 item paused\n")
         _ = try await desk.server.peerEnd(ofConnection: 0)
         #expect(try await desk.outbox("cancel", "1", "--json").jsonSummary()["changed"] as? Int == 1)
-        // Nothing is being sent, so there is nothing to wait for.
+        // Nothing is in flight, so the run ends immediately.
         child.signal(SIGTERM)
         #expect(try await child.finish().exit == .status(143))
         #expect(try await desk.states() == ["cancelled", "done"])
     }
 
-    @Test(arguments: [true, false]) func `a run that is killed with -9 again and again delivers once`(
+    @Test(arguments: [true, false]) func `a run killed repeatedly with -9 delivers each item at most once`(
         _ honoursKeys: Bool
     ) async throws {
         var random = SeededGenerator()
@@ -224,9 +225,9 @@ import WaybillCore
         let done = items.count { $0["state"] as? String == "done" }
         let doubtful = items.count { $0["doubtful"] as? Bool == true && $0["state"] as? String == "failed" }
         #expect(done + doubtful == 24)
-        // Killed between its head and its body, a request has no name, and no effect either.
+        // A request killed between its head and its body is unnamed and has no effect.
         let accounts = server.accounts.filter { $0.key != "unnamed" || $0.value.effects > 0 }
-        // One that was killed before its first byte is in doubt, and unknown to the server.
+        // An item killed before its first byte is in doubt, but unknown to the server.
         #expect(accounts.values.allSatisfy { $0.effects <= 1 }, "\(accounts)")
         if honoursKeys {
             #expect(done == 24 && last.exit == .status(0), "\(last.errorText)")
@@ -237,7 +238,7 @@ import WaybillCore
         }
     }
 
-    @Test func `an item that is tried again says why and when`() async throws {
+    @Test func `a retried item reports the reason and the delay`() async throws {
         let desk = try OutboxDesk(.respond(503, headers: [("Retry-After", "3")]), .respond(200))
         _ = try await desk.queue("-F", "a=b")
         let run = try await desk.deliver("--progress-interval", "0")

@@ -6,9 +6,9 @@ import WaybillOutbox
 
 @testable import WaybillCLI
 
-/// Listing and steering what is in an outbox.
+/// Listing and changing the items of an outbox.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct OutboxSteerTests {
-    @Test func `what is done to items needs to be told to which`() async throws {
+    @Test func `commands that change items require a selection`() async throws {
         let desk = try OutboxDesk()
         _ = try await desk.queue("-F", "a=b")
         for verb in ["pause", "resume", "cancel", "retry", "verify"] {
@@ -22,7 +22,7 @@ import WaybillOutbox
         #expect(try await desk.states() == ["ready"])
     }
 
-    @Test func `items are paused, resumed and called off by what they have in common`() async throws {
+    @Test func `items are paused, resumed and cancelled by batch, tag, lane and state`() async throws {
         let desk = try OutboxDesk()
         for (batch, tag) in [("a", "x"), ("a", "y"), ("b", "x")] {
             _ = try await desk.queue("-F", "f=1", "--batch", batch, "--tag", tag)
@@ -37,7 +37,7 @@ import WaybillOutbox
         #expect(desk.server.requests.count == 2)
     }
 
-    @Test func `what may have arrived is sent again only if that is said, and asked about on demand`() async throws {
+    @Test func `doubtful items are retried only with --doubtful, and verified on demand`() async throws {
         let desk = try OutboxDesk(.closeWithoutAnswer(), .respond(400))
         for _ in 0..<2 { _ = try await desk.queue("-F", "a=b") }
         #expect(try await desk.deliver("-j", "1").exit == .status(6))
@@ -46,7 +46,7 @@ import WaybillOutbox
         #expect(retry.errorText.contains("may have arrived"))
         #expect(try await desk.deliver().exit == .status(0))
         #expect(desk.server.requests.count == 3)
-        // Nobody can be asked about a plain POST, so it ends as before, and nothing is sent.
+        // A plain POST cannot be verified, so the item ends as before, and nothing is sent.
         #expect(try await desk.outbox("verify", "--all").text == "1 item to be asked about\n")
         #expect(try await desk.states() == ["verify", "done"])
         #expect(try await desk.deliver().exit == .status(6))
@@ -57,7 +57,7 @@ import WaybillOutbox
         #expect(try await desk.states() == ["done", "done"])
     }
 
-    @Test func `ends are told until they were taken note of`() async throws {
+    @Test func `results are printed until they are acknowledged`() async throws {
         let desk = try OutboxDesk(.respond(200, body: "first"), .respond(404, body: "gone"))
         for _ in 0..<2 { _ = try await desk.queue("-F", "a=b") }
         _ = try await desk.deliver("-j", "1")
@@ -73,7 +73,7 @@ import WaybillOutbox
         #expect(try await desk.outbox("ack", "-q").exit == .status(1))
         let none = try await desk.outbox("ack")
         #expect(none.exit == .status(0) && none.text.isEmpty)
-        // Where nobody reads, nothing was told.
+        // Results that could not be written are not acknowledged.
         _ = try await desk.queue("-F", "a=b")
         _ = try await desk.deliver()
         let lost = try await ChildProcess.run(
@@ -82,7 +82,7 @@ import WaybillOutbox
         #expect(try await desk.outbox("ack").text.hasPrefix("3: delivered"))
     }
 
-    @Test func `an item is shown with all that is kept of it, and can't rewrite a terminal`() async throws {
+    @Test func `show prints everything stored about an item and escapes control characters`() async throws {
         let desk = try OutboxDesk(.respond(422, headers: [("X-Why", "so")], body: "no \u{1B}[2J\nsecond line"))
         let file = try desk.folder.write("a.txt", "text")
         let queued = try await desk.queue(
@@ -111,7 +111,7 @@ import WaybillOutbox
         #expect(list.text.contains("evil\\u{1b}[2J") && !list.text.contains("\u{1B}"))
     }
 
-    @Test func `ls leaves out what went well, and says so`() async throws {
+    @Test func `ls omits delivered items and says so`() async throws {
         let desk = try OutboxDesk(.respond(200), .respond(400))
         for _ in 0..<3 { _ = try await desk.queue("-F", "a=b") }
         _ = try await desk.outbox("pause", "3")
@@ -124,7 +124,7 @@ import WaybillOutbox
         #expect(try await desk.outbox("ls", "--failed").text.split(separator: "\n").count == 2)
     }
 
-    /// An upload of no kind that the command knows: it is listed all the same.
+    /// An upload of a kind that the command does not know. It is listed all the same.
     private struct Letter: DurableUpload {
         static let kind = "letter"
         var text: String
@@ -135,7 +135,7 @@ import WaybillOutbox
     }
 
     @Test(.enabled(if: !Tool.isAddressSanitized, "what was freed counts too"))
-    func `thousands are listed in the memory of a few`() async throws {
+    func `listing thousands of items uses little more memory than listing a hundred`() async throws {
         let folder = try TemporaryDirectory()
         var peaks: [Int] = []
         for count in [100, 8_000] {
@@ -153,9 +153,9 @@ import WaybillOutbox
     }
 }
 
-/// Selections by many numbers.
+/// Selections by many item numbers.
 struct SelectionPageTests {
-    @Test func `many numbers are divided among queries, and nothing else is`() {
+    @Test func `a selection of many numbers is split into pages`() {
         let ids = (1...1_201).map { OutboxID(rawValue: $0) }
         let pages = ItemSelection(ids: ids, states: [.failed]).pages
         #expect(pages.flatMap { $0.ids ?? [] } == ids)

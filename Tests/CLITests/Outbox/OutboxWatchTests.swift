@@ -4,7 +4,7 @@ import Testing
 
 @testable import WaybillCLI
 
-/// `waybill outbox watch`, and the bar of `run`.
+/// `waybill outbox watch` and the progress bar of `outbox run`.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct OutboxWatchTests {
     private func scene(_ gate: Gate) async throws -> OutboxDesk {
         let desk = try OutboxDesk(.respond(200, body: "stored").paused(afterBodyBytes: 50_000, until: gate))
@@ -13,7 +13,7 @@ import Testing
         return desk
     }
 
-    @Test func `a terminal shows a bar from whoever delivers, and a clean line at the end`() async throws {
+    @Test func `watch shows the progress of another process and clears the bar at the end`() async throws {
         let gate = Gate()
         let desk = try await scene(gate)
         let runner = try desk.startOutbox("run")
@@ -32,7 +32,7 @@ import Testing
         #expect(try await runner.finish().exit == .status(143))
     }
 
-    @Test func `--json tells how it comes along and ends with the summary`() async throws {
+    @Test func `--json reports progress and ends with the summary`() async throws {
         let gate = Gate()
         let desk = try await scene(gate)
         let runner = try desk.startOutbox("run", "--json")
@@ -52,7 +52,7 @@ import Testing
         #expect(try ended.jsonSummary()["delivered"] as? Int == 1)
     }
 
-    @Test func `a batch is told of from its first item on, and a signal ends only the watching`() async throws {
+    @Test func `watch reports a whole batch, and a signal ends only watch`() async throws {
         let desk = try OutboxDesk(.respond(404))
         _ = try await desk.queue("-F", "a=b", "--batch", "old")
         _ = try await desk.deliver("-q")

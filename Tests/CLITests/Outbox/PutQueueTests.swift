@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `waybill put … --queue` into buckets.
+/// `waybill put … --queue` to buckets.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct PutQueueTests {
     private let folder: TemporaryDirectory
 
@@ -38,7 +38,7 @@ import Testing
         try await run(["outbox", "run", "--until-idle"] + more, environment)
     }
 
-    @Test func `a folder is queued without keys, and delivered by whoever has them`() async throws {
+    @Test func `a directory is queued without keys and delivered by a run that has them`() async throws {
         let store = try OSSStore(Self.ossSettings)
         try FileManager.default.createDirectory(atPath: folder.path("photos"), withIntermediateDirectories: false)
         for name in ["a.jpg", "b.jpg", "c.tmp"] { try folder.write("photos/\(name)", "photo \(name)") }
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `a large object goes on after kill -9, and no part that is there goes twice`() async throws {
+    @Test func `a large object continues after kill -9 without sending a part twice`() async throws {
         let store = try QiniuStore(Self.qiniuSettings)
         let file = try folder.writeSparse("film.mp4", size: 5_000_000)
         let queued = try await put([
@@ -80,7 +80,7 @@ import Testing
         #expect(parts.filter { $0 == 1 }.count == 1 && parts.filter { $0 == 2 }.count == 1, "\(parts)")
     }
 
-    @Test func `an account may be named, and what a bucket has no use for is refused`() async throws {
+    @Test func `an account can be named, and options that do not apply to a bucket are refused`() async throws {
         let store = try QiniuStore(Self.qiniuSettings)
         let file = try folder.write("a.txt", "text")
         let words = [file, "qiniu://photos/a", "--up-host", store.url()]

@@ -5,7 +5,7 @@ import WaybillCore
 
 /// `waybill post --queue` and `waybill put --queue`.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct QueueTests {
-    @Test func `a form that is queued prints its number, and is delivered as it would have been sent`() async throws {
+    @Test func `queueing a form prints its number and delivers the same body as a direct post`() async throws {
         let desk = try OutboxDesk()
         let file = try desk.folder.write("report.pdf", "contents")
         let queued = try await desk.queue(
@@ -29,7 +29,7 @@ import WaybillCore
         #expect(requests[0].value(of: "X-Shop") == "7" && requests[0].value(of: "Idempotency-Key") != nil)
     }
 
-    @Test func `a picture is made when it is queued, and a snapshot outlives its original`() async throws {
+    @Test func `an image is recompressed when queued, and a snapshot outlives its original`() async throws {
         let desk = try OutboxDesk()
         let photo = try desk.folder.write("card.jpg", NoisePhoto.bytes(width: 640, height: 480, seed: 5))
         let text = try desk.folder.write("a.txt", "as it was")
@@ -44,7 +44,7 @@ import WaybillCore
         #expect(try FileManager.default.contentsOfDirectory(atPath: desk.path + "/spool").isEmpty)
     }
 
-    @Test func `paths are kept as they were meant, wherever it is delivered from`() async throws {
+    @Test func `relative paths are resolved when the item is queued`() async throws {
         let desk = try OutboxDesk()
         _ = try desk.folder.write("near.txt", "here")
         let queued = try await ChildProcess.run(
@@ -56,7 +56,7 @@ import WaybillCore
         #expect(desk.server.requests.first?.bodyWithoutBoundary.contains("filename=\"near.txt\"") == true)
     }
 
-    @Test func `with --each every file is an item, and one that is missing fails alone`() async throws {
+    @Test func `with --each every file is an item, and a missing one fails alone`() async throws {
         let desk = try OutboxDesk()
         let files = try (0..<70).map { try desk.folder.write("f\($0).txt", "content \($0)") }
         let all = files + [desk.folder.path("missing")]
@@ -72,7 +72,7 @@ import WaybillCore
         #expect(lines.compactMap { $0["file"] as? String } == files)
         let summary = try queued.jsonSummary()
         #expect(summary["queued"] as? Int == 70 && summary["failed"] as? Int == 1 && summary["exit"] as? Int == 3)
-        // The same again: what has not ended is kept.
+        // Queueing the same file again keeps the item that has not ended.
         let again = try await desk.queue("-F", "f=@{}", "--dedupe", "{}", "--each", files[3])
         #expect(again.exit == .status(0) && again.text == "4\n")
         #expect(again.errorText.contains("item 4 has the key already and was kept"))
@@ -86,7 +86,7 @@ import WaybillCore
         #expect(item["deduplicationKey"] as? String == files[0])
     }
 
-    @Test func `many alike are written down together, and one that is refused keeps no other out`() async throws {
+    @Test func `queueing several files prints their numbers and a summary`() async throws {
         let desk = try OutboxDesk()
         let files = try (0..<5).map { try desk.folder.write("f\($0)", "\($0)") }
         let plain = try await Tool.run(
@@ -113,7 +113,7 @@ import WaybillCore
         (["-F", "a=b", "--credential", "X y=n"], "header field"),
     ]
 
-    @Test(arguments: refusals) func `what can't be written down is refused, with what to do instead`(
+    @Test(arguments: refusals) func `options that cannot be queued are refused with a remedy`(
         _ arguments: [String], _ remedy: String
     ) async throws {
         let desk = try OutboxDesk()
@@ -126,7 +126,7 @@ import WaybillCore
         #expect(!FileManager.default.fileExists(atPath: desk.path))
     }
 
-    @Test func `queue options without --queue are refused, and so is a credential that is only named`() async throws {
+    @Test func `queue options without --queue are refused`() async throws {
         for more in [["--batch", "b"], ["--snapshot"], ["--outbox", "x"], ["--credential", "x"]] {
             let run = try await Tool.run(["post", "http://127.0.0.1:9/", "-F", "a=b"] + more)
             #expect(run.exit == .status(2) && run.errorText.contains("needs --queue"), "\(run.errorText)")
@@ -135,7 +135,7 @@ import WaybillCore
         #expect(run.exit == .status(2) && run.errorText.contains("a=env:VARIABLE"), "\(run.errorText)")
     }
 
-    @Test func `a URL with a password is refused and not shown`() async throws {
+    @Test func `a URL with a password is refused and not printed`() async throws {
         let folder = try TemporaryDirectory()
         let run = try await Tool.run([
             "post", "http://me:hunter2@127.0.0.1:9/", "-F", "a=b", "--queue", "--outbox", folder.path("o"), "--json",
@@ -145,7 +145,7 @@ import WaybillCore
         #expect(try run.jsonSummary()["exit"] as? Int == 2)
     }
 
-    @Test func `a file is put to a presigned URL with no content type but the one that was signed`() async throws {
+    @Test func `a file is put to a presigned URL without an implicit content type`() async throws {
         let desk = try OutboxDesk()
         let file = try desk.folder.write("front.jpg", "jpeg")
         let far = Int(Date.now.timeIntervalSince1970) + 3_600

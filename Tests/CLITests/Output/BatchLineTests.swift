@@ -27,11 +27,11 @@ import WaybillCore
         (80, "3 of 12 files  25 % [==>       ]  1.2 of 5.0 MiB  1.1 MiB/s  ETA 0:04  1 failed"),
         (60, "3 of 12 files  25 %  1.2 of 5.0 MiB  ETA 0:04  1 failed"),
         (40, "3 of 12 files  25 %  ETA 0:04  1 failed"), (20, "3 of 12 files  25 %"), (10, "3 of 12 …"),
-    ]) func `a bar of many files leaves out what the width has no room for`(_ columns: Int, _ line: String) {
+    ]) func `a bar of many files drops fields that do not fit`(_ columns: Int, _ line: String) {
         #expect(ProgressLine(Self.progress()).bar(columns: columns) == line)
     }
 
-    @Test func `no bar of many files is as wide as the terminal`() {
+    @Test func `a bar of many files is narrower than the terminal`() {
         for columns in 1...150 {
             for count in [nil, 1, 100_000] {
                 let line = ProgressLine(Self.progress(count: count, ended: 1)).bar(columns: columns)
@@ -40,7 +40,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a plain line has the same figures, and none that are not known`() {
+    @Test func `a plain line has the same figures and omits unknown ones`() {
         #expect(
             ProgressLine(Self.progress()).plain
                 == "3 of 12 files: 25 %, 1.2 of 5.0 MiB, 1.1 MiB/s, ETA 0:04, 1 failed")
@@ -49,12 +49,12 @@ import WaybillCore
                 == "3 files: 1.2 MiB")
     }
 
-    @Test func `a total that is an estimate is marked`() {
+    @Test func `an estimated total is marked`() {
         let line = ProgressLine(Self.progress(isEstimated: true)).plain
         #expect(line == "3 of 12 files: 25 %, 1.2 of ~5.0 MiB, 1.1 MiB/s, ETA 0:04, 1 failed")
     }
 
-    @Test func `a summary counts what was never started, and ends as the first file that failed`() throws {
+    @Test func `a summary counts files that were not started and exits as the first failure`() throws {
         var summary = FilesSummary(files: 5, verb: "accepted")
         let failed = { (code: UploadError.Code) in
             PostReport(

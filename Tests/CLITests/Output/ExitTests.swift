@@ -19,13 +19,13 @@ import WaybillStores
         (.responseTooLarge, .unknown, .unknown), (.certificateNotTrusted, .notSent, .fatal),
     ]
 
-    @Test(arguments: table) func `each failure has its number`(
+    @Test(arguments: table) func `each failure has its exit status`(
         _ code: UploadError.Code, _ outcome: UploadOutcome, _ exit: Exit
     ) {
         #expect(Exit(UploadError(code, "", phase: .failed, outcome: outcome), signal: nil) == exit)
     }
 
-    @Test func `a signal that came too late changes nothing`() {
+    @Test func `a signal that arrives too late does not change the exit status`() {
         let lost = UploadError(.connectionLost, "", phase: .sending, outcome: .unknown)
         #expect(Exit(lost, signal: 2) == .unknown)
         let cancelled = UploadError(.cancelled, "", phase: .sending, outcome: .unknown)
@@ -33,11 +33,11 @@ import WaybillStores
         #expect(Exit(cancelled, signal: 15) == .terminated)
     }
 
-    @Test func `the help names every number`() {
+    @Test func `the help lists every exit status`() {
         for exit in Exit.allCases { #expect(Exit.table.contains("\(exit.rawValue)  \(exit.meaning)")) }
     }
 
-    @Test func `doctor finds what is wrong`() throws {
+    @Test func `doctor reports unusable directories and certificates and redacts proxy passwords`() throws {
         #expect(Checks.temporaryFolder("/nonexistent/folder").verdict == .failed)
         #expect(Checks.certificates(in: "/nonexistent/file").verdict == .failed)
         #expect(Checks.certificates(in: "/etc/hostname").verdict == .failed)
@@ -52,7 +52,7 @@ import WaybillStores
         ("invalidPutPolicy", .usage), ("regionUnknown", .usage), ("signingFailed", .usage), ("objectExists", .rejected),
         ("sizeNotAllowed", .rejected), ("credentialsRejected", .rejected), ("credentialsTimedOut", .transient),
         ("recordInUse", .transient), ("uploadGone", .transient), ("bodyNotReplayable", .source),
-    ]) func `what no other attempt mends is not said to pass`(code: String, exit: Exit) {
+    ]) func `a store failure that no retry can fix is not transient`(code: String, exit: Exit) {
         #expect(Exit(StoreError(StoreError.Code(code), ""), signal: nil) == exit)
     }
 }

@@ -3,7 +3,7 @@ import Waybill
 
 @testable import WaybillCLI
 
-/// Lines for what is on its way.
+/// Rows for uploads in flight.
 struct InFlightRowsTests {
     private func progress(
         _ acknowledged: [Int64], of total: Int64 = 100_000, sent: Int64 = 0, phase: UploadPhase = .sending
@@ -17,7 +17,7 @@ struct InFlightRowsTests {
             parts: [PartProgress(name: "TOKEN", acknowledged: 10, total: 10)] + parts)
     }
 
-    @Test func `each file of a form has its stage, and texts have none`() {
+    @Test func `each file of a form has its stage, and text fields have none`() {
         let stages = Flight.parts(of: progress([100_000, 40_000, 0])).map(\.stage)
         #expect(stages == [.acknowledged, .sending, .waiting])
         #expect(
@@ -39,12 +39,12 @@ struct InFlightRowsTests {
         ), (40, ["  f0: 0.j…  acknowledged", "  f1: 1.j…  sending", "  f2: 2.j…  waiting"]),
         (16, ["  f0: 0.j…  ac…", "  f1: 1.j…  se…", "  f2: 2.j…  wa…"]),
     ])
-    func `a line leaves out what the width has no room for`(_ columns: Int, _ lines: [String]) {
+    func `a row drops fields that do not fit`(_ columns: Int, _ lines: [String]) {
         let flights = Flight.parts(of: progress([100_000, 40_000, 0]))
         #expect(InFlightRows.texts(flights, columns: columns, rows: 24) == lines)
     }
 
-    @Test func `where not all fit, those on their way are shown and the others counted`() {
+    @Test func `when rows do not fit, files in flight are shown and others are counted`() {
         let flights = Flight.parts(of: progress([100_000, 100_000, 40_000, 0, 0, 0]))
         let lines = InFlightRows.texts(flights, columns: 80, rows: 5)
         #expect(
@@ -55,7 +55,7 @@ struct InFlightRowsTests {
         #expect(InFlightRows.texts(flights, columns: 80, rows: 3).isEmpty)
     }
 
-    @Test func `lines are never too wide or too many, whatever they show`() {
+    @Test func `rows never exceed the width or height of the terminal`() {
         let names = ["f", "身份证正面身份证正面身份证正面", String(repeating: "long", count: 30), "\u{1B}[2J\u{202E}"]
         let flights = (0..<40).map { index -> Flight in
             let stage: Flight.Stage = Flight.Stage.allCases[(index / 4) % 4]
@@ -71,7 +71,7 @@ struct InFlightRowsTests {
         }
     }
 
-    @Test func `a file that waits for its retry says why and how long`() {
+    @Test func `a file that waits for a retry shows the reason and the delay`() {
         let retry = UploadRetry(
             reason: "503 Service Unavailable", delay: .seconds(2), timeLeft: .milliseconds(1_200), number: 1, limit: 3)
         let progress = UploadProgress(phase: .retrying, attempt: 1, acknowledged: 10, total: 20, retry: retry)
@@ -84,7 +84,7 @@ struct InFlightRowsTests {
             ])
     }
 
-    @Test func `lines are taken away by the rows that they take by now`() {
+    @Test func `erasing covers the rows that lines wrap to after a resize`() {
         #expect(BarBlock.erasing([], columns: 80) == "\r\u{1B}[K")
         #expect(BarBlock.erasing(["one"], columns: 80) == "\r\u{1B}[K")
         #expect(BarBlock.erasing(["one", "two"], columns: 80) == "\r\u{1B}[1A\u{1B}[J")

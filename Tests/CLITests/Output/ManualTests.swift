@@ -4,9 +4,9 @@ import Testing
 
 @testable import WaybillCLI
 
-/// The manual page and the completions.
+/// The manual page and the completion scripts.
 struct ManualTests {
-    @Test func `the page names each command and each option with its help`() async throws {
+    @Test func `the page lists each command and the help of each option`() async throws {
         let page = try await Tool.run(["manual"])
         #expect(page.exit == .status(0) && page.errorText.isEmpty)
         #expect(page.text.hasPrefix(".TH \"WAYBILL\" 1"))
@@ -27,13 +27,13 @@ struct ManualTests {
         for exit in Exit.allCases { #expect(page.text.contains(Roff.escaped(exit.meaning))) }
     }
 
-    @Test func `no line of text is taken for a request`() {
+    @Test func `lines of text are escaped so that roff does not take them for requests`() {
         #expect(Roff.text(".hidden -x \\n") == "\\&.hidden \\-x \\en")
         #expect(Roff.text("'quoted'") == "\\&'quoted'")
         #expect(Roff.paragraphs("one\n  two\n\nthree") == ["one", ".nf", "  two", ".fi", ".PP", "three"])
     }
 
-    /// groff comes with few systems; where it is, it has the last word.
+    /// Validates the page where groff is installed, which few systems have by default.
     @Test(.enabled(if: Tool.has("groff"), "groff is not here, so nobody reads the page"))
     func `groff reads the page without a warning`() async throws {
         let page = try await Tool.run(["manual"])

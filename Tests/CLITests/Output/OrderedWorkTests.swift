@@ -5,13 +5,13 @@ import Testing
 @testable import WaybillCLI
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct OrderedWorkTests {
-    /// How many are at work, and the most that ever were.
+    /// The current and the highest number of concurrent operations.
     private struct Load {
         var now = 0
         var most = 0
     }
 
-    @Test(arguments: [1, 2, 5, 500]) func `results come in the order of the things, a few at a time`(window: Int)
+    @Test(arguments: [1, 2, 5, 500]) func `results keep their order, and concurrency is bounded`(window: Int)
         async throws
     {
         let load = Locked(Load())
@@ -28,7 +28,7 @@ import Testing
         #expect(load.withLock { $0.most } <= window)
     }
 
-    @Test func `after a failure nothing more is begun or handed on`() async throws {
+    @Test func `after a failure no operation is started and no result is delivered`() async throws {
         let begun = Locked(0)
         var taken: [Int] = []
         await #expect(throws: CommandFailure.self) {
@@ -44,7 +44,7 @@ import Testing
         #expect(begun.withLock { $0 } <= 13)
     }
 
-    @Test func `nothing to do is done at once`() async throws {
+    @Test func `an empty input finishes immediately`() async throws {
         var taken = 0
         try await OrderedWork(window: 2).run([Int]()) {
             $0

@@ -7,7 +7,7 @@ import Testing
 @Suite struct OutputFileTests {
     private let bytes = Array("whole".utf8)
 
-    @Test(arguments: [false, true]) func `a file appears with its bytes and its mode, and nothing else does`(
+    @Test(arguments: [false, true]) func `a committed file has its content and mode, and no temporary file remains`(
         _ isNamed: Bool
     ) throws {
         let folder = try TemporaryDirectory()
@@ -19,18 +19,19 @@ import Testing
         #expect(try folder.names() == ["a"])
     }
 
-    @Test(arguments: [false, true]) func `a file that is not finished leaves nothing`(_ isNamed: Bool) throws {
+    @Test(arguments: [false, true]) func `an uncommitted file leaves nothing`(_ isNamed: Bool) throws {
         let folder = try TemporaryDirectory()
         do {
             let file = try OutputFile(folder.path("a"), replaces: true, isNamed: isNamed)
-            // Without a name where that can be had, and else with one that is not the file's.
+            // The temporary file has no name where the file system supports that (`O_TMPFILE`), and otherwise not the
+            // final one.
             #expect(try folder.names().count == (isNamed ? 1 : 0) && folder.names() != ["a"])
             withExtendedLifetime(file) {}
         }
         #expect(try folder.names().isEmpty)
     }
 
-    @Test(arguments: [false, true]) func `what came in between is kept`(_ isNamed: Bool) throws {
+    @Test(arguments: [false, true]) func `a file created meanwhile by another process is kept`(_ isNamed: Bool) throws {
         let folder = try TemporaryDirectory()
         do {
             let file = try OutputFile(folder.path("a"), replaces: false, isNamed: isNamed)
@@ -42,7 +43,7 @@ import Testing
         #expect(try folder.names() == ["a"])
     }
 
-    @Test(arguments: [false, true]) func `a link is replaced and not followed`(_ isNamed: Bool) throws {
+    @Test(arguments: [false, true]) func `a symbolic link is replaced and not followed`(_ isNamed: Bool) throws {
         let folder = try TemporaryDirectory()
         try folder.write("target", "kept")
         #expect(unsafe symlink("target", folder.path("link")) == 0)

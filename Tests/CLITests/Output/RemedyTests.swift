@@ -5,9 +5,9 @@ import WaybillCore
 
 @testable import WaybillCLI
 
-/// The table of advice, and that the messages at the shell come from it.
+/// The table of remedies, and the use of its advice in messages at the shell.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct RemedyTests {
-    /// Words that belong to the API: `lowerCamelCase`, `Type.member`, `.member`, `member(` and names between backticks.
+    /// Words that belong to the API: `lowerCamelCase`, `Type.member`, `.member`, `member(` and names in backticks.
     private static var api: Regex<Substring> {
         /\b[a-z]+[a-z0-9]*[A-Z]\w*|\b[A-Z]\w*\.[a-z]\w*|(?:^|[\s(])\.[a-z]\w*|\b(?:limits|tls|options|transfer)\.\w+|\w\(|`/
     }
@@ -16,7 +16,7 @@ import WaybillCore
         text.matches(of: /(?:^|[\s'(])(--[a-z][a-z-]*|-[A-Za-z](?![\w-]))/).map { String($0.1) }
     }
 
-    @Test(arguments: Remedy.allCases) func `every flag that is advised is there`(_ remedy: Remedy) throws {
+    @Test(arguments: Remedy.allCases) func `every advised flag exists`(_ remedy: Remedy) throws {
         let leaves = CommandTree(of: WaybillCommand.self).leaves(under: "")
         let known = leaves.flatMap { $0.tree.settings }.flatMap { option in
             option.longNames.map { "--\($0)" } + option.letters.map { "-\($0)" }
@@ -25,7 +25,7 @@ import WaybillCore
     }
 
     @Test(arguments: Remedy.allCases)
-    func `advice is a sentence, with flags at the shell and with API words in a program`(
+    func `advice is a sentence that names flags for the shell and API for programs`(
         _ remedy: Remedy
     ) {
         for text in [remedy.shell, remedy.api] {
@@ -35,7 +35,7 @@ import WaybillCore
         #expect(Self.flags(in: remedy.api).isEmpty, "\(remedy.api)")
     }
 
-    @Test func `the flags and the API words are found where they are`() {
+    @Test func `flags and API words are recognized`() {
         #expect(Self.flags(in: "Raise -m, or give --max-filesize '-k'.") == ["-m", "--max-filesize", "-k"])
         #expect(Self.flags(in: "cn-hangzhou and text-only").isEmpty)
         for word in ["limits.connect", "whenBusy", "Outbox.open", "a .spill", "call(", "`x`"] {
@@ -43,7 +43,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a program that registers nothing reads the words of the API`() {
+    @Test func `API wording is used unless a program registers the shell`() {
         #expect("\(Remedy.raiseStallLimit)" == Remedy.raiseStallLimit.api)
     }
 

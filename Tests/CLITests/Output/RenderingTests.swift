@@ -27,11 +27,11 @@ import Waybill
         (24, "sending front  61 %"),
         (18, "sending front  6…"),
         (10, "sending …"),
-    ]) func `a bar leaves out what the width has no room for`(_ columns: Int, _ line: String) {
+    ]) func `a bar drops fields that do not fit`(_ columns: Int, _ line: String) {
         #expect(ProgressLine(Self.progress()).bar(columns: columns) == line)
     }
 
-    @Test func `no bar is as wide as the terminal, whatever it shows`() {
+    @Test func `a bar is narrower than the terminal`() {
         for columns in 1...200 {
             for phase in UploadPhase.allCases {
                 for name in ["f", "身份证正面身份证正面身份证正面", String(repeating: "long", count: 30), "\u{1B}[2J\u{202E}"] {
@@ -45,7 +45,7 @@ import Waybill
         }
     }
 
-    @Test func `bars tell of phases, attempts and unknown lengths`() {
+    @Test func `bars show phases, attempts and unknown lengths`() {
         #expect(ProgressLine(Self.progress(.connecting)).bar(columns: 80) == "connecting")
         #expect(
             ProgressLine(Self.progress(attempt: 2)).bar(columns: 80)
@@ -57,12 +57,12 @@ import Waybill
                 == "waiting for the answer  100 % [============================]  2.0 of 2.0 MiB")
     }
 
-    @Test func `only all is 100 per cent`() {
+    @Test func `only a complete transfer is 100 percent`() {
         #expect(Figures.percentage(0.999_9) == 99)
         #expect(Figures.percentage(1) == 100)
     }
 
-    @Test func `times are read as on a clock`() {
+    @Test func `durations are formatted as clock times`() {
         #expect([0, 59, 60, 3_599, 3_723].map(Figures.clock) == ["0:00", "0:59", "1:00", "59:59", "1:02:03"])
     }
 
@@ -73,7 +73,7 @@ import Waybill
         #expect(ProgressLine(Self.progress(acknowledged: 900, rate: 0)).plain == "sending front: 0 %, 900 B of 2.0 MiB")
     }
 
-    @Test func `a JSON line begins with its version and keeps the order`() {
+    @Test func `a JSON line begins with its version and keeps the member order`() {
         let line = JSONOutput.line("progress", JSONObject(Self.progress()), time: "T")
         #expect(
             line == """
@@ -84,20 +84,20 @@ import Waybill
                 """)
     }
 
-    @Test func `JSON texts can't rewrite a terminal`() {
+    @Test func `control characters in JSON strings are escaped`() {
         #expect(
             JSONValue.string("a\"\\\n\u{1B}[2J\u{202E}\u{E0001}é").text == #""a\"\\\n\u001b[2J\u202e\udb40\udc01é""#)
         #expect(JSONValue.double(.infinity).text == "null")
         #expect(JSONValue.double(1.23456).text == "1.235")
     }
 
-    @Test func `wide characters take two columns and marks none`() {
+    @Test func `wide characters take two columns and combining marks none`() {
         #expect(TerminalText.columns(of: "a你🚀e\u{301}") == 6)
         #expect(TerminalText.fitted("你好世界", to: 6) == "你好…")
         #expect(TerminalText.fitted("abc", to: 3) == "abc")
     }
 
-    @Test func `plain lines come once a minute, JSON with every change and once a second`() {
+    @Test func `plain lines are paced by time, JSON lines also by changes`() {
         func due(_ pace: inout Pace, _ progress: [(UploadProgress, Int)]) -> [Bool] {
             progress.map { pace.isDue($0.0, at: .milliseconds($0.1)) }
         }
@@ -110,7 +110,7 @@ import Waybill
         #expect(json == [true, false, true, false, true])
     }
 
-    @Test func `durations are read at a glance`() {
+    @Test func `durations are rounded for reading`() {
         #expect(Figures.seconds(.milliseconds(12)) == "0.012 s")
         #expect(Figures.seconds(.milliseconds(1_260)) == "1.2 s")
         #expect(Figures.seconds(.seconds(75)) == "75 s")

@@ -5,12 +5,12 @@ import Waybill
 
 @testable import WaybillCLI
 
-/// What keeps a page of `shrink --report` small, and its links.
+/// The size limits of a page of `shrink --report`, and its links.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ReportBudgetTests {
     private static func base64(_ count: Int) -> Int { (count + 2) / 3 * 4 }
 
     @Test(arguments: [1, 2, 10, 37, 200, 500, 1_000], [300, 20_000, 102_400, 1_000_000, 8_000_000])
-    func `no number and size of results makes a page of 20 MB`(_ count: Int, _ bytes: Int) {
+    func `no number or size of results exceeds the page limit of 20 MB`(_ count: Int, _ bytes: Int) {
         let budget = ReportBudget(count: count)
         let images =
             switch budget.images(resultBytes: bytes) {
@@ -22,7 +22,7 @@ import Waybill
         #expect(40_000 + count * (14_000 + thumbnail + images) <= ReportBudget.pageBytes)
     }
 
-    @Test func `ten results of 100 KiB are embedded, two hundred are reduced, and both have thumbnails`() {
+    @Test func `ten results are embedded, two hundred are reduced, and both have thumbnails`() {
         guard case .result(let original) = ReportBudget(count: 10).images(resultBytes: 102_400) else {
             Issue.record("not embedded")
             return
@@ -34,7 +34,7 @@ import Waybill
         #expect(ReportBudget(count: 100_000).images(resultBytes: 102_400) == .none)
     }
 
-    @Test func `links lead from the page to the files, whatever they are called`() throws {
+    @Test func `links are relative to the page and percent-encoded`() throws {
         let folder = try TemporaryDirectory()
         let links = ReportLinks(page: folder.path("small/page.html"))
         #expect(links.link(to: folder.path("small/a.jpg")) == "a.jpg")
@@ -45,7 +45,7 @@ import Waybill
         #expect(links.link(to: "-") == nil)
     }
 
-    /// A page about two photos, made as if there were so many.
+    /// Creates a page about two photos with the budget of `count` photos.
     private func page(of count: Int, in folder: TemporaryDirectory) async throws -> (text: String, sections: [String]) {
         try FileManager.default.createDirectory(atPath: folder.path("small"), withIntermediateDirectories: false)
         var pictures: [ReportPicture] = []
@@ -74,7 +74,7 @@ import Waybill
         return (text, sections)
     }
 
-    @Test func `a section of two hundred stays in its share, and its links lead to the files`() async throws {
+    @Test func `a section of two hundred stays below its share, and its links resolve`() async throws {
         let folder = try TemporaryDirectory()
         let (_, sections) = try await page(of: 200, in: folder)
         for section in sections { #expect(section.utf8.count < 92_000, "\(section.utf8.count)") }
@@ -91,14 +91,14 @@ import Waybill
         }
     }
 
-    @Test func `figures stay on one line in a narrow window, and every row has a thumbnail`() async throws {
+    @Test func `figures do not wrap in a narrow window, and every row has a thumbnail`() async throws {
         let folder = try TemporaryDirectory()
         _ = try await page(of: 2, in: folder)
         try await Browser.open(folder.path("page.html")) { browser in
             let thumbnails = try await browser.number(
                 "return document.querySelectorAll('.overview tbody img.thumb').length")
             #expect(thumbnails == 2)
-            // Wrapped text has rectangles at several heights.
+            // Wrapped text has rectangles at several vertical positions.
             let wrapped = """
                 document.body.style.setProperty('width', '380px');
                 return [...document.querySelectorAll('td, dd.figure')].filter(cell => {

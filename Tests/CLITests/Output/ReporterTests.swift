@@ -6,7 +6,7 @@ import WaybillStores
 
 @testable import WaybillCLI
 
-/// What is written while uploads run, by hand-made times.
+/// The output while uploads run, driven by explicit times.
 struct ReporterTests {
     private let retry = UploadRetry(
         reason: "503 Service\u{1B}[2J", delay: .seconds(2), timeLeft: .seconds(2), number: 1, limit: 3)
@@ -25,7 +25,7 @@ struct ReporterTests {
         return UploadBatchProgress(ledger.sums(at: .zero), bytesPerSecond: 100, pace: 100, elapsed: .zero)
     }
 
-    @Test func `a retry has its wait, its reason and its number`() {
+    @Test func `a retry shows its delay, reason and number`() {
         #expect(RetryText.text(retry) == "retrying in 2 s: 503 Service\\u{1b}[2J (attempt 2 of 4)")
         #expect(RetryText.text(retry, after: .milliseconds(1_100)).hasPrefix("retrying in 1 s: "))
         #expect(RetryText.text(retry, after: .seconds(5)).hasPrefix("retrying now: "))
@@ -35,7 +35,7 @@ struct ReporterTests {
         #expect(ProgressLine(progress(.retrying)).bar(columns: 60) == "getting a fresh credential")
     }
 
-    @Test func `without a terminal a line comes now and then, and one for each retry`() {
+    @Test func `without a terminal lines are paced, and each retry has one`() {
         let lines = Watched<[String]>([])
         let reporter = PlainReporter(every: .seconds(10)) { line in lines.update { $0.append(line) } }
         reporter.update(progress(.sending), at: .zero)
@@ -47,7 +47,7 @@ struct ReporterTests {
         #expect(lines.value.count == 4 && lines.value.last?.hasPrefix("retrying in 2 s: 503 ") == true)
     }
 
-    @Test func `an interval of 0 leaves the lines out`() throws {
+    @Test func `an interval of 0 disables progress lines`() throws {
         let lines = Watched<[String]>([])
         let options = try PostCommand.parse(["http://localhost", "--progress-interval", "0"]).output.progress
         let reporter = PlainReporter(every: try options.interval(isJSON: false)) { line in
@@ -60,7 +60,7 @@ struct ReporterTests {
         #expect(try usual.interval(isJSON: false) == .seconds(60) && usual.interval(isJSON: true) == .seconds(1))
     }
 
-    @Test func `many files have a line now and then, and one for each retry`() {
+    @Test func `lines for many files are paced, and each retry has one`() {
         let lines = Watched<[String]>([])
         let reporter = BatchReporter(
             .lines(every: .seconds(30)), console: .standard, write: { line in lines.update { $0.append(line) } },
@@ -72,7 +72,7 @@ struct ReporterTests {
         #expect(lines.value == [line, line, "a.jpg: retrying in 2 s: 503 Service\\u{1b}[2J (attempt 2 of 4)"])
     }
 
-    @Test func `files of a put count by their bytes`() async throws {
+    @Test func `the progress of a put counts bytes, not files`() async throws {
         let files = [12, 88].enumerated().map { PutFile(path: "\($0)", key: "\($0)", size: $1) }
         let isFirstSeen = Watched(false)
         let batch = PutBatch(

@@ -5,9 +5,9 @@ import Testing
 
 @testable import WaybillCLI
 
-/// Completion of file names, typed into a real bash on a terminal.
+/// Completes file names in a real bash on a terminal.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct CompletionTests {
-    /// The line that a person types, where `\t` is the tab key, and the words that the command gets.
+    /// The line that is typed, where `\t` is the tab key, and the arguments that the command receives.
     @Test(arguments: [
         ("post http://x -F 'FILE=@pho\t", ["post", "http://x", "-F", "FILE=@photo one.jpg"]),
         ("post http://x -F FILE=@pho\t", ["post", "http://x", "-F", "FILE=@photo one.jpg"]),
@@ -36,7 +36,7 @@ import Testing
         try Data("x".utf8).write(to: URL(filePath: inner + "/inner.jpg"))
         let setup = try TemporaryDirectory()
         let script = try setup.write("waybill.bash", try await Tool.run(["--generate-completion-script", "bash"]).text)
-        // In place of the command, a function that prints its words.
+        // A function that prints its arguments replaces the command.
         let start = try setup.write("bashrc", "source '\(script)'\nwaybill() { printf '<%s>' \"$@\"; printf '\\n'; }\n")
 
         let run = try await ChildProcess.run(
@@ -82,9 +82,9 @@ import Testing
     }
 
     @Test(arguments: [("zsh", "-n"), ("fish", "--no-execute")])
-    func `the script has no syntax error`(shell: String, option: String) async throws {
+    func `a completion script has no syntax error`(shell: String, option: String) async throws {
         let text = try await Tool.run(["--generate-completion-script", shell]).text
-        // The part that completes paths within words is in it.
+        // The script contains the completion of paths within words.
         #expect(text.contains("Completes the path in NAME=@PATH"))
         guard Tool.has(shell) else {
             print("\(shell) is not installed: its completion script was not parsed")

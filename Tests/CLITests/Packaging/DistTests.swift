@@ -4,8 +4,8 @@ import Testing
 
 @testable import WaybillCLI
 
-/// `make dist`, with a small program in place of the release build: it is linked with the same libraries and runs the command
-/// that was built with the tests.
+/// `make dist` with a small program in place of the release build. The program links the same libraries and runs the
+/// command that was built with the tests.
 @Suite(.timeLimit(.minutes(3 * Slowness.factor))) struct DistTests {
     private struct Packages {
         let folder: TemporaryDirectory
@@ -59,7 +59,7 @@ import Testing
         return run.text
     }
 
-    @Test func `the same program and time make the same bytes`() async throws {
+    @Test func `builds with the same program and time are identical`() async throws {
         let (first, second) = (try await makePackages(), try await makePackages())
         #expect(try first.folder.names() == second.folder.names())
         for name in try first.folder.names() {
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `the tarball holds all files below one directory named for version and machine`() async throws {
+    @Test func `the tarball has one top directory named for version and machine`() async throws {
         let packages = try await makePackages()
         let machine = try await run("uname", ["-m"]).trimmingCharacters(in: .whitespacesAndNewlines)
         let top = "waybill-\(WaybillCommand.version)-linux-\(machine)"
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(.enabled(if: Tool.has("dpkg-shlibdeps"), "dpkg-dev is not installed"))
-    func `the Debian package names the libraries that the program needs`() async throws {
+    func `the Debian package depends on the libraries that the program needs`() async throws {
         let packages = try await makePackages()
         let architecture = try await run("dpkg", ["--print-architecture"]).trimmingCharacters(in: .newlines)
         #expect(
@@ -109,7 +109,7 @@ import Testing
         #expect(unit.contains("\nExecStart=/usr/bin/waybill "))
     }
 
-    @Test func `without a time, that of the last commit or of the changelog is used`() async throws {
+    @Test func `file times default to the last commit or to the changelog`() async throws {
         let packages = try await makePackages(nil)
         let commit = try await ChildProcess.run("git", ["log", "-1", "--format=%ct"], directory: ProjectRoot.path)
         let changed = try await run("stat", ["-c", "%Y", ProjectRoot.file("CHANGELOG.md")])

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The sample Dockerfile names things that exist. `Scripts/test-dist` performs its steps.
+/// The sample Dockerfile names things that exist. `Scripts/test-dist` runs its steps.
 struct DockerfileTests {
     private struct Instruction {
         var name: String
@@ -27,20 +27,20 @@ struct DockerfileTests {
             .map { $0.1.split(separator: " ").map(String.init).filter { !$0.hasPrefix("-") } }
     }
 
-    @Test func `the first stage has Swift, the last one has neither Swift nor root`() throws {
+    @Test func `the first stage has Swift, and the last has no Swift and an unprivileged user`() throws {
         #expect(rests("FROM") == ["swift:6.3-bookworm AS build", "debian:bookworm-slim"])
         #expect(instructions.last { $0.name == "USER" }?.rest == "waybill")
         #expect(rests("RUN").contains { $0.hasPrefix("useradd ") && $0.hasSuffix(" waybill") })
     }
 
-    @Test func `what is built is a product, and what is started is what the installer installs`() async throws {
+    @Test func `the Dockerfile builds a product and starts what the installer installs`() async throws {
         let manifest = try String(contentsOfFile: ProjectRoot.file("Package.swift"), encoding: .utf8)
         let build = try #require(rests("RUN").first { $0.hasPrefix("swift build ") })
         let product = try #require(build.firstMatch(of: /--product (\S+)/)).1
         #expect(manifest.contains(".executable(name: \"\(product)\""))
         #expect(build.contains(" --static-swift-stdlib "))
 
-        // The installer as it stands there, but for the directory and the program.
+        // The installer command of the Dockerfile, except for the directory and the program.
         let line = try #require(rests("RUN").first { $0.hasSuffix("Scripts/install") })
         let stage = try TemporaryDirectory()
         let run = try await ChildProcess.run(
@@ -52,15 +52,15 @@ struct DockerfileTests {
         #expect(FileManager.default.isExecutableFile(atPath: "\(stage.path)/out\(entry)"), "\(entry)")
     }
 
-    @Test func `nothing that was built is part of the context`() throws {
+    @Test func `the build context contains no build products`() throws {
         #expect(rests("COPY").first == ". .")
         let ignored = try String(
             contentsOfFile: ProjectRoot.file("Samples/Docker/Dockerfile.dockerignore"), encoding: .utf8)
-        // Scripts/dist is part of it, so the directory of packages is named without **/.
+        // The context needs Scripts/dist, so `dist` is excluded without `**/`.
         #expect(ignored == "**/.git\n**/.build\n**/.build-*\ndist\n")
     }
 
-    @Test func `the archive has every package`() async throws {
+    @Test func `every package of the Dockerfile is in the archive`() async throws {
         try #require(packages.count == 2)
         let setup = try String(contentsOfFile: ProjectRoot.file("Scripts/setup"), encoding: .utf8)
         for name in packages[0] { #expect(setup.contains(name), "\(name)") }
@@ -78,7 +78,7 @@ struct DockerfileTests {
 }
 
 extension String {
-    /// Without the characters at both ends that meet the condition.
+    /// Returns the string without the characters at both ends that satisfy the condition.
     fileprivate func trimming(while isMet: (Character) -> Bool) -> String {
         String(String(drop(while: isMet).reversed()).drop(while: isMet).reversed())
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import WaybillCLI
 
-/// `make install` and `make uninstall`, of the command that was built with the tests.
+/// `make install` and `make uninstall` with the command that was built with the tests.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct InstallTests {
     private func make(_ target: String, _ variables: String...) async throws -> ChildProcess.Finished {
         // Modes must not depend on the caller's umask.
@@ -13,14 +13,14 @@ import Testing
             environment: Tool.environment(), directory: ProjectRoot.path)
     }
 
-    /// The files below a directory, with their modes.
+    /// Returns the files below a directory and their modes.
     private func files(under root: String) async throws -> [String: String] {
         let run = try await ChildProcess.run("find", [root, "-type", "f", "-printf", "%P %m\n"])
         let lines = run.text.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
         return Dictionary(uniqueKeysWithValues: lines.map { ($0[0], $0[1]) })
     }
 
-    @Test func `files are where each program looks for them, for all users to read`() async throws {
+    @Test func `files are installed where programs look for them, readable by all users`() async throws {
         let stage = try TemporaryDirectory()
         let run = try await make("install", "PREFIX=/usr/local", "DESTDIR=\(stage.path)")
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -47,12 +47,12 @@ import Testing
             let script = try String(contentsOfFile: "\(stage.path)/\(share)/\(place)", encoding: .utf8)
             #expect(try await script == Tool.run(["--generate-completion-script", shell]).text)
         }
-        // Where the guide to systemd takes the units from.
+        // The guide to systemd takes the units from here.
         let guide = try String(contentsOfFile: ProjectRoot.file("Docs/systemd/README.md"), encoding: .utf8)
         #expect(guide.contains("/\(share)/doc/waybill/systemd/waybill-outbox.service "))
     }
 
-    @Test func `units start the command where it was installed`() async throws {
+    @Test func `units start the command at its installed path`() async throws {
         let stage = try TemporaryDirectory()
         let run = try await make("install", "PREFIX=/opt/waybill/", "DESTDIR=\(stage.path)")
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `uninstalling removes what was installed and nothing else`() async throws {
+    @Test func `uninstalling removes only what was installed`() async throws {
         let stage = try TemporaryDirectory()
         let variables = ["PREFIX=/usr", "DESTDIR=\(stage.path)"]
         #expect(try await make("install", variables[0], variables[1]).exit == .status(0))
@@ -83,7 +83,7 @@ import Testing
         #expect(try stage.names().isEmpty)
     }
 
-    @Test func `the notices hold the license of each package that is linked`() async throws {
+    @Test func `the notices contain the license of each linked package`() async throws {
         let run = try await ChildProcess.run(ProjectRoot.file("Scripts/notices"), environment: Tool.environment())
         #expect(run.exit == .status(0), "\(run.errorText)")
         let pins = try Data(contentsOf: URL(filePath: ProjectRoot.file("Package.resolved")))

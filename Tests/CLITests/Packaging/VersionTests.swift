@@ -4,9 +4,9 @@ import Testing
 
 @testable import WaybillCLI
 
-/// The version has one source, `WaybillCommand.version`.
+/// The version is defined once, in `WaybillCommand.version`.
 struct VersionTests {
-    @Test func `the version is printed first, the libraries in the second line`() async throws {
+    @Test func `the version is printed first, and the libraries in the second line`() async throws {
         let run = try await Tool.run(["--version"])
         #expect(run.exit == .status(0) && run.errorText.isEmpty)
         let lines = run.text.split(separator: "\n")
@@ -23,7 +23,7 @@ struct VersionTests {
         #expect(newest.map { String($0.1) } == WaybillCommand.version)
     }
 
-    @Test func `requests name the version`() async throws {
+    @Test func `requests name the version in User-Agent`() async throws {
         let server = try LoopbackServer(otherwise: .respond(200))
         let run = try await Tool.run(["post", server.url(), "-F", "a=b", "-s"])
         #expect(run.exit == .status(0), "\(run.errorText)")

@@ -11,21 +11,21 @@ import Waybill
     }
 
     @Test(arguments: ["", "0", "-1", "100 KiB", "KiB", "1e5", "100XB", "1.2.3", "inf"])
-    func `what is no size is refused`(_ text: String) {
+    func `an invalid size is refused`(_ text: String) {
         #expect(throws: CommandFailure.self) { try SizeArgument.size(text, for: "--x") }
     }
 
     @Test(arguments: [("2.4MP", 2_400_000), ("640x480", 307_200), ("1000", 1_000), ("1mp", 1_000_000)])
-    func `pixels are millions, a size, or a number`(_ text: String, _ pixels: Int) throws {
+    func `pixels are megapixels, dimensions or a number`(_ text: String, _ pixels: Int) throws {
         #expect(try SizeArgument.pixels(text, for: "--x") == pixels)
     }
 
     @Test(arguments: ["", "0", "MP", "x", "640x", "x480", "-1x-1", "0x10", "1e3MP", "9999999x9999999"])
-    func `what is no number of pixels is refused`(_ text: String) {
+    func `an invalid number of pixels is refused`(_ text: String) {
         #expect(throws: CommandFailure.self) { try SizeArgument.pixels(text, for: "--x") }
     }
 
-    @Test func `seconds may have a fraction, and zero is no limit`() throws {
+    @Test func `seconds may have a fraction, and zero disables the limit`() throws {
         #expect(try SizeArgument.seconds("2.5", for: "-m") == .milliseconds(2_500))
         #expect(try SizeArgument.seconds("30", for: "-m") == .seconds(30))
         #expect(try SizeArgument.seconds("0.0001", for: "-m") == .milliseconds(1))
@@ -35,7 +35,7 @@ import Waybill
         }
     }
 
-    @Test func `qualities go from 1 to 100`() throws {
+    @Test func `qualities range from 1 to 100`() throws {
         #expect(try SizeArgument.quality("1", for: "-q") == 1)
         #expect(try SizeArgument.quality("100", for: "-q") == 100)
         for text in ["0", "101", "+5", "5.5", ""] {
@@ -43,7 +43,7 @@ import Waybill
         }
     }
 
-    @Test func `a setting names a part, or means all pictures`() throws {
+    @Test func `an image setting applies to the named part or to all images`() throws {
         let settings = try PictureSettings(
             maxBytes: ["100K", "a=b=50K", "front=1K", "front=2K"], quality: ["front=60"])
         #expect(settings.options(forPart: "other", isJPEG: true) == .maxBytes(.kibibytes(100)))
@@ -52,7 +52,7 @@ import Waybill
         #expect(settings.options(forPart: "front", isJPEG: true) == JPEGOptions(maxBytes: .kibibytes(2), quality: 60))
     }
 
-    @Test func `a setting that fits no part is refused`() throws {
+    @Test func `an image setting that applies to no part is refused`() throws {
         let named = try PictureSettings(maxBytes: ["fornt=100K"], quality: [])
         #expect(throws: CommandFailure.self) { try named.checkUse(by: [("front", true)]) }
         let plain = try PictureSettings(maxBytes: [], quality: ["50"])
@@ -60,7 +60,7 @@ import Waybill
         try plain.checkUse(by: [("notes", false), ("front", true)])
     }
 
-    @Test func `header lines are read as curl reads them`() throws {
+    @Test func `header lines are parsed as by curl`() throws {
         #expect(try HeaderArgument("X-A: b: c ") == .field(HTTPField(name: HTTPField.Name("X-A")!, value: "b: c")))
         #expect(try HeaderArgument("X-A;") == .field(HTTPField(name: HTTPField.Name("X-A")!, value: "")))
         #expect(try HeaderArgument("X-A:") == .removal(HTTPField.Name("X-A")!))
@@ -70,7 +70,7 @@ import Waybill
         #expect(HeaderArgument.lines(of: Array("A: 1\r\n\n B: 2\n".utf8)) == ["A: 1", " B: 2"])
     }
 
-    @Test func `Expect and User-Agent can be left out, what frames the message can't`() throws {
+    @Test func `Expect and User-Agent can be removed, headers that frame the message cannot`() throws {
         var fields = PostFields()
         try fields.add("Expect:")
         #expect(fields.expectContinue == .never)
@@ -83,7 +83,7 @@ import Waybill
         }
     }
 
-    @Test func `credentials become Basic authentication, unless a header says otherwise`() throws {
+    @Test func `credentials become Basic authentication unless a header overrides them`() throws {
         var fields = PostFields()
         try fields.addCredentials("Aladdin:open sesame")
         #expect(fields.headers[.authorization] == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")
@@ -95,7 +95,7 @@ import Waybill
         #expect(throws: CommandFailure.self) { try own.addCredentials("nobody") }
     }
 
-    @Test func `the name of a shrunk picture follows the original`() {
+    @Test func `the name of a shrunk image is derived from the original`() {
         #expect(OutputPattern.beside("card.jpg") == "card-waybill.jpg")
         #expect(OutputPattern.beside("a.b/card.jpeg") == "a.b/card-waybill.jpg")
         #expect(OutputPattern.beside("a.b/card") == "a.b/card-waybill.jpg")

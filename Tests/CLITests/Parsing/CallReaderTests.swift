@@ -4,7 +4,7 @@ import Testing
 
 @testable import WaybillCLI
 
-/// Calls as they are taken apart, and what ArgumentParser gets of them.
+/// Splitting of the command line, and the arguments that ArgumentParser receives.
 struct CallReaderTests {
     private func pieces(_ words: [String], of path: String = "post") throws -> [CallReader.Piece] {
         let tree = CommandTree(of: WaybillCommand.self)
@@ -25,7 +25,7 @@ struct CallReaderTests {
         (["-kZ"], ["-kZ"]), (["--no-such=1", "a"], ["--no-such=1", "a"]), (["--form", "-x"], ["--form", "-x"]),
         (["--", "-Fa=b"], ["--", "-Fa=b"]),
     ])
-    func `letters are read as curl reads them`(_ words: [String], _ expected: [String]) throws {
+    func `short options are parsed as by curl`(_ words: [String], _ expected: [String]) throws {
         #expect(try pieces(words).flatMap(\.words) == expected)
     }
 
@@ -35,14 +35,14 @@ struct CallReaderTests {
         #expect(run.text.contains("name=\"name\"\r\n\r\nvalue\r\n"), "\(run.text)")
     }
 
-    /// What decides about the time: ArgumentParser takes the square of the number of its words.
+    /// Bounds parsing time: the time of ArgumentParser grows with the square of the number of arguments.
     @Test(arguments: [
         ("post", ["u", "-F", "a=@{}", "--each"], [String](), 5), ("shrink", ["--max-bytes", "1K"], [], 3),
         ("put", ["-r"], ["oss://b/p/"], 2), ("outbox retry", ["--doubtful"], [], 2), ("outbox cancel", [], [], 1),
         ("outbox show", [], [], 1), ("outbox ls", ["--json"], [], 2), ("outbox pause", [], [], 1),
         ("outbox resume", [], [], 1), ("outbox verify", [], [], 1),
     ])
-    func `ArgumentParser gets one of many words, and the command all of them`(
+    func `ArgumentParser receives one of many arguments, and the command all of them`(
         _ path: String, _ head: [String], _ tail: [String], _ count: Int
     ) throws {
         let many = (1...20_000).map { "\($0)" } + tail
@@ -66,7 +66,7 @@ struct CallReaderTests {
         }
     }
 
-    @Test func `many -F, -H and --form-string reach the form in their order`() throws {
+    @Test func `many -F, -H and --form-string options keep their order`() throws {
         var words = ["u"]
         for number in 1...5_000 {
             words += number % 3 == 0 ? ["--form-string", "l\(number)=x"] : ["-Fn\(number)=x"]
@@ -81,7 +81,7 @@ struct CallReaderTests {
         #expect(names == (1...5_000).map { $0 % 3 == 0 ? "l\($0)" : "n\($0)" })
     }
 
-    @Test func `a word that is no number is refused among many`() throws {
+    @Test func `a word among many numbers is refused`() throws {
         let call = try call(["1", "2", "x"], of: "outbox retry")
         var command = try #require(
             try WaybillCommand.parseAsRoot(["outbox", "retry"] + call.words) as? OutboxRetryCommand)

@@ -8,14 +8,14 @@ import Waybill
     @Test(arguments: [
         ("{}", "photos/a.jpg", "photos/a.jpg"), ("{name}.png", "photos/a.jpg", "a.png"),
         ("{folder}/small/{name}.jpg", "photos/a.jpg", "photos/small/a.jpg"), ("{}-{}", "a", "a-a"),
-        // What a name holds is no pattern.
+        // Placeholders in a file name are not expanded.
         ("{}", "{name}{}.jpg", "{name}{}.jpg"), ("{name}", "{}{name}.jpg", "{}{name}"), ("plain", "a", "plain"),
         ("{}", "照片;a,b\".jpg", "照片;a,b\".jpg"),
-    ]) func `a pattern stands for a file`(_ pattern: String, _ file: String, _ text: String) {
+    ]) func `a pattern expands to a file name`(_ pattern: String, _ file: String, _ text: String) {
         #expect(EachPattern(pattern).filled(for: file) == text)
     }
 
-    @Test func `paths and file names are filled, texts are not`() throws {
+    @Test func `patterns are expanded in paths and file names, but not in text fields`() throws {
         let file = try FormArgument("f=@{},thumbs/{name}.png;filename={name}.bin").filled(for: "a;b/c,d.jpg")
         #expect(
             file.source
@@ -31,7 +31,7 @@ import Waybill
         #expect(try FormArgument(literal: "f=@{}").patterns.isEmpty)
     }
 
-    @Test func `a rate is one for all files, and the number at once is that of each host`() throws {
+    @Test func `a rate limit applies to all files, and --parallel to each host`() throws {
         let words = [
             "http://127.0.0.1/", "-F", "f=@{}", "--limit-rate", "10K", "--parallel", "9", "--each", "a", "b", "-q",
         ]
@@ -43,7 +43,7 @@ import Waybill
         #expect(configuration.slots == 9 && configuration.slotsPerHost == 9)
     }
 
-    @Test func `pictures are told by the files, and a setting that none of them meets is refused`() throws {
+    @Test func `images are recognized by file name, and a setting that applies to none is refused`() throws {
         func plan(_ files: [String]) throws -> EachPlan {
             let words = ["http://127.0.0.1/", "-F", "f=@{}", "--max-bytes", "10K", "--each"] + files
             return try EachPlan(try PostCommand.parse(words), arguments: words)

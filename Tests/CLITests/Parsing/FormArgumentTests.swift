@@ -38,7 +38,7 @@ import Testing
         Case(text: "n=\"@x\"", source: .literal("@x")),
     ]
 
-    @Test(arguments: texts) func `texts are read as curl reads them`(_ example: Case) throws {
+    @Test(arguments: texts) func `text fields are parsed as by curl`(_ example: Case) throws {
         let argument = try FormArgument(example.text)
         #expect(argument.name == "n")
         #expect(argument.source == example.source)
@@ -69,12 +69,12 @@ import Testing
         ("n=@a;filename=", [File(path: "a", fileName: "")]),
     ]
 
-    @Test(arguments: files) func `files are read as curl reads them`(_ text: String, _ expected: [File]) throws {
+    @Test(arguments: files) func `file fields are parsed as by curl`(_ text: String, _ expected: [File]) throws {
         #expect(try FormArgument(text).source == .files(expected))
     }
 
     @Test(arguments: ["n=@x", "n=<x", "n= v ", "n=a;type=b", "n=\"", "n=env:X", "n=("])
-    func `a form string is taken as it stands`(_ text: String) throws {
+    func `the value of --form-string is taken literally`(_ text: String) throws {
         let argument = try FormArgument(literal: text)
         #expect(argument == (try FormArgument(literal: "n=" + text.dropFirst(2))))
         #expect(argument.source == .literal(String(text.dropFirst(2))))
@@ -96,7 +96,7 @@ import Testing
         ("n=@a;headers=X: y", "not supported"), ("n=@a;encoder=base64", "not supported"),
     ]
 
-    @Test(arguments: malformed) func `what curl would guess at is refused with a reason`(
+    @Test(arguments: malformed) func `ambiguous syntax is refused with a reason`(
         _ text: String, _ reason: String
     ) {
         let failure = #expect(throws: CommandFailure.self) { try FormArgument(text) }
@@ -104,14 +104,14 @@ import Testing
         #expect(failure?.message.contains(reason) == true, "\(failure?.message ?? "")")
     }
 
-    @Test func `a refusal quotes no value`() {
+    @Test func `an error message quotes no value`() {
         for text in ["s3cret", "T=\"s3cret", "T=s3cret;x", "T=@s3cret;type=s3cret", "T=env:s3cret-x"] {
             let failure = #expect(throws: CommandFailure.self) { try FormArgument(text) }
             #expect(failure?.message.contains("s3cret") == false, "\(failure?.message ?? "")")
         }
     }
 
-    @Test func `the order of both kinds is kept`() {
+    @Test func `the order of -F and --form-string is kept`() {
         let words = [
             "post", "u", "-F", "a", "--form-string", "b", "-Fc", "-kvF", "d", "--form=e", "-o", "-F", "--form-string=f",
         ]

@@ -5,9 +5,9 @@ import Testing
 
 @testable import WaybillCLI
 
-/// Settings are defaults: no option in a settings file makes a call fail that is right without it.
+/// Settings are defaults: no option in a settings file makes a call fail that is valid without it.
 @Suite(.timeLimit(.minutes(5 * Slowness.factor))) struct SettingsRuleTests {
-    /// A command with calls that are right, and what shows that they still are. All files of the calls exist.
+    /// Valid calls of a command, and the checks that they remain valid. All files of the calls exist.
     private struct Scene {
         let folder: TemporaryDirectory
         let tree: CommandTree
@@ -41,14 +41,14 @@ import Testing
             ]
         }
 
-        /// The words of a call with a setting put in, which has to be right by itself.
+        /// Returns the arguments of a call with a setting merged in. The setting itself is valid.
         func merged(_ words: [String], _ setting: String) throws -> [String] {
             let settings = Settings(
                 tree: tree, environment: { _ in nil }, file: try SettingsFile(setting, path: "config"))
             return try settings.merged(words)
         }
 
-        /// Names of options that a command takes from settings.
+        /// Returns the options that a command takes from settings.
         func options(of path: String) -> [CommandTree.Argument] {
             let command = tree.leaves(under: "").first { $0.path == path }?.tree
             return (command?.settings ?? []).filter { !OptionRule.isOfOneCall($0.longNames[0], in: path) }
@@ -93,14 +93,14 @@ import Testing
         ]
     }
 
-    /// Which pairs of an option and a call are tried: others in each run, an eighth of all, for a call takes a tenth of a
-    /// second to read in a debug build. `WAYBILL_TORTURE=1` tries all.
+    /// Selects which pairs of an option and a call are checked: a random eighth in each run, because parsing a call
+    /// takes a tenth of a second in a debug build. `WAYBILL_TORTURE=1` checks all.
     private struct Some {
         private var random = SeededGenerator()
         private let isAll = unsafe getenv("WAYBILL_TORTURE") != nil
 
         mutating func next() async -> Bool {
-            // Nobody else may have to wait for all of them.
+            // Lets other tests run in between.
             await Task.yield()
             return isAll || Int.random(in: 0..<8, using: &random) == 0
         }
@@ -121,11 +121,11 @@ import Testing
         }
     }
 
-    @Test func `each option of post alone leaves every right post right, wherever it is set`() async throws {
+    @Test func `every option of post in the settings leaves valid calls valid`() async throws {
         let scene = try Scene()
         let options = scene.options(of: "post")
         #expect(options.count > 40)
-        // A setting that is left out leaves the call as it is, and most come to the same wherever they are set.
+        // An omitted setting leaves the call unchanged, and most settings have the same effect in either section.
         var checked: Set<[String]> = []
         var some = Some()
         for option in options {
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    /// All that a put is held against before a key is looked for.
+    /// Runs all checks of a put that precede the lookup of a key.
     private func check(put words: [String]) throws {
         let command = try #require(try WaybillCommand.parseAsRoot(words) as? PutCommand)
         let destination = try PutDestination(try #require(command.paths.last))
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `each option of put leaves every right put right, queued or not`() async throws {
+    @Test func `every option of put in the settings leaves valid calls valid, queued or not`() async throws {
         let scene = try Scene()
         let options = scene.options(of: "put")
         #expect(options.count > 40)
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func `each option of the other commands leaves a right call right`() async throws {
+    @Test func `every option of other commands in the settings leaves a valid call valid`() async throws {
         let scene = try Scene()
         let calls: [(String, [String])] = [
             ("shrink", ["card.jpg", "--max-bytes", "10K"]), ("shrink", ["-", "--max-side", "100"]),
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func `the documented place of the outbox is no hindrance to a plain post`() async throws {
+    @Test func `WAYBILL_OUTBOX does not affect a plain post`() async throws {
         let folder = try TemporaryDirectory()
         let server = try LoopbackServer(otherwise: .respond(200, body: "ok"))
         let run = try await Tool.run(
@@ -214,7 +214,7 @@ import Testing
         #expect(run.exit == .status(0) && run.text == "ok", "\(run.errorText)")
     }
 
-    @Test func `what a setting needs may be another setting, and the nearest of two that exclude each other is taken`()
+    @Test func `settings can depend on each other, and the nearest of two exclusive ones wins`()
         throws
     {
         let scene = try Scene()
@@ -227,7 +227,7 @@ import Testing
         #expect(try scene.merged(["post", "u", "--queue", "--idempotency", "ignored"], window).count == 5)
     }
 
-    @Test func `what belongs to one certificate or proxy is not shown to another`() throws {
+    @Test func `secrets of one certificate or proxy are not used with another`() throws {
         let scene = try Scene()
         let file = "cert = a.pem\nkey = a.key\npass = secret\nproxy = http://a.example:1\nproxy-user = me:secret\n"
         let all = try scene.merged(["post", "u"], file)
@@ -239,13 +239,13 @@ import Testing
         "each = a.jpg", "queue = true", "output = x", "dump-header = x", "[post]\ninclude = true",
         "[outbox cancel]\nbatch = today", "all = true",
     ])
-    func `what one call is about is no setting, and the file is told so`(file: String) throws {
+    func `an option that belongs to one call is refused in settings`(file: String) throws {
         let scene = try Scene()
         let error = #expect(throws: CommandFailure.self) { try scene.merged(["post", "u", "-F", "a=1"], file) }
         #expect(error?.message.hasSuffix("is said with each call, for it says what one call is about") == true)
     }
 
-    @Test func `a malformed setting is still told by the command`() throws {
+    @Test func `a malformed value in the settings is still reported by the command`() throws {
         let scene = try Scene()
         for line in ["retry = 5000", "header = no colon", "form = nothing", "connect-timeout = soon"] {
             let words = try scene.merged(["post", "https://backend.example/", "-F", "a=1"], line)

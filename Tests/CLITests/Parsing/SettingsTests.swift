@@ -15,7 +15,7 @@ struct SettingsTests {
         return try settings.merged(words)
     }
 
-    @Test func `what is said for all reaches each command that knows it, and no other`() throws {
+    @Test func `a global setting applies to each command that has the option`() throws {
         let file = "# ours\n\nretry = 3\n"
         #expect(try merged("post", "http://a/", file: file) == ["post", "--retry=3", "http://a/"])
         #expect(try merged("doctor", file: file) == ["doctor"])
@@ -23,7 +23,7 @@ struct SettingsTests {
         #expect(try merged("outbox", "ls", "--json", file: file) == ["outbox", "ls", "--json"])
     }
 
-    @Test func `the command line goes before the environment, that before a section, and that before what is for all`()
+    @Test func `the command line overrides the environment, then sections, then global settings`()
         throws
     {
         let file = "retry = 1\n[post]\nretry = 2\n"
@@ -40,7 +40,7 @@ struct SettingsTests {
         }
     }
 
-    @Test func `a letter on the command line counts as its long name, joined or not`() throws {
+    @Test func `a short option on the command line overrides the setting of its long name`() throws {
         for letter in [["-X", "PUT"], ["-XPUT"]] {
             let words = ["post"] + letter + ["u"]
             let settings = Settings(
@@ -50,7 +50,7 @@ struct SettingsTests {
         }
     }
 
-    @Test func `flags are true or false, and options that may be repeated add up`() throws {
+    @Test func `flags are true or false, and repeatable options accumulate`() throws {
         #expect(try merged("post", "u", file: "insecure = true\n") == ["post", "--insecure", "u"])
         #expect(try merged("post", "u", file: "insecure = off\n") == ["post", "u"])
         #expect(
@@ -66,12 +66,12 @@ struct SettingsTests {
         ("[doctor]\nretry = 3", "config, line 2: waybill doctor has no option --retry."),
         ("insecure = perhaps", "config, line 1: insecure is a flag: say true or false"),
     ])
-    func `a mistake is told with its line`(file: String, message: String) {
+    func `a syntax error is reported with its line`(file: String, message: String) {
         let error = #expect(throws: CommandFailure.self) { try merged("post", "u", file: file) }
         #expect(error?.message == message && error?.exit == .usage)
     }
 
-    @Test func `the real command reads the file that is named, and none when the name is empty`() async throws {
+    @Test func `WAYBILL_CONFIG names the settings file, and an empty value disables it`() async throws {
         let folder = try TemporaryDirectory()
         let server = try LoopbackServer(otherwise: .respond(200, body: "ok"))
         let home = folder.path("home")

@@ -4,20 +4,20 @@ import Testing
 
 @testable import WaybillCLI
 
-/// What is said of names that do not exist.
+/// Suggestions for unknown names.
 struct SuggestionTests {
     @Test(arguments: [
         ("psot", "post"), ("pots", "post"), ("POST", "post"), ("shrnik", "shrink"), ("docter", "doctor"),
         ("shr", "shrink"),
         ("outbx", "outbox"),
     ])
-    func `a slip finds the command`(_ word: String, _ name: String) {
+    func `a typo suggests the command`(_ word: String, _ name: String) {
         let commands = ["post", "put", "outbox", "form", "shrink", "doctor"]
         #expect(Suggestion.nearest(to: word, among: commands) == name)
     }
 
     @Test(arguments: ["xyz", "p", "", "upload", String(repeating: "post", count: 1_000)])
-    func `what is near nothing finds nothing`(_ word: String) {
+    func `an unrelated word suggests nothing`(_ word: String) {
         #expect(Suggestion.nearest(to: word, among: ["post", "put", "outbox"]) == nil)
     }
 
@@ -28,7 +28,7 @@ struct SuggestionTests {
         (["post", "u", "--max-byte", "3"], "Did you mean '--max-bytes'?"),
         (["shrink", "--qualty", "3", "a.jpg"], "Did you mean '--quality'?"),
     ])
-    func `a wrong command or option names the right one`(_ words: [String], _ message: String) async throws {
+    func `an unknown command or option suggests the nearest one`(_ words: [String], _ message: String) async throws {
         let run = try await Tool.run(words)
         #expect(run.exit == .status(2))
         #expect(run.errorText.contains(message), "\(run.errorText)")
@@ -40,7 +40,7 @@ struct SuggestionTests {
         ("max-byte = 1", "config, line 1: no command has an option --max-byte. Did you mean \"max-bytes\"?"),
         ("[put]\nregoin = x", "config, line 2: waybill put has no option --regoin. Did you mean \"region\"?"),
     ])
-    func `a slip in the settings file names the right one`(_ file: String, _ message: String) async throws {
+    func `a typo in the settings file suggests the nearest name`(_ file: String, _ message: String) async throws {
         let folder = try TemporaryDirectory()
         let config = try folder.write("config", file)
         let run = try await Tool.run(["doctor", "--json"], environment: ["WAYBILL_CONFIG": config])
@@ -49,20 +49,20 @@ struct SuggestionTests {
     }
 }
 
-/// Variables of the environment that nothing reads.
+/// Environment variables that have no effect.
 struct VariableCheckTests {
     private func warning(_ names: String...) throws -> String? {
         VariableCheck(tree: CommandTree(of: WaybillCommand.self)).warning(about: names)
     }
 
-    @Test func `an unknown variable is named with the nearest known one`() throws {
+    @Test func `an unknown variable is reported with the nearest known one`() throws {
         #expect(
             try warning("PATH", "WAYBILL_RETYR", "WAYBILL_XYZZY")
                 == "warning: environment variables without effect: WAYBILL_RETYR (did you mean WAYBILL_RETRY?), WAYBILL_XYZZY"
         )
     }
 
-    @Test func `a variable of an option that no variable sets says where it belongs`() throws {
+    @Test func `a variable for a per-call option is reported with the option`() throws {
         #expect(
             try warning("WAYBILL_QUEUE", "WAYBILL_HEADER")
                 == "warning: environment variables without effect: WAYBILL_HEADER (give --header with the call), "
@@ -96,7 +96,7 @@ struct VariableCheckTests {
         #expect(found.contains("WAYBILL_CI"))
     }
 
-    @Test func `the warning is one line before the work, and none with -q`() async throws {
+    @Test func `the warning is a single line, and -q suppresses it`() async throws {
         let arguments = ["post", "http://127.0.0.1:1/", "-F", "a=1", "--dry-run"]
         let environment = ["WAYBILL_RETYR": "3"]
         let run = try await Tool.run(arguments, environment: environment)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct DoctorTests {
-    @Test func `a healthy machine is told so`() async throws {
+    @Test func `doctor reports a healthy machine and redacts proxy passwords`() async throws {
         let run = try await Tool.run(
             ["doctor"], environment: ["https_proxy": "http://user:passw0rd@proxy.invalid:8080"])
         #expect(run.exit == .status(0), "\(run.text)")
@@ -14,7 +14,7 @@ import Testing
         #expect(!run.text.contains("passw0rd"))
     }
 
-    @Test func `an unusable temporary folder is a failure, in JSON too`() async throws {
+    @Test func `an unusable temporary directory is a failure, also with --json`() async throws {
         let run = try await Tool.run(["doctor", "--json"], environment: ["TMPDIR": "/nonexistent"])
         #expect(run.exit == .status(1))
         let lines = try run.jsonLines()
@@ -23,7 +23,7 @@ import Testing
         #expect(lines.last?["exit"] as? Int == 1)
     }
 
-    @Test func `versions and help go to standard output`() async throws {
+    @Test func `versions and help are written to standard output`() async throws {
         let version = try await Tool.run(["--version"])
         #expect(version.exit == .status(0))
         #expect(version.text.hasPrefix("waybill "))

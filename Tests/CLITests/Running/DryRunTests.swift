@@ -5,7 +5,7 @@ import WaybillCore
 
 @testable import WaybillCLI
 
-/// `--dry-run`: everything but the connection.
+/// `--dry-run`: does everything except connecting.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct DryRunTests {
     private struct Scene {
         let folder: TemporaryDirectory
@@ -32,7 +32,7 @@ import WaybillCore
             try await Tool.run(words, environment: environment)
         }
 
-        /// Nobody was connected to, and nothing lies where something would have been kept.
+        /// Expects that no connection was made and no file was created.
         func expectUntouched() {
             #expect(server.state.connections.isEmpty)
             for name in ["outbox", "home", "answer"] {
@@ -41,7 +41,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a post is told as it goes out, to the last byte of its length`() async throws {
+    @Test func `a dry run of a post predicts the request to the last byte`() async throws {
         let scene = try Scene()
         let call =
             [
@@ -80,7 +80,7 @@ import WaybillCore
         #expect(image <= 10_240 && sent.body.count == length)
     }
 
-    @Test func `for people it is lines`() async throws {
+    @Test func `a dry run without --json prints lines`() async throws {
         let scene = try Scene()
         let dry = try await scene.run([
             "post", scene.server.url("/form"), "-F", "a=1", "-F", "b=@\(scene.plain)", "-H", "X-Key: hidden",
@@ -96,7 +96,7 @@ import WaybillCore
         scene.expectUntouched()
     }
 
-    @Test(arguments: [[], ["--queue"], ["--json"]]) func `what is missing is the same failure as in earnest`(
+    @Test(arguments: [[], ["--queue"], ["--json"]]) func `a dry run fails like the real run if a file is missing`(
         _ more: [String]
     ) async throws {
         let scene = try Scene()
@@ -110,7 +110,7 @@ import WaybillCore
         #expect(wrong.exit == .status(2), "\(wrong.errorText)")
     }
 
-    @Test func `of many files each is told, and one that is missing leaves the others alone`() async throws {
+    @Test func `a dry run reports each of many files, and a missing one fails alone`() async throws {
         let scene = try Scene()
         let call = ["post", scene.server.url(), "-F", "T=env:TOKEN", "-F", "f=@{}", "--dry-run"]
         let files = ["--each", scene.plain, scene.folder.path("missing"), scene.card]
@@ -127,7 +127,7 @@ import WaybillCore
         scene.expectUntouched()
     }
 
-    @Test func `what would be queued is told with what the outbox would make of it, and no outbox is made`()
+    @Test func `a dry run with --queue reports the items and creates no outbox`()
         async throws
     {
         let scene = try Scene()
@@ -145,7 +145,7 @@ import WaybillCore
         scene.expectUntouched()
     }
 
-    @Test(arguments: [[], ["--queue"]]) func `a put is told with its keys, and opens each file`(_ more: [String])
+    @Test(arguments: [[], ["--queue"]]) func `a dry run of a put lists its keys and opens each file`(_ more: [String])
         async throws
     {
         let scene = try Scene()

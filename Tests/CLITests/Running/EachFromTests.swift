@@ -4,7 +4,7 @@ import Testing
 
 @testable import WaybillCLI
 
-/// Lists of files for `--each-from`.
+/// File lists for `--each-from`.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct EachFromTests {
     private func names(_ bytes: String, isNullSeparated: Bool = false, cut: Int? = nil) throws -> [String] {
         var list = NameList(isNullSeparated: isNullSeparated)
@@ -17,7 +17,7 @@ import Testing
         return list.names
     }
 
-    @Test func `a name is a line, whatever is in it, and empty lines are skipped`() throws {
+    @Test func `a name is a line taken literally, and empty lines are skipped`() throws {
         for cut in [1, 2, 3, 1_000] {
             #expect(try names("a\n\n b \r\n\"c\"\n-d", cut: cut) == ["a", " b \r", "\"c\"", "-d"])
             #expect(try names("a\nb\u{0}\u{0}c", isNullSeparated: true, cut: cut) == ["a\nb", "c"])
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `a list with the other separator is refused with the remedy`() {
+    @Test func `a list with the wrong separator is refused with a remedy`() {
         let mixed = #expect(throws: CommandFailure.self) { try names("a\u{0}b\u{0}") }
         #expect(mixed?.message.contains("-0") == true && mixed?.exit == .usage)
         let long = #expect(throws: CommandFailure.self) { try names(String(repeating: "a", count: 70_000)) }
@@ -52,7 +52,7 @@ import Testing
         #expect(bodies.count == listed.count + 1)
     }
 
-    @Test func `a file called - is a file in a list`() async throws {
+    @Test func `a file named - is a file in a list`() async throws {
         let folder = try TemporaryDirectory()
         try folder.write("-", "dash")
         let list = try folder.write("list", "-\n")
@@ -64,19 +64,19 @@ import Testing
         #expect(try await server.request(0).bodyWithoutBoundary.contains("\r\n\r\ndash\r\n"))
     }
 
-    @Test func `an empty list is done at once, also with a limit for JPEGs`() async throws {
+    @Test func `an empty list finishes immediately, also with --max-bytes`() async throws {
         let run = try await Tool.run(
             ["post", "http://127.0.0.1:1/", "-F", "f=@{}", "--max-bytes", "100K", "--each-from", "-"])
         #expect(run.exit == .status(0), "\(run.errorText)")
         #expect(run.errorText.contains("0 of 0 files accepted"), "\(run.errorText)")
     }
 
-    @Test(arguments: [["-0"], ["--each", "a", "-0"]]) func `-0 needs a list`(_ words: [String]) async throws {
+    @Test(arguments: [["-0"], ["--each", "a", "-0"]]) func `-0 requires a list`(_ words: [String]) async throws {
         let run = try await Tool.run(["post", "http://127.0.0.1:1/", "-F", "f=@{}"] + words)
         #expect(run.exit == .status(2) && run.errorText.contains("-0 needs --each-from"), "\(run.errorText)")
     }
 
-    @Test func `a list that is missing is named`() async throws {
+    @Test func `a missing list is named`() async throws {
         let run = try await Tool.run(["post", "http://127.0.0.1:1/", "-F", "f=@{}", "--each-from", "/none"])
         #expect(run.exit == .status(3) && run.errorText.contains("--each-from: \"/none\""), "\(run.errorText)")
     }

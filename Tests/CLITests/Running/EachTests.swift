@@ -7,12 +7,12 @@ import WaybillCore
 @testable import WaybillCLI
 
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct EachTests {
-    /// Files of which each knows its name.
+    /// Creates files whose content contains their name.
     private func files(_ folder: TemporaryDirectory, _ names: [String]) throws -> [String] {
         try names.map { try folder.write($0, "content of \($0)") }
     }
 
-    @Test func `every file is sent in a form of its own, with what all share`() async throws {
+    @Test func `every file is sent in a separate form with the shared fields`() async throws {
         let folder = try TemporaryDirectory()
         let files = try files(folder, ["one.txt", "two;,.txt", "{name}.txt"])
         let server = try LoopbackServer()
@@ -40,7 +40,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a file that is missing fails alone, and the status is that of the first in order`() async throws {
+    @Test func `a missing file fails alone, and the first failure decides the exit status`() async throws {
         let folder = try TemporaryDirectory()
         let files = try files(folder, ["a.txt", "b.txt"])
         let server = try LoopbackServer(otherwise: .respond(400, body: "no"))
@@ -58,7 +58,7 @@ import WaybillCore
         #expect(second.output.isEmpty)
     }
 
-    @Test func `--json has an object a file and the summary last`() async throws {
+    @Test func `--json writes one object per file and the summary last`() async throws {
         let folder = try TemporaryDirectory()
         let files = try files(folder, ["a.txt", "b.txt"]) + [folder.path("missing")]
         let server = try LoopbackServer(otherwise: .respond(201, body: "made"))
@@ -83,7 +83,7 @@ import WaybillCore
         #expect(summary["acknowledged"] as? Int == sent)
     }
 
-    @Test func `answers go to files of their own`() async throws {
+    @Test func `each response is written to a separate file`() async throws {
         let folder = try TemporaryDirectory()
         let files = try files(folder, ["a.txt", "b.txt"])
         let server = try LoopbackServer(otherwise: .respond(200, body: "{\"ok\":1}"))
@@ -94,7 +94,7 @@ import WaybillCore
         #expect(try folder.read("b.json") == Array("{\"ok\":1}".utf8))
     }
 
-    @Test func `no more than asked for are sent at once`() async throws {
+    @Test func `--parallel bounds the number of concurrent uploads`() async throws {
         let folder = try TemporaryDirectory()
         let files = try files(folder, (0..<4).map { "\($0).txt" })
         let gate = Gate()
@@ -123,7 +123,7 @@ import WaybillCore
         #expect(cancelled.allSatisfy { $0["exit"] is NSNull }, "\(cancelled)")
     }
 
-    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)]) func `a signal cancels all, and the summary still comes`(
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)]) func `a signal cancels all uploads, the summary is written`(
         _ signal: Int32, _ status: Int
     ) async throws {
         let folder = try TemporaryDirectory()
@@ -157,7 +157,7 @@ import WaybillCore
         (["-F", "f=@{}", "-o", "{folder}/{name}.txt", "--each", "a.txt"], "would take its place"),
         (["-F", "f=@{}", "-o", "{folder}/{name}.txt", "--each", "a.jpg", "a.txt"], "would take its place"),
         (["-F", "f=@{}", "--max-bytes", "10K", "--each", "x.png"], "no -F sends a JPEG"),
-    ]) func `a wrong call sends nothing`(_ arguments: [String], _ hint: String) async throws {
+    ]) func `an invalid call sends nothing`(_ arguments: [String], _ hint: String) async throws {
         let server = try LoopbackServer()
         let run = try await Tool.run(["post", server.url()] + arguments)
         #expect(run.exit == .status(2), "\(run.errorText)")
@@ -165,7 +165,7 @@ import WaybillCore
         #expect(server.state.connections.isEmpty)
     }
 
-    @Test func `a folder that takes no answers is known before anything is sent`() async throws {
+    @Test func `an output directory that does not exist fails before any request is sent`() async throws {
         let folder = try TemporaryDirectory()
         let file = try folder.write("a.txt", "a")
         let server = try LoopbackServer()
@@ -175,7 +175,7 @@ import WaybillCore
         #expect(server.state.connections.isEmpty)
     }
 
-    @Test func `a terminal shows one bar for all, and a line for each file above it`() async throws {
+    @Test func `a terminal shows one bar for all files and a line for each above it`() async throws {
         let folder = try TemporaryDirectory()
         let files = try files(folder, ["a", "b", "c"])
         let gate = Gate()
@@ -194,7 +194,7 @@ import WaybillCore
         #expect(screen.dropLast().allSatisfy { $0.contains(": 200 OK, ") })
     }
 
-    @Test(arguments: [false, true]) func `a retry says why, for which file and which attempt follows`(
+    @Test(arguments: [false, true]) func `a retry reports the file, the reason and the next attempt`(
         _ isJSON: Bool
     ) async throws {
         let folder = try TemporaryDirectory()

@@ -3,9 +3,10 @@ import Testing
 
 @testable import WaybillCLI
 
-/// Text of a server or of a file name: it never controls the terminal, and pipes get it byte for byte.
+/// Text from a server or a file name never controls the terminal; pipes and files receive it unchanged.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ForeignTextTests {
-    /// A title, a colour, a direction mark, C1 controls as UTF-8 and as bytes, a return alone, zero width and separators.
+    /// A window title, a color, a bidirectional override, C1 controls as UTF-8 and as bytes, a lone carriage return,
+    /// a zero-width space and separators.
     private static let hostile: [UInt8] =
         Array("{\"a\":1}\r\n\tb \u{1B}]0;hit\u{7}\u{1B}[31m\u{202E}c\u{2066}\u{9B}2J\rd\u{200B}\u{2028}e\u{7F}".utf8)
         + [0x9B, 0x66]
@@ -20,7 +21,7 @@ import Testing
         }
     }
 
-    /// Runs the program with both outputs on a terminal that draws no bars.
+    /// Runs the program with standard output and standard error on a terminal that draws no bars.
     private func onTerminal(_ words: [String], until mark: String) async throws -> (
         text: String, exit: ChildProcess.Exit
     ) {
@@ -31,7 +32,7 @@ import Testing
         return (text.unicodeScalars.filter { $0 != "\r" }.map(String.init).joined(), exit)
     }
 
-    @Test func `line breaks and tabs stay, and everything else that could control a terminal is escaped`() {
+    @Test func `line breaks and tabs are kept, other control characters are escaped`() {
         #expect(ForeignText.escaped(Self.hostile) == Self.shown)
         #expect(ForeignText.escaped([]).isEmpty)
         #expect(ForeignText.escaped(Array("a\r\n\r\nb\n".utf8)) == "a\n\nb\n")
@@ -42,7 +43,7 @@ import Testing
         let mark = status == 200 ? "done: " : "rejected"
         let (text, exit) = try await onTerminal(["post", server.url(), "-F", "a=b"], until: mark)
         #expect(exit == .status(status == 200 ? 0 : 1))
-        // Ended by a line break, so that the next line stands on its own.
+        // A line break ends the response, so that the next line starts in the first column.
         #expect(text.contains(Self.shown + "\n"), "\(text)")
         #expect(Self.controls(text).isEmpty, "\(text)")
     }
@@ -56,7 +57,7 @@ import Testing
         #expect(Self.controls(text).isEmpty, "\(text)")
     }
 
-    @Test func `a response is byte for byte in a pipe and in a file`() async throws {
+    @Test func `a response is written unchanged to a pipe and a file`() async throws {
         let folder = try TemporaryDirectory()
         let server = try LoopbackServer(otherwise: .respond(Answer(200, body: Self.hostile + [0])))
         let piped = try await Tool.run(["post", server.url(), "-F", "a=b"])
@@ -65,7 +66,7 @@ import Testing
         #expect(try folder.read("answer") == Self.hostile + [0])
     }
 
-    @Test func `binary data is not written to a terminal, and the warning says how to get it`() async throws {
+    @Test func `binary data is not written to a terminal, and the warning names -o`() async throws {
         let server = try LoopbackServer(otherwise: .respond(Answer(200, body: Array("GIF89a".utf8) + [0, 1])))
         let (text, exit) = try await onTerminal(["post", server.url(), "-F", "a=b"], until: "done: ")
         #expect(exit == .status(0))
@@ -83,7 +84,7 @@ import Testing
         #expect(text.contains(Self.shown + "\n") && Self.controls(text).isEmpty, "\(text)")
     }
 
-    @Test func `file names, part names and the server's reason are escaped wherever they are printed`() async throws {
+    @Test func `file names, part names and reasons are escaped wherever they are printed`() async throws {
         let folder = try TemporaryDirectory()
         let name = "\u{1B}[2J\u{202E}\u{9B}gpj.jpg"
         let photo = try folder.write(name, NoisePhoto.bytes(width: 64, height: 64, seed: 1))

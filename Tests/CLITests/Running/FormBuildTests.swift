@@ -23,7 +23,7 @@ import Testing
         ]
     }
 
-    @Test func `the body goes to standard output, its header fields to standard error`() async throws {
+    @Test func `the body is written to standard output, its header fields to standard error`() async throws {
         let run = try await Tool.run(arguments())
         #expect(run.exit == .status(0))
         #expect(run.text == expected)
@@ -32,7 +32,7 @@ import Testing
                 == "Content-Type: multipart/form-data; boundary=golden\nContent-Length: \(expected.utf8.count)\n")
     }
 
-    @Test func `a file appears whole, private, and is replaced only when that is asked for`() async throws {
+    @Test func `an output file is complete and private, and replaced only with --force`() async throws {
         let output = folder.path("form.bin")
         let run = try await Tool.run(arguments() + ["-o", output])
         #expect(run.exit == .status(0) && run.output.isEmpty, "\(run.errorText)")
@@ -56,17 +56,17 @@ import Testing
     }
 
     @Test(arguments: ["", "a b", "ä", "x\"", String(repeating: "x", count: 71)])
-    func `a boundary that can't be one is a wrong call`(boundary: String) async throws {
+    func `an invalid boundary is a usage error`(boundary: String) async throws {
         let run = try await Tool.run(["form", "build", "-F", "a=1", "--boundary", boundary])
         #expect(run.exit == .status(2) && run.output.isEmpty && run.errorText.contains("can't be a boundary"))
     }
 
-    @Test func `a boundary that occurs in a text is refused`() async throws {
+    @Test func `a boundary that occurs in a text field is refused`() async throws {
         let run = try await Tool.run(["form", "build", "-F", "a=xgoldenx", "--boundary", "golden"])
         #expect(run.exit == .status(7) && run.output.isEmpty && run.errorText.contains("part 1"))
     }
 
-    @Test func `bytes never go to a terminal, a preview may`() async throws {
+    @Test func `the body is never written to a terminal, a preview is`() async throws {
         func run(on terminal: PseudoTerminal, _ more: [String]) async throws -> ChildProcess.Finished {
             try await ChildProcess.run(
                 "sh", ["-c", "exec \"$@\" >\"$0\"", terminal.path, Tool.path] + arguments() + more,
@@ -76,7 +76,7 @@ import Testing
         let refused = try await run(on: untouched, [])
         #expect(refused.exit == .status(2) && refused.errorText.contains("-o"))
         #expect(untouched.text.isEmpty)
-        // A terminal is gone when the last program has left it.
+        // The pseudo-terminal closes when the last program closes it.
         let terminal = try PseudoTerminal(columns: 100)
         let shown = try await run(on: terminal, ["--preview"])
         #expect(shown.exit == .status(0), "\(shown.errorText)")
@@ -84,7 +84,7 @@ import Testing
         #expect(text.contains("filename=\"x.png\"") && text.contains("<5 bytes>") && !text.contains("@x;y"))
     }
 
-    @Test func `secrets come from files and the environment, and a picture is made small on the way`() async throws {
+    @Test func `secrets are read from files and the environment, and images are recompressed`() async throws {
         let token = try folder.write("token", "s3cr3t-1")
         let photo = NoisePhoto.bytes(width: 320, height: 240, seed: 5)
         let path = try folder.write("front.png", photo)
@@ -99,7 +99,7 @@ import Testing
         #expect(text.contains("filename=\"front.jpg\"\r\nContent-Type: image/jpeg") && run.output.count < 9_000)
     }
 
-    @Test func `what post sends is what form build writes`() async throws {
+    @Test func `post sends what form build writes`() async throws {
         let server = try LoopbackServer()
         let form = try Array(arguments().dropFirst(4))
         let posted = try await Tool.run(["post", server.url()] + form)
@@ -110,7 +110,7 @@ import Testing
         #expect(built.output == request.body)
     }
 
-    @Test func `a reader that goes away is a failure to write`() async throws {
+    @Test func `a closed pipe is a write error`() async throws {
         let path = try folder.writeSparse("large", size: 30_000_000)
         let run = try await ChildProcess.run(
             "bash",

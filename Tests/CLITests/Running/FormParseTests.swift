@@ -21,7 +21,7 @@ import Testing
             + part("name=f; filename=\"身份证.jpg\"", "more") + "--B--\r\n"
     }
 
-    @Test func `each part is an object, and the form is one at its end`() async throws {
+    @Test func `each part is an object, and the form is the last one`() async throws {
         let path = try folder.write("form.bin", form)
         for (arguments, input) in [([path], ""), ([], form), (["-"], form)] {
             let run = try await Tool.run(
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `files are put into a folder under safe names`() async throws {
+    @Test func `files are extracted under safe names`() async throws {
         let target = folder.path("parts")
         let run = try await Tool.run(
             ["form", "parse", "--content-type", Self.type, "--extract", target], input: Array(form.utf8))
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(.enabled(if: !Tool.isThreadSanitized, "under the sanitizer, a traced program takes too long"))
-    func `bytes are on the disk before a file has a name, and the name before it is printed`() async throws {
+    func `content is synced before a file is named, and the name before it is printed`() async throws {
         let (target, log) = (folder.path("parts"), folder.path("calls"))
         let path = try folder.write("form.bin", form)
         let run = try await ChildProcess.run(
@@ -68,11 +68,12 @@ import Testing
         let calls = String(decoding: try readFile(log), as: UTF8.self).split(separator: "\n").compactMap { line in
             ["fsync", "linkat"].first { line.contains("\($0)(") }
         }
-        // Of each of the two files: bytes, the hidden name, the name, the folder. The name of the second is taken at first.
+        // For each of the two files: content, hidden name, final name, directory. The name of the second is already
+        // taken at first.
         #expect(calls == ["fsync", "linkat", "linkat", "fsync", "fsync", "linkat", "linkat", "linkat", "fsync"])
     }
 
-    @Test func `what form build writes is read`() async throws {
+    @Test func `form parse reads what form build writes`() async throws {
         let path = try folder.write("in.bin", "bytes")
         let built = try await Tool.run(
             ["form", "build", "--boundary", "B", "-F", "a\\=1", "-F", "f=@\(path);filename=x\\"])
@@ -82,7 +83,7 @@ import Testing
         #expect(lines[0]["name"] as? String == "a\\" && lines[1]["fileName"] as? String == "x\\")
     }
 
-    @Test func `what is no form, and what is too large, ends with 3 and a reason`() async throws {
+    @Test func `malformed and oversized input exits with 3 and a reason`() async throws {
         func run(_ arguments: [String], _ body: String) async throws -> ChildProcess.Finished {
             try await Tool.run(["form", "parse", "--content-type", Self.type] + arguments, input: Array(body.utf8))
         }
@@ -119,13 +120,13 @@ import Testing
     }
 
     @Test(arguments: [9, 15, 2])
-    func `a process that is killed or stopped in the middle leaves no file`(signal: Int32) async throws {
+    func `a process killed or stopped while extracting leaves no file`(signal: Int32) async throws {
         let target = folder.path("parts")
         let begin =
             part("name=a", "1") + "--B\r\nContent-Disposition: form-data; name=f; filename=x\r\n\r\n"
             + String(repeating: "x", count: 300_000)
         let path = try folder.write("begin.bin", begin)
-        // The pipe stays open behind the beginning of the form: the rest is awaited.
+        // The pipe stays open after the beginning of the form, so the program waits for the rest.
         let process = try ChildProcess(
             "bash",
             [
@@ -137,7 +138,7 @@ import Testing
             ], environment: Tool.environment())
         let progress = try await process.waitUntil { $0.text.contains("\"name\":\"a\"") && $0.errorText.contains("\n") }
         let tool = try #require(Int32(progress.errorText.prefix { $0.isNumber }))
-        // In the middle: much of the file is written, and the rest does not come.
+        // Much of the file is written, and the rest never arrives.
         while Self.bytesOfUnfinishedFiles(of: tool, in: target) < 200_000 {
             try await Task.sleep(for: .milliseconds(5))
         }
@@ -148,7 +149,7 @@ import Testing
         _ = try await process.finish()
     }
 
-    /// What a process has written into files of a folder that it has open, names or no names.
+    /// Returns the number of bytes that a process has written to its open files in a directory, named or not.
     private static func bytesOfUnfinishedFiles(of process: Int32, in folder: String) -> Int {
         let place = "/proc/\(process)/fd"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []

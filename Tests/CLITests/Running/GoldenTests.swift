@@ -4,7 +4,7 @@ import WaybillCore
 
 @testable import WaybillCLI
 
-/// The three renderings as people and programs see them, from the real command in a pseudo-terminal of known size.
+/// The three output formats of the real command, in a pseudo-terminal of known size.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct GoldenTests {
     private struct Scene {
         let folder: TemporaryDirectory
@@ -13,7 +13,7 @@ import WaybillCore
         let front: String
         let back: String
 
-        /// A server that reads a bit more than the first file and waits at the gate.
+        /// Creates a server that reads slightly more than the first file and then waits at the gate.
         init() throws {
             folder = try TemporaryDirectory()
             front = try folder.writeSparse("front.bin", size: 10_000)
@@ -29,7 +29,8 @@ import WaybillCore
         var each: [String] { ["post", server.url(), "-F", "f=@{}", "--each", back, back] }
     }
 
-    /// Whatever was drawn on the way fitted the terminal and never went back, and nothing unknown was written.
+    /// Expects that every frame fitted the terminal, the percentage never decreased, and all control sequences are
+    /// known.
     private func expectSound(_ screen: Screen) {
         #expect(screen.strange.isEmpty)
         #expect(
@@ -46,7 +47,7 @@ import WaybillCore
     }
 
     @Test(arguments: [["TERM": "xterm"], ["TERM": "xterm", "NO_COLOR": "1"]])
-    func `a terminal shows a line for each file and a bar below them`(_ environment: [String: String]) async throws {
+    func `a terminal shows a line for each file and a bar below`(_ environment: [String: String]) async throws {
         let scene = try Scene()
         let terminal = try PseudoTerminal(columns: 100)
         let child = try terminal.run(scene.form, environment: environment)
@@ -69,7 +70,7 @@ import WaybillCore
         expectSound(end)
     }
 
-    @Test func `a terminal that changes its width has lines that fit, and nothing is left behind`() async throws {
+    @Test func `lines fit after a terminal is resized, and no remains are left`() async throws {
         let scene = try Scene()
         let terminal = try PseudoTerminal(columns: 100)
         let child = try terminal.run(scene.form)
@@ -107,12 +108,13 @@ import WaybillCore
         #expect(screen.strange.isEmpty)
     }
 
-    /// By scalars: a return at the end of one would become one character with a line feed at the start of the next.
+    /// Works on scalars: a carriage return at the end of one string and a line feed at the start of the next would
+    /// form a single character.
     private static func rest(_ text: String, behind start: String) -> String {
         String(text.unicodeScalars.dropFirst(start.unicodeScalars.count))
     }
 
-    @Test func `many files have a line each while they are on their way`() async throws {
+    @Test func `many files have a line each while they are in flight`() async throws {
         let scene = try Scene()
         let terminal = try PseudoTerminal(columns: 120)
         let child = try terminal.run(scene.each)
@@ -139,7 +141,7 @@ import WaybillCore
     private static let plain = ["sending 3 parts to http://SERVER/", "done: 200 OK, BYTES in TIME (RATE)"]
 
     @Test(arguments: [["TERM": "dumb"], ["TERM": "xterm", "CI": "true"]])
-    func `a poor terminal has plain lines`(_ environment: [String: String]) async throws {
+    func `a terminal without cursor control shows plain lines`(_ environment: [String: String]) async throws {
         let scene = try Scene()
         scene.gate.open()
         let terminal = try PseudoTerminal(columns: 40)
@@ -150,7 +152,7 @@ import WaybillCore
         #expect(lines.map { Varying.normalised($0) } == Self.plain)
     }
 
-    @Test func `a pipe has the same plain lines`() async throws {
+    @Test func `a pipe receives the same plain lines`() async throws {
         let scene = try Scene()
         scene.gate.open()
         let run = try await Tool.run(scene.form)
@@ -159,7 +161,7 @@ import WaybillCore
         #expect(lines == Self.plain)
     }
 
-    @Test func `a failure is red on a terminal, unless NO_COLOR asks for none`() async throws {
+    @Test func `a failure is red on a terminal unless NO_COLOR is set`() async throws {
         let server = try LoopbackServer(otherwise: .respond(400))
         let message = "rejected: the server answered 400 Bad Request"
         for (environment, head) in [
@@ -174,7 +176,7 @@ import WaybillCore
         }
     }
 
-    @Test func `JSON lines have the same members in the same order, on a terminal too`() async throws {
+    @Test func `JSON lines keep members and order, also on a terminal`() async throws {
         let scene = try Scene()
         let terminal = try PseudoTerminal(columns: 40)
         let child = try terminal.run(scene.form + ["--json"], withOutput: true)
@@ -205,7 +207,7 @@ import WaybillCore
         #expect(lines.dropFirst().dropLast().allSatisfy { $0.hasPrefix(#"{\#(head),"event":"progress","phase":""#) })
     }
 
-    /// A line with its time and its numbers as words.
+    /// Replaces the time and the numbers of a line with placeholders.
     private static func shape(_ line: String) -> String {
         line.replacing(/"t":"[^"]*"/, with: "\"t\":\"T\"").replacing(/127\.0\.0\.1:\d+/, with: "SERVER")
             .replacing(/":-?\d+(\.\d+)?(?=[,}\]])/, with: "\":N").replacing("\"v\":N", with: "\"v\":1")

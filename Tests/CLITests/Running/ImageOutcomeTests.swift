@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// The results of recompressing images, as `post` and `shrink` print them, and the floor of their size.
+/// The results of recompressing images as printed by `post` and `shrink`, and the limits of their size.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ImageOutcomeTests {
     private let folder: TemporaryDirectory
     private let server: LoopbackServer
@@ -23,7 +23,7 @@ import Testing
             && line.contains(#/: \d+(\.\d)? KiB → \d+(\.\d)? KiB, \d+ × \d+, quality \d+$/#)
     }
 
-    @Test func `a post prints bytes, pixels and quality of an image before the result`() async throws {
+    @Test func `post prints bytes, pixels and quality of an image before the result`() async throws {
         let run = try await post("--max-bytes", "front=60KiB")
         #expect(run.exit == .status(0), "\(run.errorText)")
         let lines = run.errorText.split(separator: "\n")
@@ -32,7 +32,7 @@ import Testing
         #expect(quiet.exit == .status(0) && quiet.errorText.isEmpty, "\(quiet.errorText)")
     }
 
-    @Test func `the summary of --json has the images, also of an upload that was rejected`() async throws {
+    @Test func `the --json summary lists the images, also of a rejected upload`() async throws {
         server.script(.respond(400))
         let run = try await post("-F", "b=@\(card)", "-F", "c=1", "--max-bytes", "60KiB", "--json")
         #expect(run.exit == .status(1), "\(run.errorText)")
@@ -43,14 +43,14 @@ import Testing
             #expect(image["file"] as? String == card)
             #expect(image["originalBytes"] as? Int == (try folder.read("card.jpg")).count)
             #expect(try #require(image["bytes"] as? Int) <= 61_440)
-            // The camera was turned.
+            // The camera was rotated.
             #expect(image["originalWidth"] as? Int == 640 && image["originalHeight"] as? Int == 800)
             #expect(image["width"] is Int && image["height"] is Int && image["quality"] is Int)
             #expect(image["passedThrough"] as? Bool == false)
         }
     }
 
-    @Test func `an image that fits already is not recompressed, and the line says so`() async throws {
+    @Test func `an image that already fits is not recompressed, and the line says so`() async throws {
         let run = try await post("--max-bytes", "10MiB")
         #expect(run.errorText.contains(", 640 × 800, no loss\n"), "\(run.errorText)")
         let json = try await post("--max-bytes", "10MiB", "--json")
@@ -58,12 +58,12 @@ import Testing
         #expect(images.first?["passedThrough"] as? Bool == true)
     }
 
-    @Test func `a form without images has no such member`() async throws {
+    @Test func `the summary of a form without images has no images member`() async throws {
         let run = try await Tool.run(["post", server.url(), "-F", "a=b", "--json"])
         #expect(try run.jsonLines().last?["images"] == nil)
     }
 
-    @Test func `each form of many reports its own images, a shared one included`() async throws {
+    @Test func `each of many forms reports its own images, including shared ones`() async throws {
         let other = try folder.write("other.jpg", NoisePhoto.bytes(width: 640, height: 640, seed: 12))
         let words = ["-F", "logo=@\(other)", "-F", "f=@{}", "--max-bytes", "60KiB", "--each", card, other]
         let run = try await Tool.run(["post", server.url(), "--json"] + words)
@@ -78,7 +78,7 @@ import Testing
         #expect(lines.count { isResult($0, of: other) } == 3 && lines.count { isResult($0, of: card) } == 1)
     }
 
-    @Test func `queued and rehearsed forms report their images`() async throws {
+    @Test func `queued forms and dry runs report their images`() async throws {
         let queue = ["--queue", "--outbox", folder.path("outbox"), "--max-bytes", "60KiB"]
         let call = ["post", server.url(), "-F", "front=@\(card)"]
         let queued = try await Tool.run(call + queue + ["--json"])
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `a result below 600 pixels is warned of, with both remedies`() async throws {
+    @Test func `an image scaled below 600 pixels causes a warning with both remedies`() async throws {
         let warning = #/warning: .*card\.jpg: scaled down to \d+ × \d+ to fit 3\.0 KiB; text may be unreadable\. /#
         let remedy = "Raise --max-bytes or set --min-side.\n"
         let shrunk = try await Tool.run(["shrink", card, "--max-bytes", "3KiB", "--mode", "draft"])
@@ -108,13 +108,13 @@ import Testing
         ["--max-bytes", "3KiB", "--max-side", "500"], ["--max-bytes", "3KiB", "--max-pixels", "200x300"],
         ["--max-bytes", "3KiB", "--min-side", "100"], ["--max-side", "300"],
         ["--max-bytes", "3KiB", "--max-side", "599"],
-    ]) func `a small size that was asked for is not warned of`(_ options: [String]) async throws {
+    ]) func `a small size that was requested causes no warning`(_ options: [String]) async throws {
         let run = try await Tool.run(["shrink", card, "--mode", "draft"] + options)
         #expect(run.exit == .status(0), "\(run.errorText)")
         #expect(!run.errorText.contains("warning"), "\(run.errorText)")
     }
 
-    @Test func `--min-side keeps the size, and fails where the limit can't be met`() async throws {
+    @Test func `--min-side keeps the size and fails if the limit cannot be met`() async throws {
         let kept = try await Tool.run([
             "shrink", card, "--max-bytes", "30KiB", "--min-side", "790", "--mode", "draft", "--json",
         ])
@@ -138,7 +138,7 @@ import Testing
         ["post", "URL", "-F", "f=@FILE", "--max-bytes", "9K", "--min-side", "0"],
         ["shrink", "FILE", "--quality", "50", "--min-side", "600"],
         ["shrink", "FILE", "--max-bytes", "9K", "--min-side", "600", "--max-side", "599"],
-    ]) func `a floor that can't hold is a wrong call`(_ words: [String]) async throws {
+    ]) func `an invalid --min-side is a usage error`(_ words: [String]) async throws {
         let call = words.map { $0.replacing("URL", with: server.url()).replacing("FILE", with: card) }
         let run = try await Tool.run(call)
         #expect(run.exit == .status(2), "\(run.errorText)")

@@ -5,13 +5,13 @@ import Testing
 
 @testable import WaybillCLI
 
-/// Standard input, FIFOs and pipes of the shell as parts of a form and as objects.
+/// Standard input, FIFOs and process substitutions as parts of a form and as objects.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct PipedInputTests {
     private let folder: TemporaryDirectory
 
     init() throws { folder = try TemporaryDirectory() }
 
-    /// Runs a line of the shell, in which `$W` is the program.
+    /// Runs a shell command line in which `$W` is the program.
     private func shell(
         _ line: String, _ environment: [String: String] = [:], input: [UInt8] = []
     ) async throws -> ChildProcess.Finished {
@@ -21,7 +21,7 @@ import Testing
             input: input, directory: folder.path)
     }
 
-    @Test func `standard input is a file part, with a length and a name`() async throws {
+    @Test func `standard input is a file part with a length and a name`() async throws {
         let server = try LoopbackServer()
         let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         let run = try await Tool.run(["post", server.url(), "-F", "f=@-;filename=x.tar"], input: bytes)
@@ -35,7 +35,7 @@ import Testing
 
     private func contains(_ body: [UInt8], _ bytes: [UInt8]) -> Bool { body.firstRange(of: bytes) != nil }
 
-    @Test func `without filename= it is called a dash, as by curl`() async throws {
+    @Test func `without filename= standard input is named -, as by curl`() async throws {
         let server = try LoopbackServer()
         let run = try await Tool.run(["post", server.url(), "-F", "f=@-"], input: Array("abc".utf8))
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: ["< in", "3< in <&3", "< <(cat in)"])
-    func `a file, an offset and a pipe as standard input give all their bytes`(_ redirection: String) async throws {
+    func `standard input from a file, a descriptor or a pipe is sent whole`(_ redirection: String) async throws {
         let server = try LoopbackServer()
         try folder.write("in", "all of it")
         let run = try await shell("$W post \(server.url()) -F f=@- \(redirection)")
@@ -52,7 +52,7 @@ import Testing
         #expect(try await server.request(0).bodyWithoutBoundary.contains("\r\n\r\nall of it\r\n"))
     }
 
-    @Test func `what was read of standard input before is not sent`() async throws {
+    @Test func `bytes consumed before the program starts are not sent`() async throws {
         let server = try LoopbackServer()
         try folder.write("in", "first\nrest\n")
         let run = try await shell("{ read -r line; $W post \(server.url()) -F f=@-; } < in")
@@ -60,7 +60,7 @@ import Testing
         #expect(try await server.request(0).bodyWithoutBoundary.contains("\r\n\r\nrest\n\r\n"))
     }
 
-    @Test func `a FIFO and a pipe of the shell are file parts by their names`() async throws {
+    @Test func `FIFOs and process substitutions are file parts`() async throws {
         let server = try LoopbackServer()
         let run = try await shell(
             "mkfifo pipe.txt; printf fifo > pipe.txt & $W post \(server.url()) -F a=@pipe.txt -F 'b=@'<(printf shell)';filename=b'"
@@ -81,7 +81,7 @@ import Testing
         #expect(bodies.count == 2 && bodies.allSatisfy { $0.contains("\r\n\r\nonce\r\n") })
     }
 
-    @Test func `with --each all forms have it`() async throws {
+    @Test func `with --each every form contains standard input`() async throws {
         let server = try LoopbackServer()
         let files = try ["a", "b", "c"].map { try folder.write($0, $0) }
         let run = try await Tool.run(
@@ -91,7 +91,7 @@ import Testing
         #expect(bodies.count == 3 && bodies.allSatisfy { $0.contains("\r\n\r\nshared\r\n") })
     }
 
-    @Test func `pipes of the shell can be the files of --each`() async throws {
+    @Test func `process substitutions can be the files of --each`() async throws {
         let server = try LoopbackServer()
         let run = try await shell("$W post \(server.url()) -F f=@{} --each <(printf one) <(printf two)")
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -105,13 +105,13 @@ import Testing
         ["-F", "a=@-", "-H", "@-"],
         ["-F", "a=@{}", "-F", "b=@-", "--each-from", "-"],
     ])
-    func `two readers of standard input are refused before anything is read`(_ words: [String]) async throws {
+    func `two readers of standard input are refused before it is read`(_ words: [String]) async throws {
         let run = try await Tool.run(["post", "http://127.0.0.1:1/"] + words, input: Array("x".utf8))
         #expect(run.exit == .status(2))
         #expect(run.errorText.contains("Standard input can be read once, but "), "\(run.errorText)")
     }
 
-    @Test(arguments: [[String](), ["--queue"]]) func `a dry run leaves it unread`(_ more: [String]) async throws {
+    @Test(arguments: [[String](), ["--queue"]]) func `a dry run reads no input`(_ more: [String]) async throws {
         let line = "{ $W post http://127.0.0.1:1/ -F f=@- --dry-run \(more.joined()) --outbox outbox"
         let words = more.isEmpty ? line.replacing(" --outbox outbox", with: "") : line
         let run = try await shell(words + "; cat; }", input: Array("still here".utf8))
@@ -120,7 +120,7 @@ import Testing
             (run.text + run.errorText).contains("length not known before it is read"), "\(run.text)\(run.errorText)")
     }
 
-    @Test func `an image from a pipe is made to fit`() async throws {
+    @Test func `an image from a pipe is recompressed`() async throws {
         let server = try LoopbackServer()
         let photo = NoisePhoto.bytes(width: 640, height: 480, seed: 5)
         let run = try await Tool.run(
@@ -130,14 +130,14 @@ import Testing
         #expect(body.count < 21_500 && body.count > 15_000 && contains(body, Array("filename=\"card.jpg\"".utf8)))
     }
 
-    @Test func `an image of more than the decoder takes is refused`() async throws {
+    @Test func `an image larger than the decoder limit is refused`() async throws {
         let run = try await shell(
             "head -c 40000001 /dev/zero | $W post http://127.0.0.1:1/ -F 'f=@-;filename=a.jpg' --max-bytes 20K")
         #expect(run.exit == .status(3))
         #expect(run.errorText.contains("tooManyBytes in part \"f\": standard input has more than "), "\(run.errorText)")
     }
 
-    @Test func `the outbox keeps a copy, though files are referred to`() async throws {
+    @Test func `the outbox stores a copy of standard input but references files`() async throws {
         let desk = try OutboxDesk()
         let file = try desk.folder.write("a.txt", "file")
         let queued = try await desk.queue("-F", "f=@-;filename=x", "-F", "g=@\(file)", input: Array("from a pipe".utf8))
@@ -148,7 +148,7 @@ import Testing
         #expect(body.contains("\r\n\r\nfrom a pipe\r\n") && body.contains("\r\n\r\nfile\r\n"), "\(body)")
     }
 
-    @Test func `the copy has no name, and is gone after a signal`() async throws {
+    @Test func `the temporary copy has no name and is gone after a signal`() async throws {
         let place = try TemporaryDirectory()
         let server = try LoopbackServer(otherwise: .neverAnswer)
         let child = try Tool.start(
@@ -161,14 +161,14 @@ import Testing
         #expect(try place.names() == [])
     }
 
-    @Test func `a directory for copies that is not there is named with TMPDIR`() async throws {
+    @Test func `a missing temporary directory is reported with TMPDIR`() async throws {
         let run = try await Tool.run(
             ["post", "http://127.0.0.1:1/", "-F", "f=@-"], environment: ["TMPDIR": folder.path("none")], input: [65])
         #expect(run.exit == .status(7), "\(run.errorText)")
         #expect(run.errorText.contains("TMPDIR"), "\(run.errorText)")
     }
 
-    @Test func `a FIFO can be made to fit by shrink`() async throws {
+    @Test func `shrink reads a FIFO`() async throws {
         try folder.write("in.jpg", NoisePhoto.bytes(width: 640, height: 480, seed: 5))
         let run = try await shell("mkfifo p; cat in.jpg > p & $W shrink p -o out.jpg --max-bytes 20K")
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -176,7 +176,7 @@ import Testing
     }
 }
 
-/// Pipes into object stores.
+/// Pipes as sources of objects.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct PutPipeTests {
     private let store: OSSStore
     private let folder: TemporaryDirectory
@@ -195,7 +195,7 @@ import Testing
             "bash", ["-c", line], environment: Tool.environment(environment), input: input, directory: folder.path)
     }
 
-    @Test func `standard input becomes an object, and leaves no record`() async throws {
+    @Test func `standard input becomes an object and leaves no resume record`() async throws {
         let bytes = [UInt8](repeating: 7, count: 300_000)
         let run = try await put("$W --part-size 100KiB - oss://examplebucket/a/b.bin", input: bytes)
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -205,7 +205,7 @@ import Testing
         #expect((records ?? []).allSatisfy { !$0.hasSuffix(".json") }, "\(records ?? [])")
     }
 
-    @Test func `a FIFO has a name, a pipe of the shell and standard input have none`() async throws {
+    @Test func `a FIFO provides a key, standard input and process substitutions require one`() async throws {
         let run = try await put("mkfifo named; printf x > named & $W named oss://examplebucket/in/")
         #expect(run.exit == .status(0), "\(run.errorText)")
         #expect(store.object("in/named")?.content.bytes == [120])
@@ -223,7 +223,7 @@ import Testing
         #expect(store.object("whole")?.content.bytes == [121])
     }
 
-    @Test(arguments: ["", "--queue --outbox outbox"]) func `a dry run leaves it unread`(_ more: String) async throws {
+    @Test(arguments: ["", "--queue --outbox outbox"]) func `a dry run reads no input`(_ more: String) async throws {
         let run = try await put("{ $W - oss://examplebucket/k -n \(more); cat; }", input: Array("still here".utf8))
         #expect(run.exit == .status(0) && run.text.hasSuffix("still here"), "\(run.text)\(run.errorText)")
         #expect(
@@ -231,7 +231,7 @@ import Testing
         #expect(store.state.keys().isEmpty)
     }
 
-    @Test func `the outbox keeps a copy`() async throws {
+    @Test func `the outbox stores a copy of an object from standard input`() async throws {
         let queued = try await put("$W - oss://examplebucket/k --queue --outbox outbox", input: Array("kept".utf8))
         #expect(queued.exit == .status(0), "\(queued.errorText)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("outbox/spool")).count == 1)

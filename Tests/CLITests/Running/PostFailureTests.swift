@@ -6,7 +6,7 @@ import WaybillCore
 
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct PostFailureTests {
     @Test(arguments: [(400, 1), (401, 1), (413, 1), (503, 5), (429, 5)])
-    func `a refusal is 1, or 5 if it may pass, with the answer on standard output`(_ status: Int, _ exit: Int)
+    func `a rejection exits with 1, or 5 if it may be temporary, and prints the response`(_ status: Int, _ exit: Int)
         async throws
     {
         let server = try LoopbackServer(.respond(status, body: "no: \(status)"))
@@ -17,7 +17,7 @@ import WaybillCore
         #expect(server.requests.count == 1)
     }
 
-    @Test func `a source that can't be read is 3, and nobody is connected to`() async throws {
+    @Test func `an unreadable source exits with 3 before any connection`() async throws {
         let folder = try TemporaryDirectory()
         #expect(unsafe mkfifo(folder.path("fifo"), 0o600) == 0)
         let broken = try folder.write("broken.jpg", [0xFF, 0xD8, 0xFF, 0xE0])
@@ -60,7 +60,7 @@ import WaybillCore
         ["post", "ftp://127.0.0.1/", "-F", "a=b"], ["post", "file:///etc/hostname", "-F", "a=b"],
         ["post", "127.0.0.1/", "-F", "a=b"], ["post", "http://", "-F", "a=b"], ["post", "http://a b/", "-F", "a=b"],
         ["bogus"], ["shrink", "/etc/hostname"],
-    ]) func `a wrong call is 2, and nobody is connected to`(_ arguments: [String]) async throws {
+    ]) func `an invalid call exits with 2 before any connection`(_ arguments: [String]) async throws {
         let server = try LoopbackServer()
         let run = try await Tool.run(arguments.map { $0 == "URL" ? server.url() : $0 })
         #expect(run.exit == .status(2), "\(run.errorText)")
@@ -68,7 +68,7 @@ import WaybillCore
         #expect(server.state.connections.isEmpty)
     }
 
-    @Test func `a port where nobody listens is 5`() async throws {
+    @Test func `a refused connection exits with 5`() async throws {
         let port = try ClosedPort()
         let run = try await Tool.run(["post", port.url(), "-F", "a=b"])
         #expect(run.exit == .status(5))
@@ -76,7 +76,7 @@ import WaybillCore
         #expect(run.errorText.contains("the server got nothing of the request"))
     }
 
-    @Test func `a connection that breaks in the body is 5, and a retry mends it`() async throws {
+    @Test func `a connection lost in the body exits with 5, and a retry recovers`() async throws {
         let folder = try TemporaryDirectory()
         let file = try folder.writeSparse("large", size: 20_000_000)
         let server = try LoopbackServer(
@@ -89,7 +89,7 @@ import WaybillCore
         #expect(again.errorText.contains("2 attempts"))
     }
 
-    @Test func `everything sent and no answer is 6`() async throws {
+    @Test func `a request sent without a response exits with 6`() async throws {
         let server = try LoopbackServer(.closeWithoutAnswer(), .neverAnswer)
         let closed = try await Tool.run(["post", server.url(), "-F", "a=b", "--retry", "3"])
         #expect(closed.exit == .status(6), "\(closed.errorText)")
@@ -101,7 +101,7 @@ import WaybillCore
         #expect(server.requests.count == 2)
     }
 
-    @Test func `a file that grows while it is sent is 4`() async throws {
+    @Test func `a file that grows while it is sent exits with 4`() async throws {
         let folder = try TemporaryDirectory()
         let file = try folder.writeSparse("large", size: 6_000_000)
         let gate = Gate()
@@ -116,14 +116,14 @@ import WaybillCore
         #expect(run.errorText.contains("sourceChanged"))
     }
 
-    @Test func `what can't be written is 7, and found before anything is sent`() async throws {
+    @Test func `an unwritable output file exits with 7 before any request is sent`() async throws {
         let server = try LoopbackServer()
         let run = try await Tool.run(["post", server.url(), "-F", "a=b", "-o", "/nonexistent/folder/answer"])
         #expect(run.exit == .status(7), "\(run.errorText)")
         #expect(server.state.connections.isEmpty)
     }
 
-    @Test func `an answer that nobody reads is 7, and told`() async throws {
+    @Test func `a response that cannot be written exits with 7 and is still reported`() async throws {
         let server = try LoopbackServer(.respond(200, body: "answer"))
         let child = try ChildProcess(
             "sh", ["-c", "exec \"$0\" \"$@\" >/dev/full", Tool.path, "post", server.url(), "-F", "a=b"],
@@ -134,7 +134,7 @@ import WaybillCore
         #expect(run.errorText.contains("done: 200 OK"))
     }
 
-    @Test func `foreign text can't rewrite the terminal`() async throws {
+    @Test func `text from outside cannot control the terminal`() async throws {
         let server = try LoopbackServer(
             .respond(.raw("HTTP/1.1 400 \u{1B}[2Jbad\u{202E}\r\nContent-Length: 0\r\n\r\n")))
         let run = try await Tool.run([

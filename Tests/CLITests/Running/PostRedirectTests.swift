@@ -2,9 +2,9 @@ import TestSupport
 import Testing
 import WaybillCore
 
-/// `--redirect`, and what is printed of a redirect that is not followed.
+/// `--redirect`, and the output for a redirect that is not followed.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct PostRedirectTests {
-    /// Redirects `/old` to `/new` with 302.
+    /// Returns a server that redirects `/old` to `/new` with 302.
     private func server() throws -> LoopbackServer {
         let server = try LoopbackServer(otherwise: .respond(200, body: "here"))
         server.route("/old", .respond(302, headers: [("Location", "new?key=s3cr3t")], body: "there"))
@@ -15,7 +15,7 @@ import WaybillCore
         ([] as [String], 1, ["POST"], "there"), (["--redirect", "resend"], 0, ["POST", "POST"], "here"),
         (["--redirect", "get"], 0, ["POST", "GET"], "here"), (["--redirect=stop"], 1, ["POST"], "there"),
     ])
-    func `after 302 the chosen meaning is what is done`(
+    func `--redirect decides what follows a 302`(
         _ flags: [String], _ exit: Int, _ methods: [String], _ text: String
     ) async throws {
         let server = try server()
@@ -24,14 +24,14 @@ import WaybillCore
         #expect(server.requests.map(\.method) == methods)
     }
 
-    @Test func `stop follows no 307 either`() async throws {
+    @Test func `--redirect stop does not follow a 307 either`() async throws {
         let server = try LoopbackServer(otherwise: .respond(307, headers: [("Location", "/new")]))
         let run = try await Tool.run(["post", server.url("/old"), "-F", "a=b", "--redirect", "stop"])
         #expect(run.exit == .status(1) && server.requests.count == 1)
         #expect(run.errorText.contains("redirects to \(server.url("/new")). Send it there"), "\(run.errorText)")
     }
 
-    @Test func `a redirect that needs a choice prints the absolute address without its secrets, and the flags`()
+    @Test func `an ambiguous redirect prints the redacted address and the flags`()
         async throws
     {
         let server = try server()
@@ -50,7 +50,7 @@ import WaybillCore
             ("http://other.invalid/a?b=s3cr3t", "http://other.invalid/a?<redacted>"), ("ftp://other.invalid/", nil),
             ("/again", nil),
         ] as [(String, String?)])
-    func `a redirect that is refused prints the address`(_ location: String, _ address: String?) async throws {
+    func `a refused redirect prints the address`(_ location: String, _ address: String?) async throws {
         let server = try LoopbackServer(otherwise: .respond(307, headers: [("Location", location)]))
         let front = try await TLSFront(to: server)
         let run = try await Tool.run(["post", front.url("/again"), "-F", "a=b", "--cacert", front.authority])
@@ -60,7 +60,7 @@ import WaybillCore
         #expect(!run.errorText.contains("s3cr3t"))
     }
 
-    @Test func `a presigned URL takes --redirect, a store does not`() async throws {
+    @Test func `a presigned URL accepts --redirect, a store does not`() async throws {
         let folder = try TemporaryDirectory()
         let file = try folder.write("a.txt", "text")
         let server = try server()
@@ -74,7 +74,7 @@ import WaybillCore
     }
 
     @Test(arguments: [[], ["--location-trusted"]])
-    func `a header goes to another origin only with --location-trusted`(_ option: [String]) async throws {
+    func `a header is sent to another origin only with --location-trusted`(_ option: [String]) async throws {
         let other = try LoopbackServer()
         let home = try LoopbackServer(otherwise: .respond(307, headers: [("Location", other.url())]))
         let run = try await Tool.run(["post", home.url(), "-F", "a=b", "-H", "X-Api-Key: k3y"] + option)
@@ -82,7 +82,7 @@ import WaybillCore
         #expect(try await other.request(0).value(of: "X-Api-Key") == (option.isEmpty ? nil : "k3y"))
     }
 
-    @Test func `a queued form is delivered as --redirect of outbox run says`() async throws {
+    @Test func `a queued form follows the --redirect of outbox run`() async throws {
         let desk = try OutboxDesk()
         desk.server.route("/form", .respond(302, headers: [("Location", "/new")]))
         let early = try await desk.queue("-F", "a=b", "--redirect", "resend")
@@ -93,7 +93,7 @@ import WaybillCore
         #expect(desk.server.requests.map(\.path) == ["/form", "/new"])
     }
 
-    @Test func `another word is refused with those that there are`() async throws {
+    @Test func `an unknown --redirect value is refused with the valid ones`() async throws {
         let server = try server()
         let run = try await Tool.run(["post", server.url(), "-F", "a=b", "--redirect", "follow"])
         #expect(run.exit == .status(2) && run.errorText.contains("is not resend, get or stop."))

@@ -4,7 +4,7 @@ import Testing
 import WaybillCore
 
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct PostTests {
-    @Test func `a form is posted, and the answer alone is on standard output`() async throws {
+    @Test func `a form is posted, and only the response is written to standard output`() async throws {
         let folder = try TemporaryDirectory()
         let card = try folder.write("card.jpg", [1, 2, 3])
         let server = try LoopbackServer(.respond(Answer(201, headers: [("X-A", "b")], body: [0x7B, 0, 0xFF, 0x7D])))
@@ -21,7 +21,7 @@ import WaybillCore
         #expect(request.value(of: "User-Agent")?.hasPrefix("waybill/") == true)
     }
 
-    @Test func `the bytes are those of curl with the same arguments`() async throws {
+    @Test func `the body matches that of curl with the same arguments`() async throws {
         let folder = try TemporaryDirectory()
         let front = try folder.write("front.jpg", (0..<5_000).map { UInt8(truncatingIfNeeded: $0) })
         let odd = try folder.write("a;b,c \"d\".bin", [0, 1, 2])
@@ -49,7 +49,7 @@ import WaybillCore
         }
     }
 
-    @Test func `--digest answers a challenge as curl does`() async throws {
+    @Test func `--digest responds to a challenge as curl does`() async throws {
         let value = "Digest realm=\"cards\", nonce=\"n0nce\", qop=\"auth\", algorithm=MD5"
         let challenge = Behaviour.respond(401, headers: [("WWW-Authenticate", value)])
         let server = try LoopbackServer(challenge, .respond(200), challenge, .respond(200))
@@ -60,14 +60,14 @@ import WaybillCore
         #expect(curl.exit == .status(0), "\(curl.errorText)")
         #expect(server.requests.map { $0.body.isEmpty } == [true, false, true, false])
         let answers = server.requests.compactMap { $0.value(of: "Authorization") }
-        // All but the client's own nonce and what follows from it.
+        // Excludes the client nonce and the hash derived from it.
         let parts = answers.map { answer in
             answer.split(separator: ", ").filter { !$0.contains("cnonce=") && !$0.contains("response=") }
         }
         #expect(parts.count == 2 && parts[0] == parts[1], "\(answers)")
     }
 
-    @Test func `texts come from files, standard input and the environment`() async throws {
+    @Test func `text fields are read from files, standard input and the environment`() async throws {
         let folder = try TemporaryDirectory()
         let file = try folder.write("t", "from file")
         let server = try LoopbackServer()
@@ -81,7 +81,7 @@ import WaybillCore
         }
     }
 
-    @Test func `several files of one argument are parts of one name`() async throws {
+    @Test func `several files of one argument are parts of the same name`() async throws {
         let folder = try TemporaryDirectory()
         let (one, two) = (try folder.write("1.txt", "first"), try folder.write("2.txt", "second"))
         let server = try LoopbackServer()
@@ -92,7 +92,7 @@ import WaybillCore
         #expect(body.contains("name=\"f\"; filename=\"b.txt\"\r\nContent-Type: text/plain\r\n\r\nsecond\r\n"))
     }
 
-    @Test func `a picture is made to fit on its way`() async throws {
+    @Test func `an image is recompressed before it is sent`() async throws {
         let folder = try TemporaryDirectory()
         let photo = NoisePhoto.bytes(width: 400, height: 320, seed: 5)
         let path = try folder.write("card.jpeg", photo)
@@ -104,13 +104,13 @@ import WaybillCore
         #expect(run.exit == .status(0), "\(run.errorText)")
         #expect(photo.count > 20_000)
         let body = try await server.request(0).body
-        // The original once, the small one with at most its limit, and some header lines.
+        // The original, the recompressed image within its limit, and some header lines.
         #expect(body.count > photo.count && body.count <= photo.count + 10_240 + 600)
         let head = "name=\"front\"; filename=\"IDFrontImage.jpg\"\r\nContent-Type: image/jpeg"
         #expect(String(decoding: body, as: UTF8.self).contains(head))
     }
 
-    @Test func `an answer goes into the file of -o, which is replaced whole`() async throws {
+    @Test func `a response replaces the file of -o atomically`() async throws {
         let folder = try TemporaryDirectory()
         let path = try folder.write("answer", "an older and longer answer")
         let server = try LoopbackServer(otherwise: .respond(200, body: "new"))
@@ -122,7 +122,7 @@ import WaybillCore
         #expect(try folder.names() == ["answer"])
     }
 
-    @Test func `every line of --json is an object, the summary with the answer last`() async throws {
+    @Test func `every line of --json is an object, and the summary with the response is last`() async throws {
         let server = try LoopbackServer(
             .respond(503, headers: [("Retry-After", "1")]), .respond(200, body: "{\"你\":1}\u{1B}"))
         let run = try await Tool.run(["post", server.url(), "-F", "a=b", "--json", "--retry", "2"])
@@ -144,7 +144,7 @@ import WaybillCore
         #expect(!run.text.contains("\u{1B}"))
     }
 
-    @Test func `without a terminal a retry has a line with its reason, and the interval is checked`() async throws {
+    @Test func `without a terminal each retry has a line, and --progress-interval is checked`() async throws {
         let server = try LoopbackServer(.respond(503, headers: [("Retry-After", "1")]), .respond(200))
         let run = try await Tool.run(["post", server.url(), "-F", "a=b", "--retry", "2", "--progress-interval", "5m"])
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -155,7 +155,7 @@ import WaybillCore
         #expect(server.requests.count == 2)
     }
 
-    @Test func `an answer that is no text is in the summary as base64`() async throws {
+    @Test func `a response that is not text is in the summary as base64`() async throws {
         let server = try LoopbackServer(.respond(Answer(200, body: [0xFF, 0xFE, 0])))
         let run = try await Tool.run(["post", server.url(), "-F", "a=b", "--json"])
         let summary = try #require(try run.jsonLines().last)
@@ -163,7 +163,7 @@ import WaybillCore
         #expect(summary["body"] == nil)
     }
 
-    @Test func `-v tells the events, -q nothing`() async throws {
+    @Test func `-v prints events, -q prints nothing`() async throws {
         let server = try LoopbackServer(otherwise: .respond(200, body: "ok"))
         let verbose = try await Tool.run(["post", server.url(), "-F", "a=b", "-v"])
         for fact in [
@@ -175,7 +175,7 @@ import WaybillCore
         #expect(silent.errorText.isEmpty && silent.text == "ok")
     }
 
-    @Test func `header files, a resolved host, a proxy and a rate reach the engine`() async throws {
+    @Test func `header files, --resolve, a proxy and a rate limit are applied`() async throws {
         let folder = try TemporaryDirectory()
         let headers = try folder.write("h", "X-A: 1\r\n\r\nAuthorization: Bearer t0k3n\n")
         let server = try LoopbackServer()
@@ -189,7 +189,7 @@ import WaybillCore
         #expect(request.value(of: "Authorization") == "Bearer t0k3n")
         #expect(request.value(of: "Host") == "backend.invalid:\(server.port)")
         #expect(request.value(of: "User-Agent") == nil)
-        // The environment's exceptions are not for a proxy that was asked for.
+        // NO_PROXY of the environment does not apply to a proxy given with -x.
         let proxied = try await Tool.run(
             ["post", "http://elsewhere.invalid/p", "-F", "a=b", "-x", server.url("")],
             environment: ["NO_PROXY": "*", "no_proxy": "elsewhere.invalid"])

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `waybill put` into Qiniu.
+/// `waybill put` to Qiniu.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct PutQiniuTests {
     private let store: QiniuStore
     private let folder: TemporaryDirectory
@@ -26,7 +26,7 @@ import Testing
         ["QINIU_ACCESS_KEY": "ak", "QINIU_SECRET_KEY": "sk", "XDG_STATE_HOME": folder.path("state")]
     }
 
-    @Test func `a file becomes an object`() async throws {
+    @Test func `a file becomes a Qiniu object`() async throws {
         let file = try folder.write("scan.pdf", "contents")
         let run = try await put([file, "qiniu://photos/2026/7 空+%.pdf", "--meta", "author=alice"])
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -37,7 +37,7 @@ import Testing
         #expect(run.errorText.contains("done: 1 of 1 file stored"))
     }
 
-    @Test func `a folder goes with all that is in it, so many files at once`() async throws {
+    @Test func `a directory is uploaded with bounded concurrency`() async throws {
         try FileManager.default.createDirectory(atPath: folder.path("photos"), withIntermediateDirectories: false)
         for number in 0..<12 { try folder.write("photos/\(number).jpg", "photo \(number)") }
         let run = try await put(["-r", "-j", "3", "\(folder.path)/photos/", "qiniu://photos/in/"])
@@ -46,7 +46,7 @@ import Testing
         #expect(store.state.peakInFlight <= 3)
     }
 
-    @Test func `a stopped upload goes on where it was, and says so`() async throws {
+    @Test func `an interrupted upload resumes and reports the resumed bytes`() async throws {
         let file = try folder.writeSparse("film.mp4", size: 5_000_000)
         let words = arguments([file, "qiniu://photos/film", "--part-size", "1MiB", "--parts-at-once", "1"])
         store.fail(.stall(afterBodyBytes: 1_000), on: .part, part: 3)
@@ -62,7 +62,7 @@ import Testing
         #expect(store.state.counts.values.allSatisfy { $0.begunThoughStored == 0 })
     }
 
-    @Test func `what is there is not overwritten where that is forbidden`() async throws {
+    @Test func `--forbid-overwrite keeps an existing object`() async throws {
         let file = try folder.write("a.txt", "new")
         store.put("a.txt", [1, 2])
         let run = try await put([file, "qiniu://photos/", "--forbid-overwrite"])
@@ -72,7 +72,7 @@ import Testing
         #expect(store.object("a.txt")?.content.bytes == Array("new".utf8))
     }
 
-    @Test func `a wrong secret is 1, and neither secret nor token is printed`() async throws {
+    @Test func `a wrong secret exits with 1, and no secret or token is printed`() async throws {
         let file = try folder.write("a.txt", "a")
         let run = try await put(
             [file, "qiniu://photos/a", "-v", "--json"], environment: ["QINIU_SECRET_KEY": "hunter2hunter2"])
@@ -102,7 +102,7 @@ import Testing
                 ["QINIU_UPLOAD_TOKEN": "ak:sig:eyJzY29wZSI6ImIiLCJkZWFkbGluZSI6NDEwMjQ0NDgwMH0="], 2
             ),
         ] as [([String], [String: String], Int)])
-    func `a wrong call ends before a connection`(_ words: [String], _ extra: [String: String], _ status: Int)
+    func `an invalid call ends before any connection`(_ words: [String], _ extra: [String: String], _ status: Int)
         async throws
     {
         let file = try folder.write("a", "a")
@@ -111,7 +111,7 @@ import Testing
         #expect(store.state.log.isEmpty)
     }
 
-    @Test func `an http host has to be asked for, and the environment may name it`() async throws {
+    @Test func `an http host requires --allow-http, also from the environment`() async throws {
         let file = try folder.write("a", "a")
         let named = environment.merging(["QINIU_UP_HOST": store.url()]) { $1 }
         #expect(try await Tool.run(["put", file, "qiniu://photos/k"], environment: named).exit == .status(2))

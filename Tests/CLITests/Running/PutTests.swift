@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WaybillCore
 
-/// `waybill put`, the real program, against a store that checks every signature.
+/// `waybill put`, the real program, against a store that verifies every signature.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct PutTests {
     private let store: OSSStore
     private let folder: TemporaryDirectory
@@ -27,7 +27,7 @@ import WaybillCore
         try await Tool.run(arguments(more), environment: environment.merging(extra) { $1 })
     }
 
-    @Test(arguments: ["v1", "v4"]) func `a file becomes an object, and its URL is printed`(_ version: String)
+    @Test(arguments: ["v1", "v4"]) func `a file becomes an OSS object, and its URL is printed`(_ version: String)
         async throws
     {
         let file = try folder.write("scan.pdf", "contents")
@@ -42,14 +42,14 @@ import WaybillCore
         #expect(run.errorText.contains("done: 1 of 1 file stored, 8 B"))
     }
 
-    @Test func `a trailing slash means under this prefix, and no key means by the file's name`() async throws {
+    @Test func `a trailing slash is a prefix, and an empty key uses the file name`() async throws {
         let (a, b) = (try folder.write("a.txt", "a"), try folder.write("b.txt", "b"))
         #expect(try await put(a, b, "oss://examplebucket/in/").exit == .status(0))
         #expect(try await put(a, "oss://examplebucket").exit == .status(0))
         #expect(store.state.keys() == ["a.txt", "in/a.txt", "in/b.txt"])
     }
 
-    @Test func `a folder goes with all that is in it, but not where links lead`() async throws {
+    @Test func `a directory is uploaded recursively without following links`() async throws {
         try tree()
         let run = try await put("-r", "-j", "3", "\(folder.path)/photos", "oss://examplebucket/2026/")
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -61,7 +61,7 @@ import WaybillCore
         #expect(run.text.split(separator: "\n").count == 4)
     }
 
-    @Test func `patterns choose, and a slash behind the folder leaves out its name`() async throws {
+    @Test func `include and exclude patterns apply, and a trailing slash omits the directory name`() async throws {
         try tree()
         let run = try await put(
             "-r", "--include", "*.jpg", "--exclude", "sub/c*", "\(folder.path)/photos/", "oss://examplebucket/x/")
@@ -71,7 +71,7 @@ import WaybillCore
         #expect(store.state.keys() == ["x/a.jpg", "y/a.jpg", "y/b.tmp"])
     }
 
-    @Test func `a dry run names what would go where, and connects to nobody`() async throws {
+    @Test func `a dry run lists files and keys without connecting`() async throws {
         try tree()
         let run = try await put("-r", "-n", "\(folder.path)/photos", "oss://examplebucket")
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -83,7 +83,7 @@ import WaybillCore
         #expect(json.last?["result"] as? String == "rehearsed")
     }
 
-    @Test func `a large file goes in parts, and a stopped one goes on where it was`() async throws {
+    @Test func `a large file is uploaded in parts, and an interrupted upload resumes`() async throws {
         let file = try folder.writeSparse("large", size: 1_000_000)
         let more = [file, "oss://examplebucket/large", "--part-size", "100KiB", "--parts-at-once", "1"]
         store.fail(.stall(afterBodyBytes: 10), on: .uploadPart, part: 4)
@@ -103,7 +103,7 @@ import WaybillCore
         #expect(store.state.counts.values.allSatisfy { $0.begunThoughStored == 0 })
     }
 
-    @Test func `a refusal is 1 and names the store's code, and others go on`() async throws {
+    @Test func `a rejection exits with 1 and the store's code, and other files continue`() async throws {
         let (a, b) = (try folder.write("a.txt", "a"), try folder.write("b.txt", "b"))
         store.put("in/a.txt", [1])
         let run = try await put(a, b, "oss://examplebucket/in/", "--forbid-overwrite", "--json")
@@ -120,7 +120,7 @@ import WaybillCore
         #expect(summary["succeeded"] as? Int == 1 && summary["failed"] as? Int == 1 && summary["exit"] as? Int == 1)
     }
 
-    @Test func `with --fail-early the first failure keeps the others from being sent`() async throws {
+    @Test func `--fail-early stops further files after the first failure`() async throws {
         let (a, b) = (try folder.write("a.txt", "a"), try folder.write("b.txt", "b"))
         store.put("in/a.txt", [1])
         let run = try await put(a, b, "oss://examplebucket/in/", "--forbid-overwrite", "--fail-early", "-j", "1")
@@ -130,7 +130,7 @@ import WaybillCore
         #expect(store.object("in/b.txt") == nil)
     }
 
-    @Test func `a wrong secret is 1, and no secret is printed, not even with -v`() async throws {
+    @Test func `a wrong secret exits with 1, and no secret is printed, even with -v`() async throws {
         let file = try folder.write("a.txt", "a")
         let run = try await put(
             file, "oss://examplebucket/a", "-v", "--json", environment: ["OSS_ACCESS_KEY_SECRET": "hunter2hunter2"])
@@ -145,7 +145,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a presigned URL takes one file with the fields that were signed`() async throws {
+    @Test func `a presigned URL sends one file with exactly the signed fields`() async throws {
         let server = try LoopbackServer(.respond(200, body: "{\"ok\":true}"))
         let file = try folder.write("front.jpg", "picture")
         let url = server.url("/cards/front.jpg?Expires=9999999999&OSSAccessKeyId=a&Signature=sEcReT%2B1")
@@ -167,7 +167,7 @@ import WaybillCore
         #expect(server.requests.count == 2)
     }
 
-    @Test func `a refused presigned URL is 1 with the answer on standard output`() async throws {
+    @Test func `a rejected presigned URL exits with 1 and prints the response`() async throws {
         let server = try LoopbackServer(.respond(403, body: "<Error/>"))
         let file = try folder.write("a", "a")
         let run = try await Tool.run(["put", file, server.url("/k?Signature=s")])
@@ -175,8 +175,8 @@ import WaybillCore
         #expect(run.text == "<Error/>")
     }
 
-    /// What a store answers to a presigned URL, how the command ends, and what it says: outcome, whether the object is stored,
-    /// the code, and a word of the line on standard error.
+    /// The response to a presigned URL, the exit status, the outcome, whether the object is stored, the error code,
+    /// and a word in the line on standard error.
     private static let presignedAnswers: [(Behaviour, Int, String, Bool?, String?, String)] = [
         (.respond(200, headers: [("x-oss-hash-crc64ecma", "11051210869376104954")]), 0, "accepted", nil, nil, ""),
         (
@@ -217,7 +217,7 @@ import WaybillCore
         }
     }
 
-    @Test func `an answer that never came is 6 where the store can't be asked either`() async throws {
+    @Test func `a missing response to a presigned URL exits with 6`() async throws {
         let server = try LoopbackServer(.neverAnswer)
         let file = try folder.write("a", "a")
         let run = try await Tool.run(
@@ -237,7 +237,7 @@ import WaybillCore
         (["folder", "oss://examplebucket/"], 2), (["-r", "folder", "https://h/k?Signature=s"], 2),
         (["-r", "link", "oss://examplebucket/"], 2), (["missing", "oss://examplebucket/"], 3),
         (["-r", "missing", "oss://examplebucket/"], 3), (["-r", "names", "oss://examplebucket/"], 2),
-    ]) func `a wrong call, or a file that is none, ends before a connection`(_ words: [String], _ status: Int)
+    ]) func `an invalid call or file ends before any connection`(_ words: [String], _ status: Int)
         async throws
     {
         let names = ["a", "b", "folder", "link", "missing", "names"]
@@ -256,7 +256,7 @@ import WaybillCore
         #expect(store.state.log.isEmpty)
     }
 
-    @Test func `without keys or a place it says which variables to set`() async throws {
+    @Test func `missing keys or a missing region are reported with their variables`() async throws {
         let file = try folder.write("a", "a")
         let keys = try await Tool.run(arguments([file, "oss://examplebucket/k"]))
         #expect(keys.exit == .status(2), "\(keys.errorText)")
@@ -274,7 +274,7 @@ import WaybillCore
         #expect(variables.exit == .status(0), "\(variables.errorText)")
     }
 
-    /// Two pictures and two other files in two folders, links to a file and to a folder, and a FIFO.
+    /// Creates two photos and two other files in two directories, links to a file and to a directory, and a FIFO.
     private func tree() throws {
         for path in ["photos", "photos/sub", "elsewhere"] {
             try FileManager.default.createDirectory(atPath: folder.path(path), withIntermediateDirectories: false)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import WaybillCLI
 
-/// File names that are not UTF-8: sent by their bytes, shown escaped.
+/// File names that are not UTF-8: sent unchanged, printed escaped.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct RawNameTests {
     private let folder: TemporaryDirectory
     private let server: LoopbackServer
@@ -16,7 +16,7 @@ import Testing
         server = try LoopbackServer()
     }
 
-    /// Runs a line of the shell, in which `$W` is the program and `$N` the name, with a file of that name.
+    /// Runs a shell command line in which `$W` is the program and `$N` the name of an existing file.
     private func shell(_ line: String, _ more: [String: String] = [:]) async throws -> ChildProcess.Finished {
         let photo = try folder.write("photo", NoisePhoto.bytes(width: 640, height: 480, seed: 5))
         let environment = Tool.environment(["W": Tool.path, "URL": server.url(), "PHOTO": photo].merging(more) { $1 })
@@ -36,14 +36,14 @@ import Testing
         "$W post $URL -F \"f=@$N\" --max-bytes 20K", "$W post $URL -F \"f=@$PHOTO;filename=$N\"",
         "$W post $URL -F \"f=@$N\" --queue --outbox o && $W outbox run --until-idle --outbox o",
     ])
-    func `the bytes of a name are sent as they are`(_ line: String) async throws {
+    func `the bytes of a file name are sent unchanged`(_ line: String) async throws {
         let run = try await shell(line)
         #expect(run.exit == .status(0), "\(run.errorText)")
         let body = try await server.request(0).body
         #expect(contains(body, Self.parameter), "\(String(decoding: body.prefix(200), as: UTF8.self))")
     }
 
-    @Test func `a text and a field name are sent by their bytes`() async throws {
+    @Test func `the bytes of a text field and its name are sent unchanged`() async throws {
         let run = try await shell("$W post $URL -F \"$N=$N\" --form-string \"s=$N\"")
         #expect(run.exit == .status(0), "\(run.errorText)")
         let body = try await server.request(0).body
@@ -51,7 +51,7 @@ import Testing
         #expect(contains(body, Array("name=\"".utf8) + Self.name) && contains(body, Array("name=\"s\"".utf8) + text))
     }
 
-    @Test func `messages and JSON show the byte escaped`() async throws {
+    @Test func `messages and JSON escape invalid bytes`() async throws {
         let lines = try await shell("$W post $URL -F f=@{} --each \"$N\" \"no$N\"")
         #expect(lines.exit == .status(3))
         #expect(lines.errorText.contains("\ncaf\\xE9.jpg: 200 OK"), "\(lines.errorText)")
@@ -61,7 +61,7 @@ import Testing
         #expect(try json.jsonLines().contains { $0["file"] as? String == "caf\\xE9.jpg" }, "\(json.text)")
     }
 
-    @Test func `shrink reads and makes such names`() async throws {
+    @Test func `shrink reads and creates such names`() async throws {
         let run = try await shell("$W shrink \"$N\" --max-bytes 20K && ls | od -An -c")
         #expect(run.exit == .status(0), "\(run.errorText)")
         #expect(
@@ -70,7 +70,7 @@ import Testing
         #expect(run.errorText.contains("caf\\xE9.jpg → caf\\xE9-waybill.jpg: "), "\(run.errorText)")
     }
 
-    @Test func `put stores such a file under a key of its own, and refuses its name as a key`() async throws {
+    @Test func `put stores such a file under an explicit key and refuses its name as a key`() async throws {
         let store = try OSSStore()
         let environment = [
             "OSS_ACCESS_KEY_ID": "ak", "OSS_ACCESS_KEY_SECRET": "sk", "XDG_STATE_HOME": folder.path("state"),
@@ -91,7 +91,7 @@ import Testing
         #expect(rest.exit == .status(0), "\(rest.errorText)")
     }
 
-    @Test func `where no name of a file is meant, such bytes are refused`() async throws {
+    @Test func `invalid UTF-8 is refused in URLs and headers`() async throws {
         let url = try await shell("$W post \"$URL$N\" -F a=b")
         #expect(url.exit == .status(2) && url.errorText.contains("is not UTF-8"), "\(url.errorText)")
         let header = try await shell("$W post $URL -F a=b -H \"X: $N\"")

@@ -11,14 +11,14 @@ import Testing
 struct ReportPageTests {
     private static let photo = NoisePhoto.bytes(width: 320, height: 240, seed: 5)
 
-    /// Paths that are markup as a whole: a slash in the middle ends a tag.
+    /// Names that are markup: a slash in the middle ends a tag.
     private static let hostileNames = [
         "\"><script>window.hit=1</script>.jpg", "</style><img src=x onerror=window.hit=2>.jpg",
         "' onmouseover='window.hit=3.jpg", "&lt;b&gt;&#60;script&#62;window.hit=4.jpg", "\u{202E}gpj.live\u{2066}.jpg",
         "身份证 正面.jpg", "]]><!--${window.hit=5}`.jpg",
     ]
 
-    @Test func `names are text on the page, and no script of theirs runs`() async throws {
+    @Test func `names are text on the page, and no script in them runs`() async throws {
         let folder = try TemporaryDirectory()
         try await Self.makePage(in: folder, names: Self.hostileNames)
         try await Browser.open(folder.path("page.html")) { browser in
@@ -33,7 +33,7 @@ struct ReportPageTests {
                         $0.replacingOccurrences(of: "\u{202E}", with: "\\u{202e}")
                             .replacingOccurrences(of: "\u{2066}", with: "\\u{2066}")
                     })
-            // Nothing stands in the document but what the page is made of.
+            // The document contains only the elements of the page.
             let count = Double(Self.hostileNames.count)
             #expect(try await browser.number("return document.scripts.length") == 1)
             #expect(try await browser.number("return document.querySelectorAll('style').length") == 1)
@@ -46,7 +46,7 @@ struct ReportPageTests {
         }
     }
 
-    @Test func `the page loads nothing, and its policy stops what would be put into it`() async throws {
+    @Test func `the page loads no resources, and its policy blocks injected content`() async throws {
         let folder = try TemporaryDirectory()
         try await Self.makePage(in: folder, names: ["a.jpg"])
         let page = String(decoding: try folder.read("page.html"), as: UTF8.self)
@@ -70,13 +70,13 @@ struct ReportPageTests {
         }
     }
 
-    @Test func `the slider is there and follows keys and mouse`() async throws {
+    @Test func `the slider follows keys and mouse`() async throws {
         let folder = try TemporaryDirectory()
         try await Self.makePage(in: folder, names: ["a.jpg", "b.jpg"])
         try await Browser.open(folder.path("page.html")) { browser in
             let loaded = "[...document.images].every(i => i.complete && i.naturalWidth > 0)"
             #expect(try await browser.isTrue(loaded))
-            // The two lie on each other, so that the slider compares like with like.
+            // Both images cover the same rectangle, so that the slider compares the same region.
             let sizes = """
                 return [...document.querySelector('.stage').querySelectorAll('img')]
                     .map(i => JSON.stringify(i.getBoundingClientRect())).filter((s, k, all) => s !== all[0]).length
@@ -116,7 +116,7 @@ struct ReportPageTests {
         }
     }
 
-    @Test func `figures and curve are there, in light and in dark`() async throws {
+    @Test func `the page shows figures and the curve in light and dark mode`() async throws {
         let folder = try TemporaryDirectory()
         try folder.write("broken.jpg", "<script>window.hit=1</script>")
         let run = try await Self.makePage(in: folder, names: ["a.jpg"], and: ["broken.jpg"], exit: 3)
@@ -128,7 +128,7 @@ struct ReportPageTests {
             }
             let dots = try await browser.number("return document.querySelectorAll('svg .dot').length")
             #expect(dots >= 2)
-            // More bytes, more likeness: each dot lies to the right of the last one, and not lower.
+            // More bytes give a higher similarity: each dot is to the right of the previous one and not below it.
             let isRising = """
                 [...document.querySelectorAll('svg .dot')].map(d => [+d.getAttribute('cx'), +d.getAttribute('cy')])
                     .every((d, k, all) => k === 0 || d[0] > all[k - 1][0] && d[1] <= all[k - 1][1])
@@ -146,14 +146,14 @@ struct ReportPageTests {
         }
     }
 
-    @Test func `the hashes of the policy are those of style and script`() async throws {
+    @Test func `the hashes of the policy match style and script`() async throws {
         for (text, hash) in [(ReportStyle.text, ReportStyle.hash), (ReportScript.text, ReportScript.hash)] {
             let run = try await ChildProcess.run("openssl", ["dgst", "-sha256", "-binary"], input: Array(text.utf8))
             #expect("sha256-" + Data(run.output).base64EncodedString() == hash)
         }
     }
 
-    @Test func `a page is readable by its owner only, and replaces nothing unasked`() async throws {
+    @Test func `a page is readable only by its owner and is not replaced without --force`() async throws {
         let folder = try TemporaryDirectory()
         try await Self.makePage(in: folder, names: ["a.jpg"])
         var status = stat()
@@ -165,7 +165,7 @@ struct ReportPageTests {
         #expect(try folder.names().contains("other.jpg") == false)
     }
 
-    /// Photos of these names, and a page about them called `page.html`.
+    /// Writes photos of these names and a page about them named `page.html`.
     @discardableResult
     private static func makePage(
         in folder: TemporaryDirectory, names: [String], and more: [String] = [], exit: Int = 0

@@ -15,7 +15,7 @@ import WaybillCore
     ]
     private static let answer = Behaviour.respond(Answer(201, headers: fields, text: "stored"))
 
-    /// The head as the server sends it.
+    /// Returns the response head as the server sends it.
     private static func head(_ status: String, _ fields: [(String, String)], length: Int) -> String {
         let lines = [status] + (fields + [("Content-Length", "\(length)")]).map { "\($0.0): \($0.1)" }
         return lines.joined(separator: "\r\n") + "\r\n\r\n"
@@ -25,7 +25,7 @@ import WaybillCore
         try names.map { try folder.write($0, "content of \($0)") }
     }
 
-    @Test func `-i and -D write the head as curl does, byte for byte`() async throws {
+    @Test func `-i and -D write the same bytes as curl`() async throws {
         let folder = try TemporaryDirectory()
         let fields = Self.fields.filter { !$0.1.isEmpty }
         let server = try LoopbackServer(otherwise: .respond(Answer(201, headers: fields, text: "stored")))
@@ -38,7 +38,7 @@ import WaybillCore
         #expect(try folder.read("ours") == folder.read("curl"))
     }
 
-    @Test func `-D makes a file of its owner's alone, and replaces a link instead of following it`() async throws {
+    @Test func `-D creates a private file and replaces a link without following it`() async throws {
         let folder = try TemporaryDirectory()
         let original = try folder.write("original", "kept")
         try FileManager.default.createSymbolicLink(atPath: folder.path("head"), withDestinationPath: original)
@@ -51,7 +51,7 @@ import WaybillCore
         #expect(attributes[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test func `-D - puts the head before the body, and -o takes both with -i`() async throws {
+    @Test func `-D - writes the head before the body, and -o receives both with -i`() async throws {
         let folder = try TemporaryDirectory()
         let server = try LoopbackServer(otherwise: Self.answer)
         let all = Self.head("HTTP/1.1 201 Created", Self.fields, length: 6) + "stored"
@@ -62,7 +62,7 @@ import WaybillCore
         #expect(try folder.read("answer") == Array(all.utf8))
     }
 
-    @Test func `a refusal has its head, and a file of -D stays when there is no response`() async throws {
+    @Test func `a rejection has a head, and without a response the file of -D is kept`() async throws {
         let folder = try TemporaryDirectory()
         let kept = try folder.write("head", "kept")
         let server = try LoopbackServer(.respond(413, body: "no"), .closeWithoutAnswer())
@@ -74,7 +74,7 @@ import WaybillCore
         #expect(try folder.names() == ["head"] && folder.read("head") == Array("kept".utf8))
     }
 
-    @Test func `of interim responses and redirects the final head alone is written`() async throws {
+    @Test func `only the final head is written after interim responses and redirects`() async throws {
         let server = try LoopbackServer(
             otherwise: .respond(
                 .raw(
@@ -84,7 +84,7 @@ import WaybillCore
         #expect(run.text == Self.head("HTTP/1.1 200 OK", [], length: 2) + "ok", "\(run.errorText)")
     }
 
-    @Test func `on a terminal a head can't rewrite what is there`() async throws {
+    @Test func `a head is escaped on a terminal`() async throws {
         let server = try LoopbackServer(Self.answer)
         let terminal = try PseudoTerminal(columns: 120)
         let run = try await terminal.run(["post", server.url(), "-F", "a=b", "-i", "-s"], withOutput: true).finish()
@@ -94,14 +94,14 @@ import WaybillCore
         #expect(!text.unicodeScalars.contains("\u{202E}"))
     }
 
-    @Test func `a file that can't be made for -D is known before anything is sent`() async throws {
+    @Test func `an unwritable file of -D fails before any request is sent`() async throws {
         let server = try LoopbackServer()
         let run = try await Tool.run(["post", server.url(), "-F", "a=b", "-D", "/nonexistent/folder/head"])
         #expect(run.exit == .status(7), "\(run.errorText)")
         #expect(server.state.connections.isEmpty)
     }
 
-    @Test func `--json has the fields in their order, and no secret of the server`() async throws {
+    @Test func `--json lists header fields in order and redacts secrets`() async throws {
         let server = try LoopbackServer(Self.answer, .closeWithoutAnswer())
         let run = try await Tool.run(["post", server.url(), "-F", "a=b", "--json"])
         let fields = try #require(try run.jsonLines().last?["headers"] as? [[String: String]])
@@ -116,7 +116,7 @@ import WaybillCore
         #expect(try lost.jsonLines().last?["headers"] is NSNull)
     }
 
-    @Test func `a presigned URL with --json has the fields, too`() async throws {
+    @Test func `--json lists the header fields of a presigned URL`() async throws {
         let folder = try TemporaryDirectory()
         let server = try LoopbackServer(Self.answer)
         let run = try await Tool.run(["put", try folder.write("a", "x"), server.url("/a?signature=1"), "--json"])
@@ -125,7 +125,7 @@ import WaybillCore
         #expect(!run.text.contains("s3cr3t"), "\(run.errorText)")
     }
 
-    @Test func `with --each every file has a head of its own`() async throws {
+    @Test func `with --each every file has its own head`() async throws {
         let folder = try TemporaryDirectory()
         let files = try files(folder, ["a.txt", "b.txt"])
         let server = try LoopbackServer(otherwise: Self.answer)
@@ -154,7 +154,7 @@ import WaybillCore
         (["-o", "/tmp/{name}", "-D", "/tmp/{name}", "--each", "a", "b"], "would both become"),
         (["-i", "--queue"], "-i: there is no response yet"), (["-D", "x", "--queue"], "-D: there is no response yet"),
     ])
-    func `what can't be meant is refused before anything is sent`(_ flags: [String], _ words: String) async throws {
+    func `invalid combinations are refused before a request is sent`(_ flags: [String], _ words: String) async throws {
         let server = try LoopbackServer()
         let form = flags.contains("--each") ? "f=@{}" : "a=b"
         let run = try await Tool.run(["post", server.url(), "-F", form] + flags)
@@ -162,7 +162,7 @@ import WaybillCore
         #expect(server.state.connections.isEmpty)
     }
 
-    @Test func `a status line without a reason has none, and HTTP/2 is said`() {
+    @Test func `a status line may have no reason, and shows the HTTP version`() {
         var response = UploadResponse(status: .init(code: 200), headers: [.eTag: "\"1\""])
         response.metrics.httpVersion = "HTTP/2"
         #expect(
@@ -170,7 +170,7 @@ import WaybillCore
                 == "HTTP/2 200\r\nETag: \"1\"\r\n\r\n")
     }
 
-    @Test func `-i over HTTP/2 says so`() async throws {
+    @Test func `-i shows the version of an HTTP2 response`() async throws {
         let server = try LoopbackServer(otherwise: .respond(200, body: "ok"))
         let front = try await HTTP2Front(to: server)
         let run = try await Tool.run(

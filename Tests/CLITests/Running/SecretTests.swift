@@ -4,7 +4,7 @@ import Testing
 import WaybillCore
 
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct SecretTests {
-    /// None of these may ever be printed.
+    /// Strings that must never be printed.
     private static let secrets = [
         "t0ken-of-env", "t0ken-of-file", "bearer-t0ken", "user-passw0rd", "proxy-passw0rd", "query-t0ken",
         "url-passw0rd",
@@ -54,8 +54,8 @@ import WaybillCore
         }
     }
 
-    @Test func `a secret that a message quotes is taken out`() async throws {
-        // The file's name is the secret, so that every message would quote it.
+    @Test func `a secret is redacted in messages that quote it`() async throws {
+        // The file name is the secret, so that every message would quote it.
         let run = try await Tool.run(
             [
                 "post", "http://127.0.0.1:9/", "-F", "a=env:WB_TOKEN", "-F", "f=@/nonexistent/t0ken-of-env", "--json",

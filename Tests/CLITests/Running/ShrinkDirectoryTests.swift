@@ -27,7 +27,7 @@ import Testing
         return status.st_mode & 0o7777
     }
 
-    @Test func `missing directories of results and report are made, for those whom the umask lets`() async throws {
+    @Test func `missing directories are created with the permissions of the umask`() async throws {
         let run = try await shrink(
             "card.jpg", "-o", "small/deep/{name}.jpg", "--report", "pages/page.html", umask: "027")
         #expect(run.exit == .status(0), "\(run.errorText)")
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [["missing.jpg"], ["text.jpg"], ["text.jpg", "missing.jpg"]])
-    func `a run that makes no picture leaves no report and no directory`(_ names: [String]) async throws {
+    func `a run without results leaves no report and no directory`(_ names: [String]) async throws {
         try folder.write("text.jpg", "this is no picture")
         let before = try folder.names()
         let report = ["-o", "small/deep/{name}.jpg", "--report", "pages/page.html"]
@@ -48,27 +48,27 @@ import Testing
         #expect(try folder.names() == before)
     }
 
-    @Test func `a picture that fails takes no directory of another one with it`() async throws {
+    @Test func `a failed image does not remove the directory of another one`() async throws {
         let run = try await shrink("card.jpg", "missing.jpg", "-o", "out/{name}/x.jpg", "--report", "page.html")
         #expect(run.exit == .status(3), "\(run.errorText)")
         #expect(mode("out/card/x.jpg") != 0 && mode("page.html") != 0)
         #expect(mode("out/missing") == 0)
     }
 
-    @Test func `a directory that was there stays, even if it is empty`() async throws {
+    @Test func `an existing directory is kept even if it is empty`() async throws {
         #expect(unsafe mkdir(folder.path("small"), 0o700) == 0)
         let run = try await shrink("missing.jpg", "-o", "small/new/x.jpg")
         #expect(run.exit == .status(3), "\(run.errorText)")
         #expect(mode("small") == 0o700 && mode("small/new") == 0)
     }
 
-    @Test func `one place with two spellings is found before its directory is made`() async throws {
+    @Test func `two spellings of one output path are refused before a directory is created`() async throws {
         let run = try await shrink("card.jpg", "-o", "new/deep/../card.html", "--report", "./new/card.html", "--force")
         #expect(run.exit == .status(2), "\(run.errorText)")
         #expect(mode("new") == 0)
     }
 
-    @Test func `a report that can't be put in its place leaves nothing of itself`() async throws {
+    @Test func `a report that cannot be written leaves nothing behind`() async throws {
         let run = try await shrink("card.jpg", "-o", "small/card.jpg", "--report", "card.jpg/page.html")
         #expect(run.exit == .status(7), "\(run.errorText)")
         #expect(try folder.names() == ["card.jpg"])

@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ShrinkManyTests {
     private let photo = NoisePhoto.bytes(width: 320, height: 240, seed: 9)
 
-    @Test func `many photos are made by a pattern, a line each in their order`() async throws {
+    @Test func `many photos are written by a pattern with a line each, in order`() async throws {
         let folder = try TemporaryDirectory()
         let names = (1...9).map { "photo\($0)" }
         let paths = try names.map { try folder.write("\($0).jpeg", photo) }
@@ -23,7 +23,7 @@ import Testing
         #expect(try folder.names().count == 18)
     }
 
-    @Test func `what fails keeps nothing else from being made, and the first failure is the exit status`() async throws
+    @Test func `a failure does not stop other files, and the first failure is the exit status`() async throws
     {
         let folder = try TemporaryDirectory()
         let good = try folder.write("good.jpg", photo)
@@ -47,7 +47,7 @@ import Testing
             ])
     }
 
-    @Test func `two inputs with one output are refused before anything is done`() async throws {
+    @Test func `two inputs with the same output are refused before anything is done`() async throws {
         let folder = try TemporaryDirectory()
         #expect(unsafe mkdir(folder.path("a"), 0o700) == 0 && symlink(folder.path("a"), folder.path("link")) == 0)
         let first = try folder.write("a/x.jpg", photo)
@@ -55,7 +55,7 @@ import Testing
         let calls: [[String]] = [
             [first, second, "-o", folder.path("{name}-small.jpg")], [first, second, "-o", folder.path("one.jpg")],
             [first, first], [first, folder.path("link/x.jpg")], [first, second, "-o", "-"], [first, "-"],
-            // Twice by another name, over another one's input, and over the page.
+            // The same file under another name, over another input, and over the page.
             [first, second, "-o", "\(folder.path)/./link/../a/{name}.jpg", "--force"],
             [first, second, "-o", "{folder}/../{name}.jpg", "--force"],
             [first, "-o", folder.path("p"), "--report", folder.path("./p")],
@@ -72,7 +72,7 @@ import Testing
         #expect(try folder.read("x.jpg") == photo)
     }
 
-    @Test func `a picture may take its own place, if that is asked for`() async throws {
+    @Test func `an image may replace itself only with --force`() async throws {
         let folder = try TemporaryDirectory()
         let paths = try ["a.jpg", "b.jpg"].map { try folder.write($0, photo) }
         let call = ["shrink"] + paths + ["-o", "{folder}/{name}.jpg", "--max-bytes", "10KB", "--mode", "draft"]
@@ -83,7 +83,7 @@ import Testing
         for name in ["a.jpg", "b.jpg"] { #expect(try folder.read(name).count <= 10_000) }
     }
 
-    @Test func `a signal ends all of them, without a half-written file`() async throws {
+    @Test func `a signal ends the run without a partial file`() async throws {
         let folder = try TemporaryDirectory()
         let large = NoisePhoto.bytes(width: 2_400, height: 1_800, seed: 2)
         let paths = try (0..<40).map { try folder.write("p\($0).jpg", large) }

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ShrinkTests {
     private let photo = NoisePhoto.bytes(width: 640, height: 480, seed: 3)
 
-    @Test func `a photo is made to fit, beside the original`() async throws {
+    @Test func `a photo is recompressed next to the original`() async throws {
         let folder = try TemporaryDirectory()
         let path = try folder.write("card.jpeg", photo)
         let run = try await Tool.run(["shrink", path, "--max-bytes", "20KB", "--mode", "fast"])
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `what is there is not replaced unless that is asked for`() async throws {
+    @Test func `an existing file is replaced only with --force`() async throws {
         let folder = try TemporaryDirectory()
         let path = try folder.write("card.jpg", photo)
         try folder.write("card-waybill.jpg", "mine")
@@ -37,13 +37,13 @@ import Testing
         #expect(try folder.names() == ["card-waybill.jpg", "card.jpg"])
     }
 
-    @Test func `the result goes to standard output, the input may come from a pipe`() async throws {
+    @Test func `the result is written to standard output, and the input may be a pipe`() async throws {
         let run = try await Tool.run(["shrink", "-", "--quality", "30", "--mode", "draft"], input: photo)
         #expect(run.exit == .status(0), "\(run.errorText)")
         #expect(run.output.starts(with: [0xFF, 0xD8]) && run.output.count < photo.count)
     }
 
-    @Test func `the result has the original's permissions, and figures in JSON`() async throws {
+    @Test func `the result has the original's permissions, and JSON lists its figures`() async throws {
         let folder = try TemporaryDirectory()
         let path = try folder.write("card.jpg", photo)
         #expect(unsafe chmod(path, 0o640) == 0)
@@ -65,7 +65,7 @@ import Testing
         #expect(summary["orientation"] as? Int == 6)
     }
 
-    @Test func `the longer side is bounded, and a profile that could not be converted is named`() async throws {
+    @Test func `--max-side bounds the longer side, and an unconvertible profile is reported`() async throws {
         let folder = try TemporaryDirectory()
         let profile = TinyJPEG.segment(0xE2, Array("ICC_PROFILE\0".utf8) + [1, 1] + Array("no profile".utf8))
         let path = try folder.write("card.jpg", Array(photo[..<2]) + profile + Array(photo[2...]))
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `what can't be shrunk is 3, and leaves no file`() async throws {
+    @Test func `an unusable input exits with 3 and leaves no file`() async throws {
         let folder = try TemporaryDirectory()
         let good = try folder.write("good.jpg", photo)
         let text = try folder.write("text.jpg", "this is no picture")
@@ -103,7 +103,7 @@ import Testing
         #expect(try folder.names() == before)
     }
 
-    @Test func `a directory that can't be made is 7`() async throws {
+    @Test func `a directory that cannot be created exits with 7`() async throws {
         let folder = try TemporaryDirectory()
         let path = try folder.write("card.jpg", photo)
         let run = try await Tool.run(["shrink", path, "-o", "\(path)/sub/x.jpg", "--quality", "50"])

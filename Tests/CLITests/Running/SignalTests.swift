@@ -14,7 +14,7 @@ import WaybillCore
         return (server, child)
     }
 
-    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)]) func `a signal in a stall ends with a summary`(
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)]) func `a signal during a stall ends with a summary`(
         _ signal: Int32, _ status: Int
     ) async throws {
         let folder = try TemporaryDirectory()
@@ -44,7 +44,7 @@ import WaybillCore
         _ = try await server.peerEnd()
     }
 
-    @Test func `a signal while the answer is awaited tells that the outcome is unknown`() async throws {
+    @Test func `a signal while awaiting the response leaves the outcome unknown`() async throws {
         let server = try LoopbackServer(.neverAnswer)
         let child = try Tool.start(["post", server.url(), "-F", "a=b", "--json"])
         try await child.waitUntil { $0.text.contains("awaitingResponse") }
@@ -54,7 +54,7 @@ import WaybillCore
         #expect(try run.jsonLines().last?["outcome"] as? String == "unknown")
     }
 
-    @Test func `a signal that comes twice at a stroke, as timeout sends it, still ends with a summary`() async throws {
+    @Test func `a repeated signal, as sent by timeout, still ends with a summary`() async throws {
         let folder = try TemporaryDirectory()
         let (server, child) = try await stalled(folder)
         for _ in 0..<3 { child.signal(SIGINT) }
@@ -65,11 +65,11 @@ import WaybillCore
     }
 
     @Test(.enabled(if: !Tool.isThreadSanitized, "the thread sanitizer hands signals on when it sees fit"))
-    func `a later signal ends at once what the first one could not`() async throws {
+    func `a later signal ends a program that the first could not stop`() async throws {
         let folder = try TemporaryDirectory()
         let pipe = folder.path("pipe")
         #expect(unsafe mkfifo(pipe, 0o600) == 0)
-        // Opened here, and never read from: the command waits for room for its answer.
+        // The pipe is opened but never read, so the program blocks while writing its response.
         let end = unsafe open(pipe, O_RDWR | O_CLOEXEC | O_NONBLOCK)
         defer { close(end) }
         let server = try LoopbackServer(.respond(200, body: String(repeating: "x", count: 500_000)))
@@ -87,7 +87,7 @@ import WaybillCore
         #expect(try await child.finish().exit == .status(130))
     }
 
-    @Test func `a signal that was ignored from the start stays ignored`() async throws {
+    @Test func `a signal ignored at start stays ignored`() async throws {
         let gate = Gate()
         let server = try LoopbackServer(.respond(200, body: "ok").held(at: gate))
         let child = try ChildProcess(

@@ -5,7 +5,7 @@ import WaybillCore
 @testable import WaybillCLI
 
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct TerminalTests {
-    /// A server that reads some of a large body and waits.
+    /// Returns a server that reads part of a large body and waits.
     private func scene(_ gate: Gate) throws -> (server: LoopbackServer, folder: TemporaryDirectory, file: String) {
         let folder = try TemporaryDirectory()
         let file = try folder.writeSparse("large", size: 6_000_000)
@@ -29,7 +29,7 @@ import WaybillCore
         withExtendedLifetime(folder) {}
     }
 
-    @Test(arguments: [["TERM": "dumb"], ["TERM": "xterm", "CI": "1"]]) func `a poor terminal gets plain lines`(
+    @Test(arguments: [["TERM": "dumb"], ["TERM": "xterm", "CI": "1"]]) func `a limited terminal receives plain lines`(
         _ environment: [String: String]
     ) async throws {
         let server = try LoopbackServer(otherwise: .respond(400))
@@ -41,7 +41,7 @@ import WaybillCore
         #expect(text.hasPrefix("sending 1 part to "))
     }
 
-    @Test func `a picture is not written to a terminal`() async throws {
+    @Test func `an image is not written to a terminal`() async throws {
         let folder = try TemporaryDirectory()
         let picture = try folder.write("card.jpg", "refused before it is read")
         let terminal = try PseudoTerminal(columns: 80)
@@ -52,7 +52,7 @@ import WaybillCore
         #expect(text.contains("-o"))
     }
 
-    @Test func `NO_COLOR takes the colour from errors`() async throws {
+    @Test func `NO_COLOR disables colored errors`() async throws {
         let server = try LoopbackServer(otherwise: .respond(400))
         for (environment, isColoured) in [(["TERM": "xterm"], true), (["TERM": "xterm", "NO_COLOR": "1"], false)] {
             let terminal = try PseudoTerminal(columns: 80)

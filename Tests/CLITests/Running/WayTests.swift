@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The flags for proxies, TLS and addresses, as the built command understands them.
+/// The options for proxies, TLS and addresses in the built command.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct WayTests {
-    @Test func `a client's certificate, a pin and a Unix socket are taken from the command line`() async throws {
+    @Test func `a client certificate, a pin and a Unix socket are taken from the command line`() async throws {
         let server = try LoopbackServer()
         let front = try await TLSFront(to: server, wantsClient: true)
         let made = front.certificates
@@ -33,7 +33,7 @@ import Testing
         #expect(server.requests.last?.target == "/%E5%BC%A0%20%E4%B8%89")
     }
 
-    @Test func `credentials and exceptions of a proxy, and families of addresses, are taken from the command line`()
+    @Test func `proxy credentials, exceptions and address families are taken from the command line`()
         async throws
     {
         let server = try LoopbackServer()
@@ -48,7 +48,7 @@ import Testing
         #expect(server.requests.map { $0.value(of: "Via") != nil } == [true, false])
     }
 
-    @Test func `the environment's proxies and a .netrc are not read`() async throws {
+    @Test func `proxy variables and the netrc file of the environment are ignored`() async throws {
         let server = try LoopbackServer()
         let home = try TemporaryDirectory()
         try home.write(".netrc", "machine 127.0.0.1 login jo password netrc-passw0rd\n")
@@ -67,7 +67,7 @@ import Testing
         ["--cert", "/dev/null", "--cert-type", "x"],
         ["-U", "nocolon"], ["-U", "env:WB_NOT_THERE"], ["--pinnedpubkey", "md5//x"],
     ])
-    func `what can't be meant is refused before anything is sent`(flags: [String]) async throws {
+    func `invalid TLS and proxy options are refused before any request is sent`(flags: [String]) async throws {
         let server = try LoopbackServer()
         let run = try await Tool.run(["post", server.url(), "-F", "a=b"] + flags)
         #expect(run.exit == .status(2) || run.exit == .status(3), "\(run.errorText)")

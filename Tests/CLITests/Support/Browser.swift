@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A real Chromium without a window, steered by WebDriver (W3C Recommendation of 2018) through chromedriver.
+/// A headless Chromium, controlled by WebDriver (W3C Recommendation of 2018) through chromedriver.
 ///
 /// `make setup` installs both. Without them a suite that needs them is skipped (``InstalledBrowser``), except in CI.
 final class Browser: Sendable {
@@ -13,11 +13,11 @@ final class Browser: Sendable {
         self.session = session
     }
 
-    /// Opens a file in a browser of its own, and ends the browser afterwards.
+    /// Opens a file in a new browser and closes the browser afterwards.
     static func open<Value>(_ path: String, _ body: (Browser) async throws -> Value) async throws -> Value {
         let driver = try await HelperProcess.start("chromedriver") { port, _ in ["--port=\(port)"] }
         let switches = [
-            // The sandbox needs rights that a container or root does not have; the only page is one of ours.
+            // The sandbox needs privileges that a container or root does not have. The only page is one of the tests.
             "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1000,900",
             "--user-data-dir=\(driver.folder.path("profile"))",
         ]
@@ -41,7 +41,7 @@ final class Browser: Sendable {
         }
     }
 
-    /// What a function body in JavaScript returns, with numbers, texts and lists as JSON has them.
+    /// Returns the result of a JavaScript function body, with numbers, strings and arrays as in JSON.
     func value(_ script: String) async throws -> Any {
         try await call("POST", "/execute/sync", ["script": script, "args": [Any]()])
     }
@@ -60,7 +60,7 @@ final class Browser: Sendable {
 
     func isTrue(_ script: String) async throws -> Bool { try await number("return (\(script)) ? 1 : 0") == 1 }
 
-    /// Keys of WebDriver, section 17.4.2.
+    /// Key codes of WebDriver, section 17.4.2.
     enum Key: String {
         case tab = "\u{E004}"
         case enter = "\u{E007}"
@@ -68,7 +68,7 @@ final class Browser: Sendable {
         case right = "\u{E014}"
     }
 
-    /// Presses keys, one after the other, wherever the focus is.
+    /// Presses keys in order, in the focused element.
     func press(_ keys: Key...) async throws {
         let actions = keys.flatMap { key in
             [["type": "keyDown", "value": key.rawValue], ["type": "keyUp", "value": key.rawValue]]
@@ -76,7 +76,7 @@ final class Browser: Sendable {
         try await call("POST", "/actions", ["actions": [["type": "key", "id": "keys", "actions": actions]]])
     }
 
-    /// Presses the mouse's button at a place of the window.
+    /// Clicks at a position in the window.
     func click(x: Double, y: Double) async throws {
         let actions: [[String: Any]] = [
             ["type": "pointerMove", "duration": 0, "x": Int(x), "y": Int(y)],
@@ -85,14 +85,14 @@ final class Browser: Sendable {
         try await call("POST", "/actions", ["actions": [["type": "pointer", "id": "mouse", "actions": actions]]])
     }
 
-    /// Makes the page believe that the user likes light or dark pages.
+    /// Sets the preferred color scheme that the page sees, `light` or `dark`.
     func prefer(_ scheme: String) async throws {
         let feature = ["name": "prefers-color-scheme", "value": scheme]
         let parameters: [String: Any] = ["cmd": "Emulation.setEmulatedMedia", "params": ["features": [feature]]]
         try await call("POST", "/goog/cdp/execute", parameters)
     }
 
-    /// What the page's console has been told: refused scripts, errors, missing files.
+    /// Returns the messages of the page's console: refused scripts, errors, missing files.
     func complaints() async throws -> [String] {
         let entries = try await call("POST", "/se/log", ["type": "browser"]) as? [[String: Any]] ?? []
         return entries.compactMap { $0["message"] as? String }
@@ -128,7 +128,7 @@ final class Browser: Sendable {
     }
 }
 
-/// A browser that did not do what it was asked for.
+/// A failure to control the browser.
 struct BrowserFailure: Error, CustomStringConvertible {
     let message: String
     var description: String { message }

@@ -1,7 +1,7 @@
-/// A baseline JPEG of grey noise, made without libjpeg: random levels in plain Huffman codes, so that it is large for its
-/// pixels and has to be recompressed to fit anything.
+/// A baseline JPEG of gray noise, created without libjpeg: random levels in plain Huffman codes, so that the file is
+/// large for its number of pixels and needs recompression to fit any limit.
 enum NoisePhoto {
-    /// With Exif orientation 6 (the camera was turned) and a comment.
+    /// Returns a photo with Exif orientation 6 (the camera was rotated) and a comment.
     static func bytes(width: Int, height: Int, seed: UInt64) -> [UInt8] {
         var bytes: [UInt8] = [0xFF, 0xD8]
         bytes += segment(0xE0, Array("JFIF\0".utf8) + [1, 1, 0, 0, 1, 0, 1, 0, 0])

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// An outbox in a folder of its own, before a server on this machine, with the real program to work it.
+/// An outbox in a temporary directory, a loopback server, and the real program.
 final class OutboxDesk: Sendable {
     let folder: TemporaryDirectory
     let server: LoopbackServer
@@ -31,7 +31,7 @@ final class OutboxDesk: Sendable {
         try Tool.start(words(arguments), environment: environment)
     }
 
-    /// Delivers until nothing is left to do.
+    /// Delivers until the outbox is idle.
     func deliver(_ arguments: String..., environment extra: [String: String] = [:]) async throws
         -> ChildProcess.Finished
     {
@@ -39,7 +39,7 @@ final class OutboxDesk: Sendable {
             words(["run", "--until-idle"] + arguments), environment: environment.merging(extra) { $1 })
     }
 
-    /// Items by their numbers, as `ls --all --json` lists them.
+    /// Returns the items in the order of `ls --all --json`.
     func items() async throws -> [[String: Any]] {
         try await outbox("ls", "--all", "--json").jsonLines().filter { $0["event"] as? String == "item" }
     }
@@ -52,7 +52,7 @@ final class OutboxDesk: Sendable {
 }
 
 extension ChildProcess.Finished {
-    /// The last JSON object, which has to be the summary, and the only one.
+    /// Returns the last JSON object, which must be the only summary.
     func jsonSummary() throws -> [String: Any] {
         let lines = try jsonLines()
         guard let last = lines.last, last["event"] as? String == "summary",

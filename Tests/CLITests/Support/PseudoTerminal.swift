@@ -1,7 +1,7 @@
 import Glibc
 import TestSupport
 
-/// A terminal without a screen: what a program writes to its other end can be read here.
+/// A pseudo-terminal that records what programs write to it.
 final class PseudoTerminal: Sendable {
     /// The path of the end that programs open.
     let path: String
@@ -13,7 +13,7 @@ final class PseudoTerminal: Sendable {
         guard descriptor >= 0 else { throw NoTerminal(code: errno) }
         var isLocked: Int32 = 0
         var number: UInt32 = 0
-        // TIOCSPTLCK and TIOCGPTN (ioctl_tty(2)); Swift does not import macros that compute.
+        // TIOCSPTLCK and TIOCGPTN (ioctl_tty(2)): Swift does not import computed macros.
         guard unsafe ioctl(descriptor, 0x4004_5431, &isLocked) == 0,
             unsafe ioctl(descriptor, 0x8004_5430, &number) == 0
         else { throw NoTerminal(code: errno) }
@@ -44,30 +44,30 @@ final class PseudoTerminal: Sendable {
         unsafe _ = ioctl(descriptor, UInt(TIOCSWINSZ), &size)
     }
 
-    /// Everything written until now.
+    /// The text written so far.
     var text: String { String(decoding: written.value, as: UTF8.self) }
 
-    /// Waits until what was written is as asked.
+    /// Waits until the text written so far satisfies the condition.
     @discardableResult
     func waitUntil(_ isMet: @escaping @Sendable (String) -> Bool) async throws -> String {
         String(decoding: try await written.waitUntil { isMet(String(decoding: $0, as: UTF8.self)) }, as: UTF8.self)
     }
 
-    /// Every bar that was drawn: the last line that stood there, whenever something else was about to be drawn.
+    /// Returns every bar that was drawn: the last line of the screen before each erasure and at the end.
     static func bars(in text: String, columns: Int) -> [String] {
         var screen = Screen(columns: columns)
         screen.feed(text)
         return (screen.frames.map(\.lines) + [screen.text]).compactMap(\.last)
     }
 
-    /// What stands on the screen at the end, without empty lines.
+    /// Returns the lines on the screen at the end, without empty lines.
     static func screen(after text: String, columns: Int) -> [String] {
         var screen = Screen(columns: columns)
         screen.feed(text)
         return screen.text.filter { !$0.isEmpty }
     }
 
-    /// Runs the program with its standard error on this terminal, and its standard output too if asked.
+    /// Runs the program with its standard error, and optionally its standard output, on this terminal.
     func run(
         _ arguments: [String], environment extra: [String: String] = ["TERM": "xterm"], withOutput: Bool = false
     ) throws -> ChildProcess {

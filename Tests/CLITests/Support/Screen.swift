@@ -1,28 +1,28 @@
 @testable import WaybillCLI
 
-/// What a person sees of what a program writes to a terminal: returns, line feeds, erasing and moving up are carried out,
-/// long lines are wrapped, and wrapped anew when the terminal gets another width, as terminals of our days do.
+/// Emulates what a terminal displays: carriage returns, line feeds, erasing and cursor movement are performed; long
+/// lines are wrapped, and wrapped again when the width changes, as current terminals do.
 struct Screen {
-    /// Lines as they were written, each of any length.
+    /// The lines as written, each of any length.
     private var lines: [[Character]] = [[]]
     private var line = 0
     private var column = 0
     private(set) var columns: Int
-    /// What stood there whenever something was about to be erased, and how wide the terminal was.
+    /// The lines before each erasure, and the width of the terminal at that time.
     private(set) var frames: [(lines: [String], columns: Int)] = []
-    /// Sequences that are not known here.
+    /// The unknown control sequences.
     private(set) var strange: [String] = []
 
     init(columns: Int) { self.columns = columns }
 
-    /// What stands there, without empty lines at the end.
+    /// The lines on the screen, without empty lines at the end.
     var text: [String] {
         var all = lines.map { String($0) }
         while all.last?.isEmpty == true { all.removeLast() }
         return all
     }
 
-    /// The terminal has another width from now on.
+    /// Changes the width of the terminal.
     mutating func resize(to columns: Int) { self.columns = columns }
 
     mutating func feed(_ text: String) {
@@ -67,7 +67,8 @@ struct Screen {
         column += 1
     }
 
-    /// The row of a place within its line. Behind the last column the cursor stays in its row until more is written.
+    /// Returns the row of a column within its line. After the last column the cursor stays in its row until more is
+    /// written.
     private func row(of column: Int) -> Int {
         column > 0 && column % columns == 0 ? column / columns - 1 : column / columns
     }
@@ -89,9 +90,9 @@ struct Screen {
     private mutating func noteFrame() { frames.append((text, columns)) }
 }
 
-/// Texts of the command without what differs from run to run.
+/// Replaces the parts of the program's output that vary between runs.
 enum Varying {
-    /// Rates, times, counts of bytes, percentages, bars and ports as words.
+    /// Replaces rates, times, byte counts, percentages, bars and ports with placeholders.
     static func normalised(_ text: String, folder: String? = nil) -> String {
         var text = folder.map { text.replacing($0, with: "FOLDER") } ?? text
         text = text.replacing(/\d+(\.\d+)? (B|KiB|MiB)\/s/, with: "RATE")
@@ -104,12 +105,12 @@ enum Varying {
         return text.replacing(/127\.0\.0\.1:\d+/, with: "SERVER")
     }
 
-    /// The same without rate and time left, which are not there while nothing moves.
+    /// Also removes rate and remaining time, which are absent while nothing is transferred.
     static func still(_ text: String, folder: String? = nil) -> String {
         normalised(text, folder: folder).replacing("  RATE", with: "").replacing("  ETA TIME", with: "")
     }
 
-    /// The percentages of the last line of each frame, in their order.
+    /// Returns the percentages in the last line of each frame, in order.
     static func percentages(_ frames: [(lines: [String], columns: Int)]) -> [Int] {
         frames.compactMap { frame in
             frame.lines.last?.firstMatch(of: /(\d+) %/).flatMap { Int($0.1) }

@@ -5,18 +5,19 @@ import TestSupport
 enum Tool {
     static let path = "\(ProjectRoot.products)/waybill"
 
-    /// An environment without proxies, CI marks and colours, plus what a test adds.
+    /// Returns an environment without proxies, CI variables and colors, plus the given variables.
     static func environment(_ extra: [String: String] = [:]) -> [String: String] {
         let kept = ["PATH", "LD_LIBRARY_PATH", "TMPDIR", "TSAN_OPTIONS", "ASAN_OPTIONS", "LSAN_OPTIONS"]
         return ProcessInfo.processInfo.environment.filter { kept.contains($0.key) }.merging(extra) { $1 }
     }
 
-    /// Whether the program was built with the thread sanitizer: `make thread` sets its options, and nobody else does.
+    /// Whether the program was built with the thread sanitizer. Only `make thread` sets its options.
     static let isThreadSanitized = ProcessInfo.processInfo.environment["TSAN_OPTIONS"] != nil
-    /// Whether it was built with the address sanitizer, which keeps what was freed for a while; `make address`.
+    /// Whether the program was built with the address sanitizer, which keeps freed memory for a while (`make
+    /// address`).
     static let isAddressSanitized = ProcessInfo.processInfo.environment["LSAN_OPTIONS"] != nil
 
-    /// Whether a program is in `PATH`.
+    /// Returns whether a program is in `PATH`.
     static func has(_ program: String) -> Bool {
         (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").contains {
             FileManager.default.isExecutableFile(atPath: "\($0)/\(program)")
@@ -26,7 +27,7 @@ enum Tool {
     static func start(
         _ arguments: [String], environment extra: [String: String] = [:], input: [UInt8] = []
     ) throws -> ChildProcess {
-        // A test run in the background ignores SIGINT, and what is ignored is handed on.
+        // A test run in the background ignores SIGINT, and child processes inherit that.
         try ChildProcess(
             "env", ["--default-signal=INT,TERM", path] + arguments, environment: environment(extra), input: input)
     }
@@ -39,7 +40,7 @@ enum Tool {
 }
 
 extension ChildProcess.Finished {
-    /// The lines of standard output, each read as a JSON object.
+    /// The lines of standard output parsed as JSON objects.
     func jsonLines() throws -> [[String: Any]] {
         try text.split(separator: "\n").map { line in
             guard let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] else {
@@ -53,7 +54,7 @@ extension ChildProcess.Finished {
 }
 
 extension RecordedRequest {
-    /// The body as text, each boundary replaced by one word.
+    /// The body as text with each boundary replaced by a placeholder.
     var bodyWithoutBoundary: String {
         let boundary = value(of: "Content-Type")?.split(separator: "boundary=").last.map(String.init) ?? ""
         return String(decoding: body, as: UTF8.self).split(separator: boundary, omittingEmptySubsequences: false)
