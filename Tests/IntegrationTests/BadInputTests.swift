@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 import Waybill
 
-/// Everything that people really hand over, or that servers really do: each has one clear error, and nothing that could
-/// be taken for the whole ever leaves.
+/// Invalid inputs from callers and faulty behavior of servers: each causes a specific error, and nothing that could
+/// be mistaken for the complete body is sent.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct BadInputTests {
     private let folder: TemporaryDirectory
     private let server: LoopbackServer
@@ -21,7 +21,7 @@ import Waybill
         return options
     }
 
-    /// Uploads and hands back the error that has to come.
+    /// Uploads and returns the error that must occur.
     private func failure(
         _ form: MultipartForm, to url: String? = nil, options: UploadOptions? = nil
     ) async throws -> UploadError {
@@ -36,7 +36,7 @@ import Waybill
 
     private struct Missing: Error {}
 
-    /// Nobody connected, so nothing can have been half-sent.
+    /// Expects that no connection was made.
     private func expectNothingSent(_ error: UploadError) {
         #expect(error.outcome == .notSent)
         #expect(error.sent == 0)
@@ -45,7 +45,7 @@ import Waybill
 
     // MARK: Files
 
-    @Test func `a missing file`() async throws {
+    @Test func `a missing file fails before any connection`() async throws {
         let error = try await failure([.file("FILE", path: folder.path("absent.jpg"))])
         #expect(error.code == .fileNotFound)
         #expect(error.part == "FILE")
@@ -53,13 +53,13 @@ import Waybill
         expectNothingSent(error)
     }
 
-    @Test func `a directory`() async throws {
+    @Test func `a directory is not a regular file`() async throws {
         let error = try await failure([.file("FILE", path: folder.path)])
         #expect(error.code == .notARegularFile)
         expectNothingSent(error)
     }
 
-    @Test func `a FIFO that nobody writes to`() async throws {
+    @Test func `a FIFO without a writer is not a regular file`() async throws {
         let path = folder.path("pipe")
         try succeed(unsafe mkfifo(path, 0o600))
         let error = try await failure([.file("FILE", path: path)])
@@ -67,15 +67,15 @@ import Waybill
         expectNothingSent(error)
     }
 
-    @Test(arguments: ["/dev/null", "/dev/zero"]) func `a device`(path: String) async throws {
+    @Test(arguments: ["/dev/null", "/dev/zero"]) func `a device is not a regular file`(path: String) async throws {
         let error = try await failure([.file("FILE", path: path)])
         #expect(error.code == .notARegularFile)
         expectNothingSent(error)
     }
 
-    /// Root may read any file, apart from those that the kernel lets nobody read: attributes of sysfs that are for writing.
+    /// Root may read any file except write-only sysfs attributes, which the kernel refuses to read.
     @Test(.enabled(if: getuid() != 0 || isThere(writeOnlyAttribute), "run by root, without a sysfs to refuse it"))
-    func `an unreadable file`() async throws {
+    func `an unreadable file fails before any connection`() async throws {
         let path = getuid() == 0 ? writeOnlyAttribute : try folder.write("secret.jpg", "x")
         if getuid() != 0 { try succeed(unsafe chmod(path, 0)) }
         let error = try await failure([.file("FILE", path: path)])
@@ -84,13 +84,13 @@ import Waybill
         expectNothingSent(error)
     }
 
-    /// What is done to a file while it is sent.
+    /// The change of a file while it is sent.
     enum Change: String, CaseIterable {
         case shrink, grow, rewrite, replace, remove
     }
 
     @Test(arguments: Change.allCases, [false, true])
-    func `a file that changes while it is sent`(change: Change, isRaw: Bool) async throws {
+    func `a file that changes while it is sent fails as sourceChanged`(change: Change, isRaw: Bool) async throws {
         let gate = Gate()
         let server = try LoopbackServer(
             Behaviour.respond(200).paused(afterBodyBytes: 200_000, until: gate), receiveBuffer: .kibibytes(64))
@@ -141,7 +141,7 @@ import Waybill
 
     // MARK: What a form says
 
-    @Test func `an empty field name`() async throws {
+    @Test func `an empty field name is refused`() async throws {
         let error = try await failure([.text("a", "b"), .text("", "value")])
         #expect(error.code == .emptyFieldName)
         #expect(error.message.contains("2") || error.message.contains("1"))
@@ -149,7 +149,7 @@ import Waybill
     }
 
     @Test(arguments: ["image/jpeg\r\nX-Evil: 1", "image/jpeg\n", "image/\rjpeg", "image/jpeg\0", "image/\u{7f}jpeg"])
-    func `a control character in a content type`(type: String) async throws {
+    func `a control character in a content type is refused`(type: String) async throws {
         let error = try await failure([.data("FILE", [1], fileName: "a.jpg", contentType: type)])
         #expect(error.code == .invalidContentType)
         #expect(error.part == "FILE")
@@ -159,19 +159,19 @@ import Waybill
     // MARK: Where it is sent
 
     @Test(arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "/card", "", "http://", "not a url"])
-    func `a URL that is not for uploads`(url: String) async throws {
+    func `a URL that is not for uploads is refused`(url: String) async throws {
         let error = try await failure([.text("a", "b")], to: url)
         #expect(error.code == .invalidURL)
         expectNothingSent(error)
     }
 
-    @Test func `an unknown host`() async throws {
+    @Test func `an unknown host fails as hostNotFound`() async throws {
         let error = try await failure([.text("a", "b")], to: "http://\(TestHost.absent("bad-input"))/")
         #expect(error.code == .hostNotFound)
         expectNothingSent(error)
     }
 
-    @Test func `a resolver that never answers`() async throws {
+    @Test func `a hanging name lookup ends at the connect timeout`() async throws {
         let name = HangingName()
         var options = once
         options.transfer.limits.connect = .milliseconds(300)
@@ -181,7 +181,7 @@ import Waybill
         #expect(error.outcome == .notSent)
     }
 
-    @Test func `a refused port`() async throws {
+    @Test func `a refused port fails as cannotConnect`() async throws {
         let port = try ClosedPort()
         let error = try await failure([.text("a", "b")], to: port.url())
         #expect(error.code == .cannotConnect)
@@ -190,7 +190,7 @@ import Waybill
 
     // MARK: What servers do
 
-    @Test func `a server that closes half way`() async throws {
+    @Test func `a server that closes during the body leaves the upload incomplete`() async throws {
         let server = try LoopbackServer(.close(afterBodyBytes: 500_000, .abandon))
         let path = try folder.writeSparse("large.bin", size: 32 << 20)
         let error = try await failure([.file("FILE", path: path)], to: server.url())
@@ -201,7 +201,7 @@ import Waybill
         }
     }
 
-    @Test func `an early 413`() async throws {
+    @Test func `an early 413 is returned as the response`() async throws {
         let answer = Answer(413, headers: [("Connection", "close")], text: "too large")
         let server = try LoopbackServer(.early(answer, then: .close(.finish)))
         let path = try folder.writeSparse("large.bin", size: 32 << 20)
@@ -213,7 +213,7 @@ import Waybill
         #expect(error.sent < 32 << 20)
     }
 
-    @Test func `an answer cut inside its head`() async throws {
+    @Test func `a response cut inside its head leaves the outcome unknown`() async throws {
         let server = try LoopbackServer(.answerCut("HTTP/1.1 200 OK\r\nConte"))
         let error = try await failure([.text("a", "b")], to: server.url())
         #expect(error.code == .responseIncomplete)
@@ -221,7 +221,7 @@ import Waybill
         #expect(server.requests.count == 1)
     }
 
-    @Test func `an answer without end`() async throws {
+    @Test func `a response without an end is too large`() async throws {
         let server = try LoopbackServer(.endlessBody)
         let error = try await failure([.text("a", "b")], to: server.url())
         #expect(error.code == .responseTooLarge)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Waybill
 
-/// The curl command that a form gives, run by a shell: what arrives has to be what we send.
+/// Runs the curl command of a form in a shell: the server must receive what Waybill sends.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct CurlCommandTests {
     let folder: TemporaryDirectory
     let server: LoopbackServer
@@ -12,11 +12,11 @@ import Waybill
         server = try LoopbackServer()
     }
 
-    /// Sends a form by us and by the shell, and compares all but the boundary.
+    /// Sends a form with Waybill and with the shell and compares the requests except for the boundary.
     func compare(_ form: MultipartForm, shell: String = "bash") async throws {
         let command = form.curlCommand(to: server.url("/curl"))
         #expect(!command.hasPrefix("#"), "\(command)")
-        // What a terminal shows is what runs: one line an option, and nothing that moves a cursor.
+        // The displayed command is the one that runs: one option per line, and no control characters.
         #expect(command.unicodeScalars.allSatisfy { $0.value >= 0x20 || $0 == "\n" })
         let run = try await ChildProcess.run(shell, ["-c", command + " -sS"], directory: folder.path)
         #expect(run.exit == .status(0), "\(run.errorText)\n\(command)")
@@ -26,7 +26,7 @@ import Waybill
         #expect(try Received.withoutBoundary(ours) == Received.withoutBoundary(theirs), "\(command)")
     }
 
-    @Test func `ordinary fields and files are curl's, by any POSIX shell`() async throws {
+    @Test func `ordinary fields and files match curl in any POSIX shell`() async throws {
         let path = try folder.write("front 1.jpg", [1, 2, 3])
         let form: MultipartForm = [
             .text("BUSINESSNO", "2026"), .text("note", "it's \"quoted\" $HOME `id` \\ ; , # ! * 身份证 🙂"),
@@ -38,7 +38,7 @@ import Waybill
         try await compare(form, shell: "sh")
     }
 
-    @Test func `hostile names, paths and values survive both quotings`() async throws {
+    @Test func `hostile names, paths and values survive both levels of quoting`() async throws {
         let hostile = "a'b\"c\\d;e,f$(id)`id`\\n%22 %41&|<>*?[x]{y}~!"
         let path = try folder.write("p'q\"r\\s;t,u $(id) -x.png", [9])
         var typed = MultipartPart.text("typed'\"", "@x;type=y\"\\")
@@ -61,13 +61,13 @@ import Waybill
         try await compare(form)
     }
 
-    @Test func `the backslash profile is curl's --form-escape`() async throws {
+    @Test func `the backslash profile matches curl's --form-escape`() async throws {
         var form: MultipartForm = [.text("a\"b\\c", "1"), .text("plain", "2")]
         form.compatibility = .backslashEscapes
         try await compare(form)
     }
 
-    @Test func `braces in a URL, an empty header and a file called - are what they are here`() async throws {
+    @Test func `braces in a URL, an empty header and a file named - are taken literally`() async throws {
         _ = try folder.write("-", [1, 2, 3])
         var request = UploadRequest(.post, server.url("/a{b,c}[1-3]"), content: .form([.file("f", path: "-")]))
         request.headers[.acceptLanguage] = ""

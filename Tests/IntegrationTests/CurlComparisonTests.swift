@@ -2,9 +2,9 @@ import TestSupport
 import Testing
 import Waybill
 
-/// The same form, said to `curl -F` and to us.
+/// Sends the same form with `curl -F` and with Waybill.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct CurlComparisonTests {
-    @Test func `for ordinary names our bytes are curl's, apart from the boundary`() async throws {
+    @Test func `for ordinary names the bytes match curl except for the boundary`() async throws {
         let folder = try TemporaryDirectory()
         let front = try folder.write("front.jpg", (0..<5_000).map { UInt8(truncatingIfNeeded: $0) })
         let note = try folder.write("note.txt", "line\nline\r\n")
@@ -30,14 +30,14 @@ import Waybill
         #expect(try Received.parts(of: ours) == Received.parts(of: theirs))
     }
 
-    @Test func `hostile names are escaped as curl escapes them`() async throws {
+    @Test func `hostile names are escaped as by curl`() async throws {
         let server = try LoopbackServer()
         let name = #"a"b\c;d%41"#
         let form: MultipartForm = [.data(name, [1], fileName: name, contentType: "image/png")]
         _ = try await UploadSession().upload(form, to: server.url("/ours"))
         let folder = try TemporaryDirectory()
         let file = try folder.write("x", [1])
-        // In curl's -F, quotes and backslashes inside a quoted value are escaped by a backslash.
+        // In curl's -F, quotes and backslashes inside a quoted value are escaped with a backslash.
         let quoted = #""a\"b\\c;d%41""#
         let curl = try await ChildProcess.run(
             "curl", ["-sS", "-F", "\(name)=@\(file);filename=\(quoted);type=image/png", server.url("/curl")])

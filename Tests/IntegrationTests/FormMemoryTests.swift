@@ -3,11 +3,11 @@ import TestSupport
 import Testing
 import Waybill
 
-/// Whatever a part is made of, its size costs no memory.
+/// The size of a part does not affect memory use, whatever its source.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct FormMemoryTests {
     static let size: Int64 = 96 << 20
 
-    /// So many bytes in chunks of 64 KiB.
+    /// A sequence of zero bytes in chunks of 64 KiB.
     struct Zeros: AsyncSequence, Sendable {
         let count: Int64
 
@@ -24,7 +24,7 @@ import Waybill
         }
     }
 
-    /// Each kind of source in this size.
+    /// Returns a part of each kind of source with this size.
     static func parts(_ size: Int64, in folder: TemporaryDirectory) throws -> [(String, MultipartPart)] {
         let path = try folder.writeSparse("zeros-\(size)", size: Int(size))
         return [
@@ -43,7 +43,7 @@ import Waybill
         return count
     }
 
-    @Test func `a part of 96 MiB costs less than 4 MB more than one of 2 MiB, whatever it is made of`() async throws {
+    @Test func `a part of 96 MiB uses less than 4 MB more memory than one of 2 MiB`() async throws {
         guard Alone.isAlone else { return try await Alone.run("FormMemoryTests") }
         let folder = try TemporaryDirectory()
         for (_, part) in try Self.parts(2 << 20, in: folder) { _ = try await Self.run(part) }
@@ -56,11 +56,11 @@ import Waybill
         }
     }
 
-    // In KiB. Sanitizers, whose options only `make` sets, keep what was freed for a while: 256 MiB of it.
+    // In KiB. Sanitizers, whose options only `make` sets, keep up to 256 MiB of freed memory for a while.
     private static let bound =
         unsafe getenv("TSAN_OPTIONS") != nil || getenv("LSAN_OPTIONS") != nil ? 600_000 : 4_000
 
-    /// The most memory that was resident so far, in KiB.
+    /// Returns the peak resident memory in KiB.
     static func peak() throws -> Int {
         let status = String(decoding: try readFile("/proc/self/status"), as: UTF8.self)
         let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })

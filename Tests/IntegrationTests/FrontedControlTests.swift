@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Waybill
 
-/// Pauses and rates where more than a socket lies between: TLS, HTTP/2, chunked framing.
+/// Pausing and rate limits through TLS, HTTP/2 and chunked framing.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct FrontedControlTests {
     enum Way: CaseIterable { case tls, http2, chunked }
 
@@ -54,7 +54,7 @@ import Waybill
         return nil
     }
 
-    @Test(arguments: Way.allCases) func `a paced body that is paused now and then arrives byte for byte`(
+    @Test(arguments: Way.allCases) func `a rate-limited body that is paused repeatedly arrives unchanged`(
         way: Way
     ) async throws {
         let server = try LoopbackServer()
@@ -70,7 +70,7 @@ import Waybill
             #expect(Double(seen?.acknowledged ?? .max) <= allowed + Double(3 << 20))
             task.pause()
             _ = await progress(of: task) { $0.isPaused }
-            // A request of its own course: by then the pause has taken effect.
+            // A request on another connection. When it ends, the pause has taken effect.
             _ = try await session.upload(.data([1]), to: server.url("/other"))
             task.resume()
         }
@@ -80,7 +80,9 @@ import Waybill
         #expect(request.body == bytes)
     }
 
-    @Test(arguments: [Way.tls, .http2]) func `after its time it starts anew over any way`(way: Way) async throws {
+    @Test(arguments: [Way.tls, .http2]) func `a long pause restarts an upload over TLS and HTTP 2`(way: Way)
+        async throws
+    {
         let server = try LoopbackServer()
         server.route("/", .stall(afterBodyBytes: 100_000), .respond(200))
         var ground = try await ground(way, server)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Waybill
 
-/// Photos in a form: made to fit before anything is sent, or refused before anything is sent.
+/// Photos in a form: recompressed or refused before anything is sent.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ImagePartTests {
     private let folder: TemporaryDirectory
     private let server: LoopbackServer
@@ -13,7 +13,7 @@ import Waybill
         server = try LoopbackServer()
     }
 
-    @Test func `a photo arrives under its limit, as a JPEG by name and type`() async throws {
+    @Test func `a photo arrives below its limit, with the name and type of a JPEG`() async throws {
         let photo = Self.photo(width: 240, height: 160)
         let path = try folder.write("front.png", photo)
         let form: MultipartForm = [
@@ -31,7 +31,7 @@ import Waybill
         #expect(header.width > 32 && header.height > 32)
     }
 
-    @Test func `several photos in one form arrive in their order, each under its own limit`() async throws {
+    @Test func `several photos in one form keep their order, each below its own limit`() async throws {
         let photo = Self.photo(width: 240, height: 160)
         let path = try folder.write("back.png", photo)
         let form: MultipartForm = [
@@ -46,7 +46,7 @@ import Waybill
         #expect(parts[0].bytes.count <= 6_000 && parts[2].bytes.count <= 3_000 && parts[3].bytes == photo)
     }
 
-    @Test func `the phase says that a photo is being prepared`() async throws {
+    @Test func `a photo without a file name is named image`() async throws {
         let form: MultipartForm = [.image("FILE", data: Self.photo(width: 160, height: 120), .quality(60))]
         let task = session.start(form, to: server.url())
         let response = try await task.response
@@ -55,7 +55,7 @@ import Waybill
         #expect(part.fileName == "image.jpg")
     }
 
-    /// What is wrong with a picture, and the error that says so.
+    /// A defect of an image and the error code for it.
     struct Damage: CustomTestStringConvertible, Sendable {
         var testDescription: String
         var code: String
@@ -65,7 +65,7 @@ import Waybill
     private static let damages: [Damage] = {
         let whole = photo(width: 96, height: 64)
         var cutInTwo = whole
-        // A bit flip that makes a marker of two bytes of data ends the picture there.
+        // A bit flip that turns two data bytes into a marker ends the image there.
         cutInTwo[whole.count / 2] = 0xFF
         cutInTwo[whole.count / 2 + 1] = 0xD9
         return [
@@ -81,7 +81,7 @@ import Waybill
     }()
 
     @Test(arguments: damages)
-    func `a picture that is none is refused, and nothing is sent`(damage: Damage) async throws {
+    func `a damaged image is refused before anything is sent`(damage: Damage) async throws {
         let path = try folder.write("card.jpg", damage.bytes)
         let error = try await failure([.text("a", "b"), .image("FILE", path: path, .maxBytes(.kibibytes(100)))])
         #expect(error.code.description == damage.code)
@@ -89,7 +89,7 @@ import Waybill
         #expect(error.phase == .preparing)
     }
 
-    @Test func `a picture that can't reach its limit is refused, and nothing is sent`() async throws {
+    @Test func `an image that cannot reach its limit is refused before anything is sent`() async throws {
         let photo = Self.photo(width: 96, height: 64)
         let error = try await failure([.image("FILE", data: photo, .maxBytes(.bytes(200)))])
         #expect(error.code.description == "cannotReachLimit")
@@ -125,7 +125,7 @@ import Waybill
         ).encoded()
     }
 
-    /// A few hundred bytes that announce 4.3 billion pixels.
+    /// A few hundred bytes that declare 4.3 billion pixels.
     private static var bomb: [UInt8] {
         var bytes = grey(width: 8, height: 8)
         for index in bytes.indices.dropLast(8) where bytes[index] == 0xFF && bytes[index + 1] == 0xC0 {

@@ -2,13 +2,13 @@ import TestSupport
 import Testing
 import Waybill
 
-/// Limits that change while bodies are on the wire, as the receiver sees them. Bounds are wide: a busy machine may send more
-/// slowly than it is allowed to, never much faster.
+/// Rate limits that change during a transfer, as observed by the receiver. The bounds are wide: a busy machine may
+/// send more slowly than the limit, but never much faster.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct LiveRateTests {
     private static let body = UploadContent.data([UInt8](repeating: 7, count: 64 << 20))
     private var body: UploadContent { Self.body }
 
-    /// What lies in buffers when a limit comes, and the pieces that a limit lets out at once.
+    /// The buffered bytes when a limit is set, and the pieces that a limit sends at a time.
     private static let slack = 6 << 20
 
     private func acknowledged(of task: UploadTask, atLeast count: Int64) async -> Int64 {
@@ -21,8 +21,8 @@ import Waybill
         return -1
     }
 
-    @Test func `a limit that comes on the way holds from then on, and can be lifted`() async throws {
-        // The receiver is slow enough at first for the limit to come in time.
+    @Test func `a limit set during a transfer applies from then on and can be lifted`() async throws {
+        // The receiver is slow at first, so that the limit is set in time.
         let gate = Gate()
         let server = try LoopbackServer(
             Behaviour.respond(200).paused(afterBodyBytes: 8 << 20, until: gate), receiveBuffer: .kibibytes(64),
@@ -36,12 +36,12 @@ import Waybill
         let clock = ContinuousClock()
         let start = clock.now
         gate.open()
-        // At the old pace all of it would be there in an instant.
+        // Without the limit, the rest would arrive within moments.
         let base = await acknowledged(of: task, atLeast: 8 << 20)
         let later = await acknowledged(of: task, atLeast: base + 1 << 20)
         let allowed = (clock.now - start) / .seconds(1) * Double(1 << 20)
         #expect(Double(later - 8 << 20) <= allowed + Double(Self.slack))
-        // Nor does it stand still for what was sent before.
+        // The bytes sent before do not stop the transfer either.
         #expect(later > base)
         #expect(later < 64 << 20)
         task.limit(to: nil)
@@ -49,7 +49,7 @@ import Waybill
         #expect(try await server.request(0).bodyBytesRead == 64 << 20)
     }
 
-    @Test func `uploads share the limit of their session, and what one leaves falls to the other`() async throws {
+    @Test func `uploads share the limit of their session, and a freed share is redistributed`() async throws {
         let server = try LoopbackServer(keepsBodies: false)
         var configuration = UploadSession.Configuration()
         configuration.rateLimit = .mebibytes(2)
@@ -61,15 +61,15 @@ import Waybill
         let both = (await now(tasks[0]), await now(tasks[1]))
         let allowed = (clock.now - start) / .seconds(1) * Double(2 << 20)
         #expect(Double(both.0 + both.1) <= allowed + Double(1 << 20))
-        // Equal shares: each sends in pieces of 64 KiB, may have saved up half a second of its share, and is looked at a moment
-        // after the other.
+        // Equal shares: each upload sends in pieces of 64 KiB, may have saved half a second of its share, and is
+        // measured a moment after the other.
         #expect(abs(both.0 - both.1) <= 768 << 10, "\(both)")
         tasks[0].cancel()
         session.limit(to: nil)
         #expect(try await tasks[1].response.status == .ok)
     }
 
-    @Test func `a group keeps its limit while others don't have one`() async throws {
+    @Test func `a group keeps its limit while other uploads have none`() async throws {
         let server = try LoopbackServer(keepsBodies: false)
         let session = UploadSession()
         session.group("slow").limit(to: .kibibytes(256))
@@ -87,7 +87,7 @@ import Waybill
         for task in slow { #expect(try await task.response.status == .ok) }
     }
 
-    @Test func `a rate with a pause in it sends no more than a rate without`() async throws {
+    @Test func `an upload with a rate limit does not catch up after a pause`() async throws {
         let server = try LoopbackServer(keepsBodies: false)
         let session = UploadSession()
         var options = UploadOptions(retry: .none)
@@ -106,7 +106,7 @@ import Waybill
         task.resume()
         let after = await acknowledged(of: task, atLeast: before + 300_000)
         let allowed = (clock.now - start - stood) / .seconds(1) * Double(1 << 20)
-        // Half a second's worth may have been saved up, and a piece is given in advance.
+        // Half a second of the rate may have been saved, and one piece is granted in advance.
         #expect(Double(after) <= allowed + Double(1 << 20))
         task.cancel()
     }

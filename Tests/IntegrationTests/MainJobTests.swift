@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Waybill
 
-/// The main job with every part real but the backend's business: form, session, libcurl, sockets.
+/// The main use case with real components: form, session, libcurl and sockets.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct MainJobTests {
     private let folder: TemporaryDirectory
     private let session = UploadSession()
@@ -15,7 +15,7 @@ import Waybill
         try folder.write(name, (0..<size).map { UInt8(truncatingIfNeeded: $0 * 7) })
     }
 
-    @Test func `a form with fields and a file is one line, and arrives as it was said`() async throws {
+    @Test func `a form with fields and a file arrives unchanged`() async throws {
         let server = try LoopbackServer(.respond(200, body: #"{"RETCODE":"000000"}"#))
         let path = try card(100_000)
         let form: MultipartForm = [
@@ -38,7 +38,7 @@ import Waybill
         #expect(request.value(of: "Content-Length") == "\(request.body.count)")
     }
 
-    @Test func `the front goes, then the back, on one connection`() async throws {
+    @Test func `front and back are uploaded in order on one connection`() async throws {
         let server = try LoopbackServer()
         for side in ["front.jpg", "back.jpg"] {
             let path = try card(50_000, name: side)
@@ -49,7 +49,7 @@ import Waybill
         #expect(server.state.connections.count == 1)
     }
 
-    @Test func `a file, bytes and a stream go as raw bodies`() async throws {
+    @Test func `a file, bytes and a stream are sent as raw bodies`() async throws {
         let server = try LoopbackServer()
         let path = try card(300_000)
         let bytes = try folder.read("front.jpg")
@@ -73,7 +73,7 @@ import Waybill
         #expect(server.requests.count == 3)
     }
 
-    @Test func `a stream of unknown length goes chunked`() async throws {
+    @Test func `a stream of unknown length is sent chunked`() async throws {
         let server = try LoopbackServer()
         let chunks = AsyncStream<[UInt8]> { continuation in
             continuation.yield([1, 2, 3])
@@ -86,14 +86,14 @@ import Waybill
         #expect(request.value(of: "Transfer-Encoding") == "chunked")
     }
 
-    @Test func `a small request needs no form`() async throws {
+    @Test func `a request without a body needs no form`() async throws {
         let server = try LoopbackServer(.respond(200, body: "pong"))
         let response = try await session.send(UploadRequest(.get, server.url("/ping")))
         #expect(response.text == "pong")
         #expect(try await server.request(0).method == "GET")
     }
 
-    @Test func `a failed attempt is tried again and the form arrives once`() async throws {
+    @Test func `a failed attempt is retried, and the form arrives complete`() async throws {
         let server = try LoopbackServer(.reset(afterBodyBytes: 10_000), .respond(503, headers: [("Retry-After", "0")]))
         var options = UploadOptions()
         options.retry.baseDelay = .milliseconds(1)
@@ -105,7 +105,7 @@ import Waybill
         #expect(parts[0].bytes == (try folder.read("front.jpg")))
     }
 
-    @Test func `an upload whose fate is unknown is not sent again`() async throws {
+    @Test func `an upload with an unknown outcome is not resent`() async throws {
         let server = try LoopbackServer(.closeWithoutAnswer(), .respond(200))
         let error = await #expect(throws: UploadError.self) {
             try await session.upload([.text("a", "b")], to: server.url())
@@ -115,7 +115,7 @@ import Waybill
         #expect(server.requests.count == 1)
     }
 
-    @Test func `many uploads at once stay within the slots`() async throws {
+    @Test func `concurrent uploads stay within the slots`() async throws {
         let server = try LoopbackServer(otherwise: .respond(200))
         var configuration = UploadSession.Configuration()
         configuration.slotsPerHost = 3
@@ -127,7 +127,7 @@ import Waybill
         #expect(numbers.count == 40)
     }
 
-    @Test func `cancelling the task that waits closes the socket`() async throws {
+    @Test func `cancelling the waiting task closes the socket`() async throws {
         let server = try LoopbackServer(.stall(afterBodyBytes: 50_000), receiveBuffer: .kibibytes(64))
         let path = try folder.writeSparse("large.bin", size: 32 << 20)
         let url = server.url()

@@ -2,9 +2,9 @@ import TestSupport
 import Testing
 import Waybill
 
-/// Pauses on real sockets: what the server's program reads while an upload stands, and after it.
+/// Pausing on real sockets: what the server reads while an upload is paused, and afterwards.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct PauseResumeTests {
-    /// Blocks of which each begins with its number, so that one that is missing or there twice shows.
+    /// Blocks that begin with their number, so that a missing or repeated block is detected.
     private static let bytes: [UInt8] = {
         var block = (0..<4_096).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         var bytes: [UInt8] = []
@@ -18,7 +18,7 @@ import Waybill
     }()
     private var bytes: [UInt8] { Self.bytes }
 
-    /// More than lies between the two programs at any moment: the sender's buffer, the receiver's, and one of libcurl's.
+    /// An upper bound for the bytes between the two programs: the buffers of sender, receiver and libcurl.
     private static let inFlight = 8 << 20
 
     private func progress(of task: UploadTask, where isMet: (UploadProgress) -> Bool) async -> UploadProgress? {
@@ -26,7 +26,7 @@ import Waybill
         return nil
     }
 
-    @Test func `a paused body stands, and goes on byte for byte`() async throws {
+    @Test func `a paused body stops and continues without losing a byte`() async throws {
         let gate = Gate()
         let server = try LoopbackServer(
             Behaviour.respond(200).paused(afterBodyBytes: 1 << 20, until: gate), receiveBuffer: .kibibytes(64))
@@ -36,11 +36,11 @@ import Waybill
         let task = session.start(.data(bytes), to: server.url("/large"), options: options)
         try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 1 << 20 }
         task.pause()
-        // A whole other upload on the same engine: by then the pause has taken effect.
+        // A complete upload on the same engine. When it ends, the pause has taken effect.
         let other = try LoopbackServer()
         _ = try await session.upload(.data([1]), to: other.url())
         gate.open()
-        // The server reads what is in flight; then everything that left was acknowledged, and no more comes.
+        // The server reads the data in flight. Then everything sent is acknowledged, and no more arrives.
         let stood = try #require(
             await progress(of: task) { $0.isPaused && $0.sent == $0.acknowledged && $0.sent >= 1 << 20 })
         #expect(stood.sent < 1 << 20 + Self.inFlight)
@@ -55,7 +55,7 @@ import Waybill
         #expect(server.state.complaints.isEmpty)
     }
 
-    @Test func `after its time the upload starts anew, and arrives whole exactly once`() async throws {
+    @Test func `an upload paused for too long restarts and arrives complete exactly once`() async throws {
         let server = try LoopbackServer(
             .stall(afterBodyBytes: 1 << 20), otherwise: .respond(200), receiveBuffer: .kibibytes(64))
         var configuration = UploadSession.Configuration()
@@ -70,7 +70,7 @@ import Waybill
         try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 1 << 20 }
         let other = session.start(.data([1, 2, 3]), to: server.url("/small"))
         task.pause()
-        // The only slot is free for another one, and the connection of the first is closed.
+        // The only slot is free for another upload, and the connection of the first is closed.
         #expect(try await other.response.status == .ok)
         _ = try await server.peerEnd()
         #expect(task.isPaused)
@@ -90,7 +90,7 @@ import Waybill
         #expect(whole.first?.body == bytes)
     }
 
-    @Test func `a server that ends the connection under a pause gets the upload anew, without a retry`() async throws {
+    @Test func `an upload whose connection ends during a pause restarts without a retry`() async throws {
         let gate = Gate()
         let server = try LoopbackServer(
             Behaviour([.read(1 << 20), .wait(gate), .close(.reset)]), otherwise: .respond(200),
@@ -108,7 +108,7 @@ import Waybill
         #expect(server.requests.filter(\.isComplete).map { $0.body == bytes } == [true])
     }
 
-    @Test func `no limit of time runs while an upload stands`() async throws {
+    @Test func `timeouts do not run while an upload is paused`() async throws {
         let server = try LoopbackServer()
         var options = UploadOptions(retry: .none)
         options.transfer.limits.stall = .milliseconds(300)
@@ -118,7 +118,7 @@ import Waybill
         let task = session.start(.data(bytes), to: server.url(), options: options)
         _ = await progress(of: task) { $0.acknowledged > 0 }
         task.pause()
-        // Another upload takes longer than the limits do: 400 KB at 400 KB a second.
+        // Another upload takes longer than the timeouts: 400 KB at 400 KB per second.
         var slow = UploadOptions(retry: .none)
         slow.transfer.rateLimit = .kilobytes(400)
         _ = try await session.upload(.data(Array(bytes.prefix(400_000))), to: server.url(), options: slow)
@@ -128,7 +128,7 @@ import Waybill
         #expect(try await task.response.attempts.count == 1)
     }
 
-    @Test func `a form of files stands in the middle of a file and arrives as it was said`() async throws {
+    @Test func `a form paused in the middle of a file arrives unchanged`() async throws {
         let folder = try TemporaryDirectory()
         let path = try folder.write("front.jpg", Array(bytes.prefix(6 << 20)))
         let gate = Gate()
@@ -149,7 +149,7 @@ import Waybill
         #expect(parts[1].bytes == Array(bytes.prefix(6 << 20)))
     }
 
-    @Test func `a group is cancelled on the wire and in line, and others arrive`() async throws {
+    @Test func `cancelling a group ends active and queued uploads, and others arrive`() async throws {
         let gate = Gate()
         let server = try LoopbackServer(
             otherwise: Behaviour.respond(200).paused(afterBodyBytes: 100_000, until: gate),

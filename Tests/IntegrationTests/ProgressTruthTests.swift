@@ -2,9 +2,9 @@ import TestSupport
 import Testing
 import Waybill
 
-/// What a person who watches is told. That the figures are true is proven where they are made (`TransferProgressTests`).
+/// The progress as presented to observers. `TransferProgressTests` proves that the counts are true.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ProgressTruthTests {
-    @Test func `each part has its own share of the bar`() async throws {
+    @Test func `each part has its own share of the progress`() async throws {
         let server = try LoopbackServer(
             Behaviour.respond(200).reading(bytesPerSecond: 1 << 20), receiveBuffer: .kibibytes(64))
         let form: MultipartForm = [
@@ -28,7 +28,7 @@ import Waybill
         #expect(last?.fraction == 1)
     }
 
-    @Test func `the whole body sent is not yet success`() async throws {
+    @Test func `a body sent completely is not a success yet`() async throws {
         let gate = Gate()
         let server = try LoopbackServer(Behaviour.respond(500).held(at: gate))
         var options = UploadOptions()

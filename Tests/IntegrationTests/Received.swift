@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import WaybillMultipart
 
-/// A part as the server's parser read it.
+/// A part as parsed by the server.
 struct Received: Equatable {
     var name: String
     var fileName: String?
@@ -11,7 +11,7 @@ struct Received: Equatable {
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// The parts of a request, read by our parser.
+    /// Returns the parts of a request, parsed by `MultipartParser`.
     static func parts(of request: RecordedRequest) throws -> [Received] {
         var parser = try MultipartParser(contentType: request.value(of: "Content-Type") ?? "")
         var collector = Collector()
@@ -20,7 +20,7 @@ struct Received: Equatable {
         return collector.parts
     }
 
-    /// The body as text, each boundary replaced by one word.
+    /// Returns the body as text with each boundary replaced by a placeholder.
     static func withoutBoundary(_ request: RecordedRequest) throws -> String {
         let type = try #require(request.value(of: "Content-Type"))
         let boundary = try #require(type.split(separator: "boundary=").last)

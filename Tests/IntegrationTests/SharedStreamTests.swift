@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 import Waybill
 
-/// Streams that more than one upload reads, or that are let go while they are read.
+/// Streams that several uploads read, and streams of cancelled uploads.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct SharedStreamTests {
-    @Test func `two uploads of one stream at once: nobody gets half of it for whole`() async throws {
+    @Test func `concurrent uploads of one stream never send part of it as the whole`() async throws {
         let server = try LoopbackServer(otherwise: .respond(200))
         for _ in 0..<30 {
             let bytes = StreamUploadTests.bytes
@@ -24,7 +24,7 @@ import Waybill
         for request in server.requests where request.isComplete { try StreamUploadTests().expectWhole(request) }
     }
 
-    @Test func `an upload that is cancelled while it spills leaves no descriptor`() async throws {
+    @Test func `an upload cancelled while spilling leaves no open descriptor`() async throws {
         func count() throws -> Int {
             try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { entry in
                 let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(entry)")
@@ -41,7 +41,7 @@ import Waybill
             task.cancel()
             _ = try? await task.response
         }
-        // Others of this process spill as well, for as long as they run.
+        // Other tests of this process spill as well while they run.
         for _ in 0..<3_000 where try count() > 0 { try await Task.sleep(for: .milliseconds(10)) }
         #expect(try count() == 0)
     }

@@ -8,7 +8,7 @@ import Waybill
     static let chunks = (0..<40).map { number in (0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* (number + 3)) } }
     static let bytes = chunks.flatMap(\.self)
 
-    /// A stream that counts how many chunks were pulled; `before` is called with the number of each.
+    /// Returns a stream that counts the chunks pulled. `before` is called with the number of each.
     static func stream(
         _ pulled: Watched<Int>, upTo count: Int = 40, before: @escaping @Sendable (Int) async -> Void = { _ in }
     ) -> AsyncStream<[UInt8]> {
@@ -31,7 +31,7 @@ import Waybill
 
     func form(_ part: MultipartPart) -> MultipartForm { [.text("a", "1"), part, .text("b", "2")] }
 
-    @Test func `a stream of known length goes out with a length, one of unknown length too`() async throws {
+    @Test func `streams of known and unknown length are sent with Content-Length`() async throws {
         let server = try LoopbackServer()
         for length in [Int64(Self.bytes.count), nil] {
             let part = MultipartPart.stream("s", Self.stream(Watched(0)), length: length, fileName: "s.bin")
@@ -46,7 +46,7 @@ import Waybill
         #expect(server.requests.count == 2)
     }
 
-    @Test func `chunked goes out without a length, and never with both`() async throws {
+    @Test func `a chunked form is sent without Content-Length`() async throws {
         let server = try LoopbackServer()
         var form = form(.stream("s", Self.stream(Watched(0)), length: nil, fileName: "s.bin"))
         form.unknownLength = .chunked
@@ -56,10 +56,10 @@ import Waybill
         try expectWhole(request)
     }
 
-    @Test func `a one-shot stream with a copy is tried again after a reset, whole, and pulled once`() async throws {
+    @Test func `a one-shot stream with a copy is retried completely and pulled once`() async throws {
         let server = try LoopbackServer(.reset(afterBodyBytes: 700_000), .respond(503), otherwise: .respond(200))
         let pulled = Watched(0)
-        // Half of it waits for the reset: a body that was handed over whole might have arrived, and isn't sent again.
+        // Half of the stream waits for the reset: a body passed on completely might have arrived and is not resent.
         let stream = Self.stream(pulled) { number in
             guard number == 20 else { return }
             _ = try? await server.waitUntil { $0.connections.first?.isClosed == true }
@@ -75,7 +75,7 @@ import Waybill
         for request in server.requests.dropFirst() { try expectWhole(request) }
     }
 
-    @Test func `a one-shot stream without a copy is not tried again`() async throws {
+    @Test func `a one-shot stream without a copy is not retried`() async throws {
         let server = try LoopbackServer(.reset(afterBodyBytes: 700_000))
         let part = MultipartPart.stream("s", Self.stream(Watched(0)), length: Int64(Self.bytes.count))
         let error = await #expect(throws: UploadError.self) {
@@ -84,7 +84,7 @@ import Waybill
         #expect(error?.attempts.count == 1 && server.requests.count == 1)
     }
 
-    @Test func `a stream that is too short ends the upload by name, and the server has nothing whole`() async throws {
+    @Test func `a stream that is too short fails with its part, and nothing arrives complete`() async throws {
         let server = try LoopbackServer()
         let part = MultipartPart.stream("s", Self.stream(Watched(0), upTo: 39), length: Int64(Self.bytes.count))
         let error = await #expect(throws: UploadError.self) {
@@ -94,7 +94,7 @@ import Waybill
         #expect(server.requests.allSatisfy { !$0.isComplete })
     }
 
-    @Test func `a cancelled upload cancels its stream`() async throws {
+    @Test func `cancelling an upload cancels its stream`() async throws {
         let server = try LoopbackServer()
         let begun = Watched(false)
         let ended = Watched(false)
@@ -115,18 +115,19 @@ import Waybill
         #expect(server.requests.allSatisfy { !$0.isComplete })
     }
 
-    @Test func `a curl command of a stream says what is missing`() {
+    @Test func `the curl command of a stream states that a file must replace it`() {
         let command = form(.stream("s", Self.stream(Watched(0)), length: nil, fileName: "s.bin")).curlCommand(
             to: "http://h/")
         #expect(command.hasPrefix("# part 2 (\"s\") is a stream: put a file in its place\n"))
     }
 }
 
-/// A disk that is full for this process: the kernel lets it write no file beyond a size.
+/// A full disk, simulated with a limit for the size of files.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct FullDiskTests {
-    @Test func `a disk that is full while a stream is kept is a typed error, and nothing stays open`() async throws {
+    @Test func `a full disk while spilling a stream is a typed error and leaves nothing open`() async throws {
         guard Alone.isAlone else { return try await Alone.run("FullDiskTests") }
-        // The limit is one of the process, so this runs in one of its own. Without a handler the signal would end it.
+        // The limit applies to the process, so the test runs in a separate one. Without a handler the signal would
+        // end it.
         _ = signal(SIGXFSZ, SIG_IGN)
         var limit = rlimit(rlim_cur: 1 << 20, rlim_max: rlim_t.max)
         try #require(unsafe setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0)

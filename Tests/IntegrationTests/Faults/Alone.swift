@@ -2,13 +2,13 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A test that runs itself in a process of its own, where nothing else opens and starts things: what is left in it at the
-/// end was left by the test.
+/// Runs a test in a separate process in which nothing else opens descriptors or starts threads: whatever remains at
+/// the end was left by the test.
 enum Alone {
-    /// Whether this is that process.
+    /// Whether this is the separate process.
     static var isAlone: Bool { unsafe getenv("WAYBILL_ALONE") != nil }
 
-    /// Runs a suite there, which has to say what it counted.
+    /// Runs a suite in the separate process. The suite must print what it counted.
     static func run(_ suite: String) async throws {
         var path = [UInt8](repeating: 0, count: 4_096)
         let count = unsafe path.withUnsafeMutableBytes { unsafe readlink("/proc/self/exe", $0.baseAddress!, $0.count) }
@@ -16,7 +16,7 @@ enum Alone {
         let run = try await ChildProcess.run(
             "env", ["WAYBILL_ALONE=1", program, "--testing-library", "swift-testing", "--filter", suite])
         #expect(run.exit == .status(0), "\(run.text)\(run.errorText)")
-        // A run without a test would pass as well.
+        // A run without any test would also exit with 0.
         #expect(run.text.contains("Census: "), "\(run.text)\(run.errorText)")
     }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Waybill
 
-/// What goes wrong on this side: sources that break, files that change, cancels, a session that is let go.
+/// Faults on the client's side: failing sources, changing files, cancellation, a released session.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ClientFaultTests {
     private let folder: TemporaryDirectory
     private let file: String
@@ -28,7 +28,7 @@ import Waybill
         }
     }
 
-    /// Waits for the end and holds it to one completion.
+    /// Waits for the failure and expects exactly one completion.
     private func failure(of task: UploadTask) async throws -> UploadError {
         let ends = Watched(0)
         task.onCompletion { _ in ends.update { $0 += 1 } }
@@ -39,7 +39,7 @@ import Waybill
     }
 
     @Test(arguments: [FaultRow.Place.before, .middle, .after], Shape.allCases)
-    func `a cancel ends it where it is`(place: FaultRow.Place, shape: Shape) async throws {
+    func `cancelling ends an upload at any place`(place: FaultRow.Place, shape: Shape) async throws {
         let count = FaultRow.read(place, of: Self.size)
         let server = try LoopbackServer(Behaviour([.read(count), .hold]), receiveBuffer: .kibibytes(64))
         let task = UploadSession().start(request(shape, server.url()))
@@ -55,7 +55,7 @@ import Waybill
         #expect(server.requests.count == 1)
     }
 
-    @Test func `a cancel before anything is sent leaves nothing sent`() async throws {
+    @Test func `cancelling before anything is sent leaves the outcome notSent`() async throws {
         var configuration = UploadSession.Configuration()
         configuration.slots = 1
         let session = UploadSession(configuration: configuration)
@@ -69,7 +69,7 @@ import Waybill
         }
     }
 
-    @Test func `a source that throws half way ends it incomplete`() async throws {
+    @Test func `a source that throws halfway leaves the upload incomplete`() async throws {
         struct DiskOnFire: Error {}
         let server = try LoopbackServer(otherwise: .neverAnswer)
         let chunks = AsyncThrowingStream<[UInt8], any Error> { continuation in
@@ -85,7 +85,7 @@ import Waybill
     }
 
     @Test(arguments: [0, 5 << 20, 12 << 20], Shape.allCases)
-    func `a file that changes while it is sent never arrives whole`(newSize: Int, shape: Shape) async throws {
+    func `a file truncated while it is sent never arrives complete`(newSize: Int, shape: Shape) async throws {
         let gate = Gate()
         let server = try LoopbackServer(
             Behaviour.respond(200).paused(afterBodyBytes: 100_000, until: gate), receiveBuffer: .kibibytes(64),

@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 import Waybill
 
-/// A process that has no file descriptor left.
+/// A process without free file descriptors.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct DescriptorLimitTests {
-    @Test func `an upload without a free descriptor fails, and succeeds when there is one again`() async throws {
-        // The limit is one of the process, so this runs in one of its own.
+    @Test func `an upload without a free descriptor fails, and succeeds once one is free`() async throws {
+        // The limit applies to the process, so the test runs in a separate one.
         guard Alone.isAlone else { return try await Alone.run("DescriptorLimitTests") }
         var limit = rlimit(rlim_cur: 256, rlim_max: 256)
         try #require(unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
@@ -16,7 +16,7 @@ import Waybill
 
         var taken = Self.takeAll()
         print("Census: \(taken.count) descriptors were free")
-        // No engine can be made.
+        // The engine cannot be created.
         let session = UploadSession()
         let first = await #expect(throws: UploadError.self) {
             try await session.upload(.data([1]), to: servers.0.url(), options: options)
@@ -25,7 +25,7 @@ import Waybill
         Self.close(&taken)
         #expect(try await session.upload(.data([1]), to: servers.0.url(), options: options).status == .ok)
 
-        // No connection can be made.
+        // The connection cannot be created.
         taken = Self.takeAll()
         let second = await #expect(throws: UploadError.self) {
             try await session.upload(.data([1]), to: servers.1.url(), options: options)

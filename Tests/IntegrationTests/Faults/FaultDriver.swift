@@ -3,27 +3,27 @@ import TestSupport
 import Testing
 import Waybill
 
-/// Runs one row of the fault table through a session and holds what comes of it to the table and to the bytes.
+/// Runs a row of the fault table in a session and checks the result against the table and the transferred bytes.
 struct FaultDriver: Sendable {
-    /// What the limit that ends a row is set to. An upload that meets it has to end within twice that.
+    /// The limit that ends a row. The upload must end within twice this time.
     static let limit = Duration.milliseconds(500)
 
     let row: FaultRow
     let shape: Shape
-    /// What stands in front of the server, made for it: nothing, TLS, a proxy.
+    /// Creates what precedes the server: nothing, TLS or a proxy.
     var path: @Sendable (LoopbackServer) async throws -> Route = { Route(url: $0.url("/fault")) }
 
-    /// How the server is reached.
+    /// The route to the server.
     struct Route: Sendable {
         var url: String
         var configure: @Sendable (inout TransferOptions) -> Void = { _ in }
-        /// What has to live as long as the upload.
+        /// Kept alive as long as the upload.
         var holder: (any Sendable)?
-        /// Whether the kernel's count of acknowledged bytes speaks of the server itself.
+        /// Whether the kernel's count of acknowledged bytes refers to the server itself.
         var isDirect = true
     }
 
-    /// One run of a row.
+    /// The result of one run of a row.
     struct Report: Sendable {
         let result: Result<UploadResponse, UploadError>
         let duration: Duration
@@ -34,8 +34,8 @@ struct FaultDriver: Sendable {
         let isDirect: Bool
     }
 
-    /// Runs it, and again if it took longer than it may: what is held to the limit is the code and not the load of
-    /// the machine, so one run in five has to keep it.
+    /// Runs the row, and repeats it up to four times if it exceeds its time: the limit tests the code, not the load
+    /// of the machine, so one run in five must meet it.
     func check() async throws {
         let longest = (row.limit == .none ? Self.generous : Self.limit) * 2 * Slowness.factor
         var report = try await run()
@@ -85,7 +85,7 @@ struct FaultDriver: Sendable {
             complaints: server.state.complaints, isDirect: route.isDirect)
     }
 
-    /// The time that the row's limit is about: what passed since something last moved, or since the start.
+    /// Returns the time that the row's limit refers to: the time since the last movement, or since the start.
     private func duration(_ entries: FaultLog.Entries, since start: ContinuousClock.Instant) -> Duration {
         let isAboutMoves = row.limit == .stall || row.limit == .response
         return (entries.endedAt ?? .now) - (isAboutMoves ? entries.lastMove : start)
@@ -150,7 +150,7 @@ struct FaultDriver: Sendable {
         expect(entries.uploadEnds == 1, "\(entries.uploadEnds) ends of the upload in the log", report)
     }
 
-    /// What is believed has to follow from bytes, at both ends.
+    /// Checks that the outcome is consistent with the bytes at both ends.
     private func expectBytes(_ report: Report) {
         let complete = report.requests.count { $0.isComplete }
         expect(complete <= 1, "the server saw \(complete) complete requests", report)

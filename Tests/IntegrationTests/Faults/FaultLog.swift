@@ -2,16 +2,16 @@ import Logging
 import TestSupport
 import Waybill
 
-/// Everything that was told of one upload, in order, with the time since its start: what a failing row prints.
+/// All events of an upload in order, with the time since its start. A failing row prints them.
 final class FaultLog: Sendable {
     struct Entries: Sendable {
         var lines: [String] = []
         var completions = 0
         var terminalSnapshots = 0
-        /// How often the log said that an attempt, or the upload, had ended.
+        /// How often the log reported the end of an attempt, or of the upload.
         var attemptEnds = 0
         var uploadEnds = 0
-        /// When a snapshot last told of a byte more, or of another phase.
+        /// The time of the last snapshot with more bytes or another phase.
         var lastMove: ContinuousClock.Instant
         var endedAt: ContinuousClock.Instant?
         var position: [String] = []
@@ -50,7 +50,7 @@ final class FaultLog: Sendable {
         }
     }
 
-    /// Waits until the completion was called; its order behind everything else is the session's own promise.
+    /// Waits for the completion. The session guarantees that it is called after all other events.
     func waitForCompletion() async throws { try await storage.waitUntil { $0.completions > 0 } }
 
     var logger: Logger {

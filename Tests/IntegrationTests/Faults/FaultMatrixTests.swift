@@ -2,22 +2,22 @@ import TestSupport
 import Testing
 import Waybill
 
-/// Every fault of ``FaultTable``, as a raw body and as a form.
+/// Every fault of ``FaultTable``, with a raw body and with a form.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct FaultMatrixTests {
     @Test(arguments: FaultTable.rows, Shape.allCases)
-    func `a fault ends as the table says`(row: FaultRow, shape: Shape) async throws {
+    func `a fault ends as the table states`(row: FaultRow, shape: Shape) async throws {
         try await FaultDriver(row: row, shape: shape).check()
     }
 
-    @Test func `the table names each fault at a place once`() {
+    @Test func `the table names each fault and place once`() {
         let names = FaultTable.rows.map(\.description)
         #expect(Set(names).count == names.count)
         #expect(FaultTable.rows.allSatisfy { !$0.endings.isEmpty })
     }
 }
 
-/// What is left of the process when all faults are over. Only a process that does nothing else can tell, so the test runs
-/// itself in one.
+/// Checks what remains in the process after all faults. The test runs itself in a separate process, because others
+/// would disturb the counts.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct FaultLeakTests {
     @Test func `the whole table leaves no descriptor and no thread behind`() async throws {
         guard !Alone.isAlone else { return try await runAlone() }
@@ -25,7 +25,7 @@ import Waybill
     }
 
     private func runAlone() async throws {
-        // What is made once in a process is made now: Swift's threads, the disk's, libcurl's own state.
+        // Creates what exists once per process: threads of Swift and of disk access, global state of libcurl.
         try await runAll(FaultTable.rows.filter { $0.limit == .none })
         let before = await Census.settled { $0.threads.count { $0 == "waybill-curl" } == 0 }
         try await runAll(FaultTable.rows)

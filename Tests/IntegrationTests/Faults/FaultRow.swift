@@ -1,21 +1,21 @@
 import TestSupport
 import Waybill
 
-/// A fault as a value: what goes wrong where, and what an upload that meets it has to end with.
+/// A fault: what goes wrong and where, and the expected result of the upload.
 struct FaultRow: Sendable, CustomStringConvertible {
-    /// How far the upload has come when it happens.
+    /// The progress of the upload at the time of the fault.
     enum Place: String, Sendable, CaseIterable {
-        /// No byte of the body was read.
+        /// No byte of the body has been read.
         case before
-        /// A part of the body was read, and much of it has not left yet.
+        /// Part of the body has been read, and much of it has not been sent yet.
         case middle
-        /// All but the last byte was read.
+        /// All bytes but the last have been read.
         case lastByte
-        /// All of the body was read.
+        /// The whole body has been read.
         case after
     }
 
-    /// What an upload ended with, apart from numbers.
+    /// The result of an upload without its counts.
     enum Ending: Sendable, Hashable, CustomStringConvertible {
         case success(Int)
         case failure(UploadError.Code, Kind)
@@ -42,43 +42,43 @@ struct FaultRow: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Which limit of the transfer ends it, when one does.
+    /// The limit that ends the transfer, if any.
     enum Limit: Sendable, Hashable {
         case none, connect, stall, response, total
     }
 
-    /// What there is to connect to.
+    /// The destination of the connection.
     enum Target: Sendable, Hashable {
         /// The server.
         case server
-        /// A port that refuses.
+        /// A port that refuses connections.
         case closedPort
-        /// A port that swallows connections.
+        /// A port that drops connection attempts.
         case blackHole
         /// A name without an address.
         case absentName
-        /// A name whose look-up hangs.
+        /// A name whose lookup hangs.
         case hangingName
     }
 
     let name: String
     let place: Place
-    /// What the server does with the request, given the length of the body.
+    /// The server's behavior, given the length of the body.
     var behaviours: @Sendable (Int) -> [Behaviour] = { _ in [] }
-    /// What happens to the connection before that.
+    /// The behavior of the connection before the request.
     var arrival: LoopbackServer.Arrival?
     var target = Target.server
     var limit = Limit.none
     var expectContinue = TransferOptions.ExpectContinue.never
-    /// What it may end with: one, or those between which the kernel's race decides.
+    /// The permitted results: one, or several if the kernel decides a race between them.
     let endings: Set<Ending>
 
     var description: String { "\(name), \(place)" }
 
-    /// Large where the server is to stop in the midst of it, so that most of it can't have left by then.
+    /// Large if the server stops in the middle, so that most of the body cannot have been sent by then.
     var bodySize: Int { place == .before || place == .middle ? 8 << 20 : 200_000 }
 
-    /// Whether the connection may end with a RST, which brings no acknowledgement of what was read last.
+    /// Returns whether the connection may end with a RST, which does not acknowledge the bytes read last.
     func resets(bodyOf size: Int) -> Bool {
         behaviours(size).flatMap(\.steps).contains { step in
             switch step {
@@ -88,7 +88,7 @@ struct FaultRow: Sendable, CustomStringConvertible {
         }
     }
 
-    /// How much of the body is read before the fault.
+    /// Returns how many bytes of the body are read before the fault.
     static func read(_ place: Place, of size: Int) -> Int? {
         switch place {
         case .before: 0
@@ -110,7 +110,7 @@ extension FaultRow.Place: CustomStringConvertible {
     }
 }
 
-/// How the body is sent.
+/// The form of the body.
 enum Shape: String, Sendable, CaseIterable {
     case rawPUT, multipartPOST
 }

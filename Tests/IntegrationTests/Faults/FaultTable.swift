@@ -1,11 +1,11 @@
 import TestSupport
 import Waybill
 
-/// Every fault that a server can commit, at every place where it makes sense.
+/// Every server fault at every place where it is possible.
 ///
-/// What an upload ends with follows from bytes: `incomplete` where much of the body can't have left, `unknown` where all
-/// of it was in the kernel's hands. With one byte unread all of it is: what the server's program has not read, its
-/// kernel has.
+/// The result follows from the transferred bytes: `incomplete` if much of the body cannot have been sent, `unknown`
+/// if the kernel had all of it. The latter includes the case of one unread byte: the server's kernel has received
+/// what its program has not read.
 enum FaultTable {
     typealias Ending = FaultRow.Ending
     typealias Place = FaultRow.Place
@@ -13,12 +13,12 @@ enum FaultTable {
     static let rows: [FaultRow] =
         connecting + ends + stalls + totals + earlyAnswers + answers + brokenAnswers + expectations + redirects
 
-    /// The kind of outcome when nobody answered.
+    /// Returns the outcome if there was no response.
     static func unanswered(_ place: Place) -> FaultRow.Kind {
         place == .before || place == .middle ? .incomplete : .unknown
     }
 
-    /// Reads as far as the place says, then does the rest.
+    /// Reads to the given place and then performs the steps.
     static func then(_ place: Place, _ steps: Behaviour.Step...) -> @Sendable (Int) -> [Behaviour] {
         { size in [Behaviour([.read(FaultRow.read(place, of: size))] + steps)] }
     }
@@ -37,7 +37,7 @@ enum FaultTable {
         FaultRow(
             name: "silent name server", place: .before, target: .hangingName, limit: .connect,
             endings: [.failure(.connectTimeout, .notSent)]),
-        // The RST may be there before libcurl has looked at the connection, before the first byte has left, or after.
+        // The RST may arrive before libcurl has examined the connection, before the first byte is sent, or later.
         FaultRow(
             name: "reset at accept", place: .before, arrival: .reset,
             endings: [
@@ -62,7 +62,7 @@ enum FaultTable {
         }
     }
 
-    /// A FIN may be noticed in the middle of the body, or after all of it has left for a server that throws it away.
+    /// A FIN may be noticed in the middle of the body, or after all of it was sent to a server that discards it.
     private static func ended(_ codes: UploadError.Code...) -> Set<Ending> {
         Set(codes.flatMap { [.failure($0, .incomplete), .failure($0, .unknown)] })
     }
@@ -105,7 +105,7 @@ enum FaultTable {
                     behaviours: then(
                         place, .send(Answer(500, headers: [("Connection", "close")], text: "no")), .close(.finish)),
                     endings: [.failure(.rejected, .rejected)]),
-                // The RST may overtake the answer (RFC 9112 section 9.6).
+                // The RST may overtake the response (RFC 9112, section 9.6).
                 FaultRow(
                     name: "early 413, then a crash", place: place,
                     behaviours: then(place, .send(Answer(413, text: "no")), .close(.abandon)),
@@ -113,7 +113,7 @@ enum FaultTable {
                         .failure(.rejected, .rejected), .failure(.connectionLost, .incomplete),
                         .failure(.responseIncomplete, .incomplete),
                     ]),
-                // A yes to a part is no success; but who said it may have acted.
+                // A success status for part of the body is not a success, but the server may have processed it.
                 FaultRow(
                     name: "early 200, then nothing", place: place,
                     behaviours: then(place, .send(Answer(200, text: "yes")), .hold), limit: .stall,
@@ -155,7 +155,7 @@ enum FaultTable {
     static let brokenAnswers: [FaultRow] = [
         broken("head cut by an end", .answerCut("HTTP/1.1 200 OK\r\nConte"), .responseIncomplete),
         broken("head cut after a line", .answerCut("HTTP/1.1 200 OK\r\n"), .responseIncomplete),
-        // What was sent before a RST may be thrown away by it.
+        // A RST may discard what was sent before it.
         broken(
             "head cut by a reset", .answerCut("HTTP/1.1 200 OK\r\nConte", .reset), .responseIncomplete,
             .connectionLost),

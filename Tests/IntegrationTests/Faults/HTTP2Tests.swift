@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Waybill
 
-/// HTTP/2 by nginx: it works, it refuses early, it goes away.
+/// HTTP/2 with nginx: success, early rejection, connection shutdown.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct HTTP2Tests {
     private let folder: TemporaryDirectory
     private let session = UploadSession()
@@ -20,7 +20,7 @@ import Waybill
         return options
     }
 
-    @Test(arguments: Shape.allCases) func `an upload arrives whole`(shape: Shape) async throws {
+    @Test(arguments: Shape.allCases) func `an upload over HTTP 2 arrives complete`(shape: Shape) async throws {
         let server = try LoopbackServer()
         let front = try await HTTP2Front(to: server)
         var random = SeededGenerator()
@@ -43,7 +43,7 @@ import Waybill
         #expect(server.requests.count == 2)
     }
 
-    @Test func `an early 413 is the answer`() async throws {
+    @Test func `an early 413 over HTTP 2 is the response`() async throws {
         let server = try LoopbackServer()
         let front = try await HTTP2Front(to: server)
         let path = try folder.writeSparse("large.bin", size: 64 << 20)
@@ -55,7 +55,7 @@ import Waybill
         #expect(server.requests.isEmpty)
     }
 
-    @Test func `an early 200 to a body that nobody takes is no success`() async throws {
+    @Test func `an early 200 to a body that is not read is not a success`() async throws {
         let server = try LoopbackServer()
         let front = try await HTTP2Front(to: server)
         let path = try folder.writeSparse("large.bin", size: 64 << 20)
@@ -67,7 +67,7 @@ import Waybill
         #expect(server.requests.isEmpty)
     }
 
-    @Test func `a connection that the server winds up costs no upload`() async throws {
+    @Test func `a connection closed with GOAWAY fails no upload`() async throws {
         let server = try LoopbackServer()
         let front = try await HTTP2Front(to: server)
         for _ in 0..<4 {
@@ -78,7 +78,7 @@ import Waybill
         #expect(server.requests.count == 4)
     }
 
-    @Test func `a front that dies under an upload leaves it incomplete`() async throws {
+    @Test func `a front that dies during an upload leaves it incomplete`() async throws {
         let server = try LoopbackServer(.stall(afterBodyBytes: 100_000), receiveBuffer: .kibibytes(64))
         let front = try await HTTP2Front(to: server)
         let path = try folder.writeSparse("large.bin", size: 64 << 20)
@@ -88,13 +88,14 @@ import Waybill
         try await server.waitUntil { ($0.requests.first?.bodyBytesRead ?? 0) >= 100_000 }
         front.kill()
         let error = await #expect(throws: UploadError.self) { try await task.response }
-        // libcurl tells a lost connection, a broken frame or a stream that was not closed, by what it met first.
+        // libcurl reports a lost connection, a broken frame or an unclosed stream, depending on what it encounters
+        // first.
         let codes: [UploadError.Code] = [.connectionLost, .responseIncomplete, .malformedResponse]
         #expect(error.map { codes.contains($0.code) } == true, "\(String(describing: error))")
         #expect(error.map { FaultRow.Kind($0.outcome) } == .incomplete, "\(String(describing: error))")
     }
 
-    @Test func `a server that breaks behind the front is a refusal of the front`() async throws {
+    @Test func `a server failing behind the front is a rejection by the front`() async throws {
         let server = try LoopbackServer(.reset(afterBodyBytes: 100_000))
         let front = try await HTTP2Front(to: server)
         let path = try folder.writeSparse("large.bin", size: 8 << 20)

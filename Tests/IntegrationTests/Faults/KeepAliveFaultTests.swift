@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Waybill
 
-/// A connection that served one upload and dies under the next, where libcurl alone would send again.
+/// A connection that served one upload and breaks during the next, where libcurl would resend implicitly.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct KeepAliveFaultTests {
     private let session = UploadSession()
 
@@ -35,13 +35,14 @@ import Waybill
         return options
     }
 
-    /// The server's kernel has acknowledged nothing of a small upload, unless the server took 40 ms to close; of a large one
-    /// not all has left. So a busy machine may need several rounds for the first, and in none does anything arrive twice.
+    /// The server's kernel acknowledges nothing of a small upload unless the server takes 40 ms to close; of a large
+    /// one not everything is sent. A busy machine may therefore need several rounds for the small upload. In no round
+    /// does anything arrive twice.
     ///
-    /// The upload before it is large, because a kernel acknowledges at once what exceeds the largest segment it has seen on
-    /// the connection: after small ones only, that may be any upload.
+    /// The preceding upload is large, because a kernel immediately acknowledges data that exceeds the largest segment
+    /// seen on the connection. After small uploads only, that may be any upload.
     @Test(arguments: [1, 1_000, 16 << 20], Shape.allCases)
-    func `a server that closes under the second upload before it reads gets it again, once`(size: Int, shape: Shape)
+    func `an upload on a reused connection closed before reading is resent once`(size: Int, shape: Shape)
         async throws
     {
         var quickRounds = 0
@@ -55,7 +56,7 @@ import Waybill
             switch result {
             case .success(let response):
                 #expect(server.requests.count == 2)
-                // When no byte of the body had left yet, the request may go out again within the attempt.
+                // If no byte of the body had been sent, the request may be resent within the attempt.
                 for attempt in response.attempts.dropLast() {
                     let kind = attempt.outcome.map(FaultRow.Kind.init)
                     let isHarmless = kind == .notSent || kind == .incomplete && attempt.sent < size
@@ -71,7 +72,7 @@ import Waybill
     }
 
     @Test(arguments: [1_000, 16 << 20], Shape.allCases)
-    func `a server that closed before the second upload began gets it once`(size: Int, shape: Shape) async throws {
+    func `an upload on a connection that was already closed arrives once`(size: Int, shape: Shape) async throws {
         let server = try LoopbackServer(Behaviour([.read(), .send(Answer(200)), .close(.abandon)]), keepsBodies: false)
         #expect(try await upload(1_000, shape, to: server).get().status == .ok)
         let response = try await upload(size, shape, to: server, twice).get()
@@ -79,13 +80,13 @@ import Waybill
         #expect(server.requests.count { $0.isComplete } == 2)
     }
 
-    /// However it closes, and with a reset that brings no acknowledgement of its own too: by reading, the server's kernel
-    /// has acknowledged something.
+    /// Applies to every kind of close, including a reset without an acknowledgement: by reading, the server's kernel
+    /// has acknowledged data.
     @Test(
         arguments: [Behaviour.Closing.finish, .abandon, .reset].flatMap { closing in
             [1, 1_000, 100_000, 16 << 20].map { (closing, $0) }
         }, Shape.allCases)
-    func `a server that takes the second upload and closes gets it again only by an idempotent method`(
+    func `an upload read by a server that then closes is resent only with an idempotent method`(
         fault: (closing: Behaviour.Closing, size: Int), shape: Shape
     ) async throws {
         let server = try LoopbackServer(.respond(200), .closeWithoutAnswer(fault.closing), keepsBodies: false)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Waybill
 
-/// Proxies that work, refuse, break, or are not there.
+/// Proxies that work, refuse, break or do not exist.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ProxyFaultTests {
     private let bytes = [UInt8](repeating: 7, count: 300_000)
 
@@ -29,8 +29,8 @@ import Waybill
 
     private struct Unexpected: Error {}
 
-    /// The proxy answers, and closes with the body unread: the RST of that may cut its own answer behind the head, and take
-    /// all of it along where we were about to write. So a slow machine may need several rounds to see an answer.
+    /// The proxy responds and closes with the body unread. Its RST may cut the response after the head, or discard
+    /// all of it if it arrives before a write. A slow machine may therefore need several rounds to see a response.
     private func expectAnswer(to upload: () async throws -> UploadError, _ isStatus: (Int) -> Bool) async throws {
         for _ in 0..<20 {
             let error = try await upload()
@@ -44,7 +44,7 @@ import Waybill
         Issue.record("not one of 20 answers was seen")
     }
 
-    @Test func `an upload goes through each kind of proxy whole, and once`() async throws {
+    @Test func `an upload passes each kind of proxy complete and once`() async throws {
         let server = try LoopbackServer()
         let front = try await TLSFront(to: server)
         let forward = try await ForwardProxy(user: "jo", password: "s3cret")
@@ -59,18 +59,18 @@ import Waybill
         #expect(server.requests.allSatisfy { $0.isComplete && $0.digest == BodyDigest(of: bytes) })
     }
 
-    @Test func `a proxy that wants a password answers for itself`() async throws {
+    @Test func `a proxy that requires a password responds with 407`() async throws {
         let server = try LoopbackServer()
         let proxy = try await ForwardProxy(user: "jo", password: "s3cret")
         try await expectAnswer(to: { try failure(await upload(to: server.url(), over: proxy.url())) }) { $0 == 407 }
-        // To a tunnel that was refused, no byte of the request was given.
+        // A refused tunnel receives no byte of the request.
         let tunnelled = try failure(await upload(to: "https://127.0.0.1:\(server.port)/", over: proxy.url()))
         #expect(tunnelled.outcome == .notSent, "\(tunnelled)")
         #expect(tunnelled.sent == 0)
         #expect(server.requests.isEmpty)
     }
 
-    @Test func `a proxy that can't reach the server says so`() async throws {
+    @Test func `a proxy that cannot reach the server reports it`() async throws {
         let port = try ClosedPort()
         let proxy = try await ForwardProxy()
         try await expectAnswer(to: { try failure(await upload(to: port.url(), over: proxy.url())) }) { $0 >= 500 }
@@ -78,7 +78,7 @@ import Waybill
         #expect(tunnelled.outcome == .notSent, "\(tunnelled)")
     }
 
-    @Test func `a SOCKS proxy that can't reach the server, or refuses us, leaves nothing sent`() async throws {
+    @Test func `a SOCKS proxy that cannot reach the server or refuses the client leaves nothing sent`() async throws {
         let port = try ClosedPort()
         let server = try LoopbackServer()
         let open = try await SOCKSProxy()
@@ -88,7 +88,7 @@ import Waybill
         #expect(server.requests.isEmpty)
     }
 
-    @Test func `a proxy that is not there is told`() async throws {
+    @Test func `a proxy that does not exist fails as cannotConnect`() async throws {
         let port = try ClosedPort()
         for scheme in ["http", "socks5h"] {
             let error = try failure(
@@ -111,12 +111,12 @@ import Waybill
         #expect(try await proxy.requestHead(0).method == "CONNECT")
     }
 
-    /// libcurl reads such a response in one call, which no timer of ours interrupts.
+    /// libcurl reads such a response in one call that no timer of Waybill interrupts.
     @Test(arguments: [
         ("Transfer-Encoding: chunked", "10\r\n0123456789abcdef\r\n"),
         ("Content-Length: 99999999999", "0123456789abcdef"),
     ])
-    func `a proxy whose response to CONNECT never ends does not stop other uploads`(
+    func `a proxy whose response to CONNECT never ends does not block other uploads`(
         field: String, piece: String
     ) async throws {
         let proxy = try LoopbackServer(
@@ -133,7 +133,7 @@ import Waybill
         #expect(error?.code == .proxyFailed && error?.outcome == .notSent, "\(String(describing: error))")
     }
 
-    @Test func `a tunnel that is never answered runs into the limit`() async throws {
+    @Test func `a tunnel without a response ends at the connect timeout`() async throws {
         let proxy = try LoopbackServer(.neverAnswer)
         let error = try failure(
             await upload(to: "https://backend.invalid/", over: proxy.url()) {
@@ -143,7 +143,7 @@ import Waybill
         #expect(error.outcome == .notSent)
     }
 
-    @Test func `a proxy that dies under an upload leaves it incomplete`() async throws {
+    @Test func `a proxy that dies during an upload leaves it incomplete`() async throws {
         let server = try LoopbackServer(.stall(afterBodyBytes: 100_000), receiveBuffer: .kibibytes(64))
         let proxy = try await SOCKSProxy()
         var options = UploadOptions()

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Waybill
 
-/// What is sent again is sent as it was: the boundary, the order, every byte.
+/// A resent body is identical: the boundary, the order and every byte.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ReplayTests {
     @Test(arguments: Shape.allCases)
     func `retries and redirects of an upload are byte-identical at the server`(shape: Shape) async throws {

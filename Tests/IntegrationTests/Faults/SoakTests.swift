@@ -5,7 +5,7 @@ import Waybill
 
 /// Ten thousand small uploads over real sockets, cancelled at random.
 @Suite(.timeLimit(.minutes(3 * Slowness.factor))) struct SoakTests {
-    /// What became of them.
+    /// The results of the uploads.
     private struct Tally: Sendable {
         var ends: [UInt8]
         var succeeded = 0
@@ -13,9 +13,9 @@ import Waybill
         var others: [String] = []
     }
 
-    @Test func `ten thousand uploads with random cancels end exactly once each`() async throws {
+    @Test func `ten thousand uploads with random cancellation end exactly once each`() async throws {
         guard Alone.isAlone else { return try await Alone.run("SoakTests") }
-        // What is made once in a process is made now.
+        // Creates what exists once per process.
         try await soak(100, seed: 1)
         let before = await Census.settled { !$0.threads.contains("waybill-curl") }
         let count = unsafe getenv("WAYBILL_SOAK").flatMap { unsafe Int(String(cString: $0)) } ?? 10_000
@@ -42,7 +42,7 @@ import Waybill
                 }
             }
         }
-        // A completion may be called after whoever awaits the response has gone on.
+        // A completion may be called after the task that awaits the response has continued.
         try await tally.waitUntil { $0.ends.allSatisfy { $0 > 0 } }
         await session.close()
         server.stop()
@@ -52,7 +52,7 @@ import Waybill
         #expect(result.succeeded + result.cancelled == count)
         #expect(
             result.succeeded > count / 4 && result.cancelled > count / 10, "\(result.succeeded), \(result.cancelled)")
-        // What succeeded arrived, and nothing arrived that was not sent.
+        // Every success arrived, and the server received no more requests than were sent.
         let complete = server.requests.count { $0.isComplete }
         #expect(complete >= result.succeeded && server.requests.count <= count, "seed \(seed)")
         #expect(server.state.complaints.isEmpty)
@@ -83,7 +83,7 @@ import Waybill
                 task.cancel()
             }
         case 3:
-            // As a program does whose user goes away: the task that waits is cancelled.
+            // Like a program whose user leaves: the waiting task is cancelled.
             let waiter = Task { try await task.response }
             waiter.cancel()
             _ = await waiter.result

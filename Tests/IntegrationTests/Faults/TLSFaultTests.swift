@@ -2,9 +2,9 @@ import TestSupport
 import Testing
 import Waybill
 
-/// What goes wrong with TLS, and what goes wrong behind it.
+/// Faults of TLS, and faults behind it.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct TLSFaultTests {
-    /// The row over a front of its own.
+    /// Checks a row with a new TLS front.
     private func check(
         _ row: FaultRow, _ shape: Shape, showing leaf: Certificates.Leaf = .valid,
         speaking version: TLSFront.Version = .modern
@@ -19,7 +19,7 @@ import Waybill
         try await driver.check()
     }
 
-    /// The row over TLS to the server itself, which knows nothing of it.
+    /// Checks a row with TLS to the server itself, which does not support TLS.
     private func checkBare(_ row: FaultRow, _ shape: Shape) async throws {
         let driver = FaultDriver(row: row, shape: shape) { server in
             FaultDriver.Route(url: "https://127.0.0.1:\(server.port)/fault", isDirect: false)
@@ -34,23 +34,23 @@ import Waybill
     }
 
     @Test(arguments: [Certificates.Leaf.unknownAuthority, .wrongName, .expired], Shape.allCases)
-    func `a certificate that is not to be trusted ends it before a byte`(leaf: Certificates.Leaf, shape: Shape)
+    func `an untrusted certificate fails before any byte is sent`(leaf: Certificates.Leaf, shape: Shape)
         async throws
     {
         try await check(refused("certificate \(leaf)", .certificateNotTrusted), shape, showing: leaf)
     }
 
-    @Test(arguments: Shape.allCases) func `TLS 1_0 is not spoken`(shape: Shape) async throws {
+    @Test(arguments: Shape.allCases) func `TLS 1_0 is refused`(shape: Shape) async throws {
         try await check(refused("TLS 1.0 only", .tlsFailed), shape, speaking: .onlyTLS10)
     }
 
-    @Test(arguments: Shape.allCases) func `a reset in the handshake is told`(shape: Shape) async throws {
+    @Test(arguments: Shape.allCases) func `a reset during the handshake is reported`(shape: Shape) async throws {
         var row = refused("reset in the handshake", .tlsFailed, .connectionLost)
         row.behaviours = { _ in [.closeUnderRequest(.reset)] }
         try await checkBare(row, shape)
     }
 
-    @Test(arguments: Shape.allCases) func `a server that does not speak TLS is told`(shape: Shape) async throws {
+    @Test(arguments: Shape.allCases) func `a server without TLS is reported`(shape: Shape) async throws {
         var row = refused("plain text for TLS", .tlsFailed)
         row.behaviours = { _ in
             var behaviour = Behaviour([.send(.raw("HTTP/1.1 400 Bad Request\r\n\r\n")), .close(.finish)])
@@ -60,15 +60,15 @@ import Waybill
         try await checkBare(row, shape)
     }
 
-    @Test(arguments: Shape.allCases) func `a port that is mute for TLS runs into the limit`(shape: Shape) async throws {
+    @Test(arguments: Shape.allCases) func `a silent port ends at the connect timeout`(shape: Shape) async throws {
         let row = FaultRow(
             name: "mute for TLS", place: .before, arrival: .mute, limit: .connect,
             endings: [.failure(.connectTimeout, .notSent)])
         try await checkBare(row, shape)
     }
 
-    /// The faults of a plain connection, where TLS is between. Whether the end of a connection comes through as a RST, as
-    /// an end or as an answer cut short is up to the front; what may be believed still has to follow from bytes.
+    /// The faults of a plain connection, with TLS in between. Whether the end of a connection appears as a RST, as a
+    /// FIN or as a truncated response depends on the front. The outcome must still be consistent with the bytes.
     static let rows: [FaultRow] = {
         let plain =
             FaultTable.ends + FaultTable.stalls + FaultTable.totals + FaultTable.brokenAnswers
@@ -88,7 +88,7 @@ import Waybill
     }()
 
     @Test(arguments: rows, Shape.allCases)
-    func `a fault behind TLS ends as the table says`(row: FaultRow, shape: Shape) async throws {
+    func `a fault behind TLS ends as the table states`(row: FaultRow, shape: Shape) async throws {
         try await check(row, shape)
     }
 }

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 import Waybill
 
-/// A real cipher and real hashes, by the `openssl` command: what servers do that seal their answers and want parameters
-/// signed.
+/// A real cipher and real hashes from the `openssl` command, for servers that encrypt their responses and require
+/// signed parameters.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct CipherTests {
     private static let key = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
     private static let vector = "0102030405060708090a0b0c0d0e0f10"
@@ -33,7 +33,7 @@ import Waybill
         return UploadSession(configuration: configuration)
     }
 
-    @Test func `a sealed answer is opened before it is judged and decoded`() async throws {
+    @Test func `an encrypted response is decrypted before it is validated and decoded`() async throws {
         let yes = try await Self.cipher("-e", Array(#"{"code": 0, "data": {"name": "张三"}}"#.utf8))
         let no = try await Self.cipher("-e", Array(#"{"code": 17, "message": "余额不足"}"#.utf8))
         let server = try LoopbackServer(.respond(Answer(200, body: yes)), .respond(Answer(200, body: no)))
@@ -45,7 +45,7 @@ import Waybill
         #expect(error?.envelope == EnvelopeRefusal(code: "17", message: "余额不足"))
     }
 
-    @Test func `an answer that can't be opened keeps its bytes`() async throws {
+    @Test func `a response that cannot be decrypted keeps its bytes`() async throws {
         let sealed = try await Self.cipher("-e", Array(#"{"code": 0}"#.utf8))
         let cut = Array(sealed.dropLast())
         let server = try LoopbackServer(.respond(Answer(200, body: cut)))
@@ -58,12 +58,12 @@ import Waybill
     }
 
     @Test(arguments: ["md5", "sha1", "sha256"])
-    func `a signature is what openssl makes of the same text`(hash: String) async throws {
+    func `a signature matches that of openssl for the same text`(hash: String) async throws {
         let parameters = [("timestamp", "1732200000"), ("appId", "7"), ("name", "张 三"), ("empty", "")]
         let canonical = Array("appId=7&name=张 三&timestamp=1732200000&key=s3cr3t".utf8)
         let digest = try await Self.openssl(["dgst", "-\(hash)", "-binary"], canonical)
         let text = try await Self.openssl(["dgst", "-\(hash)", "-r"], canonical)
-        // The hash is made beside: Waybill has none, and the closure can't wait.
+        // The hash is computed in advance: Waybill has none, and the closure is synchronous.
         var signer = ParameterSigner { $0 == canonical ? digest : [] }
         signer.suffix = .secret("&key=s3cr3t")
         #expect(signer.signature(of: parameters) == String(decoding: text.prefix { $0 != 0x20 }, as: UTF8.self))

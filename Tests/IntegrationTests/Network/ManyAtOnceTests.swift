@@ -12,7 +12,7 @@ import Waybill
         for result in results { #expect(try result.response.status == .ok) }
     }
 
-    @Test func `five hundred forms at 64 at once open no more than 64 connections, and they stay for the next burst`()
+    @Test func `500 forms with 64 slots open at most 64 connections, which are kept for the next burst`()
         async throws
     {
         let server = try LoopbackServer(keepsBodies: false)
@@ -25,7 +25,7 @@ import Waybill
         #expect(opened <= 64)
         #expect(server.requests.count == 500)
         try await send(64, session, to: server)
-        // A burst may come to more at once than ever were before, but not to more than there are places.
+        // A burst may use more connections concurrently than before, but not more than there are slots.
         #expect(server.state.connections.count <= 64)
         #expect(server.state.connections.count { $0.peerEnd != nil } == 0)
     }

@@ -1,8 +1,8 @@
 import TestSupport
 import Waybill
 
-/// One session, so one transport with its pool of handles and its connections: what leaks from one upload into the next
-/// shows here.
+/// A single session, and so a single transport with its pool of handles and connections: reveals state that leaks
+/// from one upload into the next.
 struct NetworkRig {
     let session = UploadSession()
     let bytes = [UInt8](repeating: 7, count: 20_000)

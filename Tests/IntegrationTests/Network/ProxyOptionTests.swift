@@ -2,12 +2,12 @@ import TestSupport
 import Testing
 import Waybill
 
-/// Credentials, exceptions and TLS of proxies, a proxy that leads to itself; and nothing of them in a later upload.
+/// Credentials, exceptions and TLS of proxies, and a proxy loop. None of these options affect a later upload.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ProxyOptionTests {
     private let rig = NetworkRig()
     private let credential = ProxyCredential(user: "jo", password: .secret("s3cr3t"))
 
-    @Test func `a credential apart from the URL opens each kind of proxy, for one upload`() async throws {
+    @Test func `a separate credential authenticates to each kind of proxy for one upload`() async throws {
         let server = try LoopbackServer()
         let forward = try await ForwardProxy(user: "jo", password: "s3cr3t")
         let socks = try await SOCKSProxy(user: "jo", password: "s3cr3t")
@@ -25,7 +25,7 @@ import Waybill
         #expect(server.requests.allSatisfy { $0.value(of: "Proxy-Authorization") == nil })
     }
 
-    @Test func `what is excepted goes without the proxy, for one upload`() async throws {
+    @Test func `an excepted host bypasses the proxy for one upload`() async throws {
         let server = try LoopbackServer()
         let proxy = try await ForwardProxy()
         for exceptions in [["other.example", "127.0.0.0/8"], [], ["*"], ["127.0.0.2"]] {
@@ -38,7 +38,7 @@ import Waybill
         #expect(server.requests.map { $0.value(of: "Via") != nil } == [false, true, false, true])
     }
 
-    @Test func `a proxy is spoken to over TLS, with settings of its own`() async throws {
+    @Test func `a proxy uses TLS with its own settings`() async throws {
         let server = try LoopbackServer()
         let forward = try await ForwardProxy()
         let front = try await TLSFront(toPort: forward.port)
@@ -60,7 +60,7 @@ import Waybill
             }
             #expect(result.code == round.code, "\(round.what): \(result)")
         }
-        // What is trusted of the server says nothing of the proxy.
+        // The settings for the server do not apply to the proxy.
         let swapped = await rig.upload(to: server.url()) {
             $0.proxy = proxy
             $0.tls.certificateAuthorities = front.authority
@@ -69,7 +69,7 @@ import Waybill
         #expect(server.requests.allSatisfy { $0.value(of: "Via") != nil })
     }
 
-    @Test func `a proxy that refuses a tunnel says so by its number`() async throws {
+    @Test func `a proxy that refuses a tunnel is reported with its status`() async throws {
         let server = try LoopbackServer()
         let proxy = try await ForwardProxy(user: "jo", password: "s3cr3t")
         let refused = try #require(
@@ -81,7 +81,7 @@ import Waybill
         #expect(closed.code == .proxyFailed && closed.outcome == .notSent, "\(closed)")
     }
 
-    @Test func `a proxy that leads to itself is refused where that can be seen, and else ends within the limits`()
+    @Test func `a proxy loop is refused if detectable, and otherwise ends within the limits`()
         async throws
     {
         let proxy = try await ForwardProxy()

@@ -3,7 +3,8 @@ import Testing
 import Waybill
 import WaybillCurl
 
-/// Large files over plain HTTP, which go from the page cache into the socket past libcurl: nothing but the speed may tell.
+/// Large files over plain HTTP, which the kernel sends from the page cache without libcurl. Only the speed may
+/// differ.
 @Suite(
     .enabled(
         if: CurlLibrary.takesOurWordForTheEnd && Kernel.knowsWhatIsCached,
@@ -15,7 +16,7 @@ struct SendfileTests {
     private static let size = 12 << 20
     private static let bytes = SeededGenerator.pattern(size)
     private var bytes: [UInt8] { Self.bytes }
-    /// The most that is copied of a body: its beginning, its end, and a little after each go.
+    /// The maximum number of bytes copied of a body: its beginning, its end, and some bytes after each call.
     private static let copied: Int64 = 2 << 20
 
     init() throws {
@@ -31,7 +32,7 @@ struct SendfileTests {
     }
 
     @Test(arguments: Shape.allCases)
-    func `a large file arrives byte for byte, and most of it was never copied`(shape: Shape) async throws {
+    func `a large file arrives unchanged, and most of it is not copied`(shape: Shape) async throws {
         let server = try LoopbackServer()
         let content = shape == .rawPUT ? UploadContent.file(path: file) : .form(form)
         let response = try await UploadSession().send(UploadRequest(.post, server.url(), content: content))
@@ -44,7 +45,7 @@ struct SendfileTests {
         #expect(metrics.requestBytes == Int64(head + request.bodyBytesRead))
     }
 
-    @Test func `two files in a form, a field between them, and the connection is kept for the next`() async throws {
+    @Test func `a form with two large files and fields keeps the connection for the next`() async throws {
         let server = try LoopbackServer()
         let session = UploadSession()
         let form: MultipartForm = [.file("A", path: file), .text("B", "b"), .file("C", path: file), .text("D", "d")]
@@ -58,7 +59,7 @@ struct SendfileTests {
         }
     }
 
-    @Test func `eight at once arrive whole`() async throws {
+    @Test func `eight concurrent large uploads arrive complete`() async throws {
         let server = try LoopbackServer(keepsBodies: false)
         let content = UploadContent.file(path: file)
         let results = await UploadSession().uploadAll(0..<8) { _ in UploadRequest(.put, server.url(), content: content)
@@ -68,13 +69,13 @@ struct SendfileTests {
         #expect(server.requests.allSatisfy { $0.digest == BodyDigest(of: bytes) })
     }
 
-    @Test func `a slow receiver gets all of it, and is told of no byte before it has it`() async throws {
+    @Test func `a slow receiver gets the whole file, and acknowledged bytes never exceed it`() async throws {
         let server = try LoopbackServer(
             Behaviour.respond(200).reading(bytesPerSecond: 8 << 20), receiveBuffer: .kibibytes(64), keepsBodies: false)
         let task = UploadSession().start(UploadRequest(.put, server.url(), content: .file(path: file)))
         var last: UploadProgress?
         for await progress in task.progress {
-            // The count of what was read is taken later than the snapshot, so it can only be larger than it was.
+            // The read count is taken after the snapshot, so it can only have grown.
             #expect(progress.acknowledged <= Int64(server.bodyBytesRead()) + 256 << 10)
             #expect(progress.acknowledged >= last?.acknowledged ?? 0 && progress.sent >= last?.sent ?? 0)
             #expect(progress.acknowledged <= progress.sent && progress.sent <= Int64(Self.size))
@@ -85,9 +86,9 @@ struct SendfileTests {
         #expect(try await server.request(0).digest == BodyDigest(of: bytes))
     }
 
-    /// The server holds still while all that it did not read lies in buffers: those of a file, then, are no copies.
+    /// The server stops reading, so the unread data stays in buffers. Pages of a file in there are not copies.
     @Test(arguments: [1_400_000, 3 << 20, 12 << 20], [false, true])
-    func `a file that is written to while it lies in the socket never arrives whole`(
+    func `a file modified while it is in the socket buffer never arrives complete`(
         size: Int, isLimitedThen: Bool
     ) async throws {
         let path = try folder.write("card.bin", Array(bytes[..<size]))
@@ -97,7 +98,7 @@ struct SendfileTests {
             keepsBodies: false)
         let session = UploadSession()
         let task = session.start(.file(path: path), to: server.url(), options: patient)
-        // Until as much was sent as the kernel takes.
+        // Waits until the kernel accepts no more data.
         var last: Int64 = -1
         for await progress in task.progress where progress.sent > 300_000 {
             if progress.sent == last { break }
@@ -106,7 +107,8 @@ struct SendfileTests {
         }
         if isLimitedThen {
             task.limit(to: .mebibytes(512))
-            // Another upload on the same engine: by then the limit holds, and all that it lets go has gone.
+            // Other uploads on the same engine. When they end, the limit applies and everything it permitted has been
+            // sent.
             let other = try LoopbackServer()
             for _ in 0..<3 { _ = try await session.upload(.data([1]), to: other.url()) }
         }
@@ -122,8 +124,7 @@ struct SendfileTests {
     }
 
     @Test(arguments: [308, 401, 404, 503])
-    func `an answer other than yes to the whole body is an answer, and the connection is kept`(status: Int) async throws
-    {
+    func `a status other than success is a response, and the connection is kept`(status: Int) async throws {
         let server = try LoopbackServer(.respond(status, body: "no"), otherwise: .respond(200))
         let session = UploadSession()
         let error = await #expect(throws: UploadError.self) {
@@ -136,7 +137,7 @@ struct SendfileTests {
         #expect(server.state.connections.count == 1)
     }
 
-    @Test func `a 417 to the whole body is an answer, too`() async throws {
+    @Test func `a 417 to the whole body is a response`() async throws {
         let server = try LoopbackServer(.respond(417, body: "no"))
         var options = patient
         options.transfer.expectContinue = .above(.mebibytes(1), wait: .seconds(50))
@@ -149,7 +150,7 @@ struct SendfileTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test func `a line slower than memory is sent by the kernel all the same`() async throws {
+    @Test func `a receiver slower than memory is still served by sendfile`() async throws {
         let large = folder.path("large.bin")
         try folder.write("large.bin", (0..<6).flatMap { _ in bytes })
         let server = try LoopbackServer(
@@ -159,7 +160,7 @@ struct SendfileTests {
     }
 
     @Test(arguments: [Behaviour.Closing.reset, .abandon, .finish])
-    func `a connection that ends on the way is told as ever`(closing: Behaviour.Closing) async throws {
+    func `a connection lost during sendfile fails like any other`(closing: Behaviour.Closing) async throws {
         let server = try LoopbackServer(
             otherwise: .close(afterBodyBytes: 1 << 20, closing), receiveBuffer: .kibibytes(64), keepsBodies: false)
         var told: [[String]] = []
@@ -173,7 +174,7 @@ struct SendfileTests {
         #expect(told[0] == told[1])
     }
 
-    @Test func `an early refusal is the answer`() async throws {
+    @Test func `an early rejection is the response`() async throws {
         let server = try LoopbackServer(
             Behaviour([.read(1 << 20), .send(Answer(413)), .hold]), receiveBuffer: .kibibytes(64))
         let error = await #expect(throws: UploadError.self) {
@@ -183,7 +184,7 @@ struct SendfileTests {
         #expect(error?.outcome == .rejected)
     }
 
-    @Test func `a server that stops reading is found out`() async throws {
+    @Test func `a server that stops reading is detected`() async throws {
         let server = try LoopbackServer(otherwise: .stall(afterBodyBytes: 1 << 20), receiveBuffer: .kibibytes(64))
         var options = UploadOptions(retry: .none)
         options.transfer.limits.stall = .milliseconds(500)
@@ -193,7 +194,7 @@ struct SendfileTests {
         #expect(error?.code == .stalled)
     }
 
-    @Test func `a retry sends it all again`() async throws {
+    @Test func `a retry sends the whole file again`() async throws {
         let server = try LoopbackServer(.reset(afterBodyBytes: 2 << 20), otherwise: .respond(200))
         var options = patient
         options.retry = RetryPolicy(maxRetries: 3, baseDelay: .milliseconds(1))
@@ -203,7 +204,7 @@ struct SendfileTests {
         #expect(server.requests.last?.body == bytes)
     }
 
-    @Test func `it stands while it is paused, and goes on byte for byte`() async throws {
+    @Test func `a paused sendfile upload continues without losing a byte`() async throws {
         let gate = Gate()
         let server = try LoopbackServer(
             Behaviour.respond(200).paused(afterBodyBytes: 1 << 20, until: gate), receiveBuffer: .kibibytes(64))
@@ -219,7 +220,7 @@ struct SendfileTests {
         #expect(try await server.request(0).body == bytes)
     }
 
-    @Test func `a limit of the rate ends it, and none goes on with it`() async throws {
+    @Test func `setting and lifting a rate limit during sendfile loses no byte`() async throws {
         let gate = Gate()
         let server = try LoopbackServer(
             Behaviour.respond(200).paused(afterBodyBytes: 100_000, until: gate), receiveBuffer: .kibibytes(64))
@@ -233,7 +234,7 @@ struct SendfileTests {
         #expect(try await server.request(0).body == bytes)
     }
 
-    @Test func `through a proxy in the clear it goes as well, and not into TLS`() async throws {
+    @Test func `sendfile is used through a plain proxy, but not with TLS`() async throws {
         let server = try LoopbackServer(keepsBodies: false)
         let proxy = try await ForwardProxy()
         let front = try await TLSFront(to: server)

@@ -3,7 +3,8 @@ import TestSupport
 import Testing
 import Waybill
 
-/// Authorities from memory, client certificates and pinned keys, against stunnel; and nothing of them in a later upload.
+/// Authorities in memory, client certificates and pinned keys, tested with stunnel. None of these options affect a
+/// later upload.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct TLSOptionTests {
     private let rig = NetworkRig()
 
@@ -22,7 +23,7 @@ import Waybill
         #expect(server.requests.count == 2)
     }
 
-    @Test func `authorities that are no certificates end in a typed error that is not retried`() async throws {
+    @Test func `invalid authorities fail with a typed error that is not retried`() async throws {
         let server = try LoopbackServer()
         let front = try await TLSFront(to: server)
         let text = "-----BEGIN CERTIFICATE-----\nbm90aGluZw==\n-----END CERTIFICATE-----\n"
@@ -35,7 +36,7 @@ import Waybill
         #expect(server.state.connections.isEmpty || server.requests.isEmpty)
     }
 
-    @Test func `a key that is pinned is accepted, another one refused, on kept connections too`() async throws {
+    @Test func `a pinned key is accepted and another refused, also on kept connections`() async throws {
         let server = try LoopbackServer()
         let front = try await TLSFront(to: server)
         let right = try await front.certificates.pin(of: .valid)
@@ -56,7 +57,7 @@ import Waybill
         #expect(server.requests.count == 4)
     }
 
-    @Test func `a pin holds where nothing else is verified`() async throws {
+    @Test func `a pin is enforced when verification is skipped`() async throws {
         let server = try LoopbackServer()
         let front = try await TLSFront(to: server, showing: .unknownAuthority)
         let right = try await front.certificates.pin(of: .unknownAuthority)
@@ -70,8 +71,7 @@ import Waybill
         }
     }
 
-    @Test func `a client's certificate opens the door in each form, and is not shown by the next upload`() async throws
-    {
+    @Test func `a client certificate is accepted in each format and not sent by the next upload`() async throws {
         let server = try LoopbackServer()
         let front = try await TLSFront(to: server, wantsClient: true)
         let made = front.certificates
@@ -97,7 +97,7 @@ import Waybill
         #expect(server.requests.count == shown.count)
     }
 
-    @Test func `a client certificate is not shown to another origin, unless the location is trusted`() async throws {
+    @Test func `a client certificate is not sent to another origin unless keepsCredentials is set`() async throws {
         let server = try LoopbackServer()
         let other = try await TLSFront(to: server, wantsClient: true)
         let home = try LoopbackServer(otherwise: .respond(307, headers: [("Location", other.url())]))
@@ -115,7 +115,7 @@ import Waybill
         #expect(server.requests.count == 1)
     }
 
-    @Test func `a wrong passphrase and a key of somebody else are told before anything is sent`() async throws {
+    @Test func `a wrong passphrase or key fails before anything is sent`() async throws {
         let server = try LoopbackServer()
         let front = try await TLSFront(to: server, wantsClient: true)
         let made = front.certificates
@@ -139,7 +139,7 @@ import Waybill
         #expect(server.requests.isEmpty)
     }
 
-    @Test func `a yes is a yes over TLS, too, when the connection is closed behind it`() async throws {
+    @Test func `a success over TLS followed by a close is a success`() async throws {
         let server = try LoopbackServer(otherwise: .respond(200, headers: [("Connection", "close")]))
         let front = try await TLSFront(to: server)
         for _ in 0..<20 {
@@ -151,7 +151,7 @@ import Waybill
         #expect(server.requests.count == 20 && server.state.connections.count == 20)
     }
 
-    @Test func `HTTP 2 is spoken by one upload, and not by the next`() async throws {
+    @Test func `HTTP 2 applies to one upload and not to the next`() async throws {
         let server = try LoopbackServer()
         let front = try await HTTP2Front(to: server)
         var versions: [String?] = []

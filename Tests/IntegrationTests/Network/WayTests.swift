@@ -2,11 +2,12 @@ import TestSupport
 import Testing
 import Waybill
 
-/// Unix sockets, IPv4 and IPv6, options of libcurl, figures of a transfer; and nothing of them in a later upload.
+/// Unix sockets, address families, options of libcurl and transfer metrics. None of these options affect a later
+/// upload.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct WayTests {
     private let rig = NetworkRig()
 
-    @Test func `an upload goes through a Unix socket, and the next one to its host`() async throws {
+    @Test func `an upload uses a Unix socket, and the next one its host`() async throws {
         let behind = try LoopbackServer()
         let server = try LoopbackServer()
         let front = try await SocketFront(to: behind)
@@ -25,7 +26,7 @@ import Waybill
         #expect(server.requests.count == 1)
     }
 
-    @Test func `progress through a Unix socket is an estimate that ends at the whole`() async throws {
+    @Test func `progress through a Unix socket is an estimate that ends at the total`() async throws {
         let behind = try LoopbackServer()
         let front = try await SocketFront(to: behind)
         var options = UploadOptions()
@@ -38,7 +39,7 @@ import Waybill
         #expect(zip(seen.value, seen.value.dropFirst()).allSatisfy { $0.acknowledged <= $1.acknowledged })
     }
 
-    @Test func `a Unix socket where nobody listens leaves nothing sent, one that breaks leaves it uncertain`()
+    @Test func `a missing Unix socket leaves nothing sent`()
         async throws
     {
         let nobody = try #require(await rig.upload(to: "http://h.example/") { $0.unixSocket = "/nowhere/socket" }.error)
@@ -46,11 +47,11 @@ import Waybill
         let behind = try LoopbackServer(.closeWithoutAnswer())
         let front = try await SocketFront(to: behind)
         let error = try #require(await rig.upload(to: "http://h.example/") { $0.unixSocket = front.socket }.error)
-        // nginx answers for the server that didn't.
+        // nginx responds in place of the server.
         #expect(error.response?.status.code == 502, "\(error)")
     }
 
-    @Test func `IPv4 and IPv6 are chosen for one upload`() async throws {
+    @Test func `IPv4 or IPv6 is chosen for one upload`() async throws {
         let behind = try LoopbackServer()
         let front = try await SocketFront(to: behind)
         var peers: [String?] = []
@@ -65,7 +66,7 @@ import Waybill
         #expect(none.outcome == .notSent)
     }
 
-    @Test func `an address in place of a look-up is used by one upload only`() async throws {
+    @Test func `a resolve entry is used by one upload only`() async throws {
         let server = try LoopbackServer()
         let url = server.url(host: "backend.invalid")
         #expect(await rig.upload(to: url) { $0.resolve = ["backend.invalid:\(server.port):127.0.0.1"] }.status == 200)
@@ -73,7 +74,7 @@ import Waybill
         #expect(error.code == .hostNotFound, "\(error)")
     }
 
-    @Test func `options of libcurl hold for one upload`() async throws {
+    @Test func `options of libcurl apply to one upload`() async throws {
         let server = try LoopbackServer()
         let proxy = try await ForwardProxy()
         let list = await rig.upload(to: server.url()) {
@@ -87,7 +88,7 @@ import Waybill
             ]
         }
         #expect(list.status == 200, "\(list)")
-        // Not through the proxy: it closes its connections unannounced, and whoever uses one again may come too late.
+        // Not through the proxy: it closes its connections unannounced, so that reusing one may fail.
         let without = await rig.upload(to: server.url()) { _ in }
         #expect(without.status == 200, "\(without)")
         #expect(server.requests.map { $0.value(of: "Referer") } == ["http://from.example/", nil])
@@ -101,7 +102,7 @@ import Waybill
         #expect(refused.code == .invalidRequest)
     }
 
-    @Test func `the figures of a transfer are those of the wire`() async throws {
+    @Test func `transfer metrics match the bytes on the wire`() async throws {
         let server = try LoopbackServer(otherwise: .respond(200, body: "hello"))
         let front = try await TLSFront(to: server)
         func metrics(_ url: String) async throws -> TransferMetrics {
@@ -120,7 +121,7 @@ import Waybill
         #expect(secured.tls >= secured.connect && secured.connect >= secured.nameLookup && secured.tls > .zero)
     }
 
-    @Test func `the first byte of the answer is not the first byte that is sent`() async throws {
+    @Test func `the firstByte metric refers to the response, not the request`() async throws {
         let gate = Gate()
         let server = try LoopbackServer(.respond(200).held(at: gate))
         let task = UploadSession().start(.data([UInt8](repeating: 7, count: 1_000)), to: server.url())
