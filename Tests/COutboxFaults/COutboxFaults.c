@@ -45,7 +45,7 @@ static void die(void) {
     for (;;) pause();
 }
 
-/// Counts a call, and says what becomes of it.
+/// Counts a call and returns its verdict.
 static enum verdict pass(char kind) {
     if (!strchr(chosen, kind)) return go_on;
     long number = atomic_fetch_add(&calls, 1) + 1;
@@ -57,7 +57,7 @@ static enum verdict pass(char kind) {
     return fail;
 }
 
-/// Pipes, terminals and the like are nobody's data.
+/// Excludes pipes, terminals and the like.
 static int is_file(int file) {
     struct stat status;
     return fstat(file, &status) == 0 && S_ISREG(status.st_mode);
@@ -105,7 +105,7 @@ ssize_t send(int socket, const void *bytes, size_t count, int flags) {
     return sendto(socket, bytes, count, flags, NULL, 0);
 }
 
-/// A call without bytes: made and then killed, where writes are torn.
+/// A call without bytes. In `tear` mode the call is made and then the process is killed.
 #define PLAIN(kind, call)                     \
     enum verdict verdict = pass(kind);        \
     if (verdict == fail) return -1;           \

@@ -5,14 +5,14 @@
 #include <pthread.h>
 #include <string.h>
 
-// Written apart from the library's own checksum, for the tests hold that one to this one: a byte a step, and joined by
-// the multiplication of polynomials instead of by matrices.
+// Independent of the library's own checksum, which tests compare with this one: processes one byte per step, and
+// joins checksums by multiplying polynomials instead of matrices.
 
 static const uint64_t polynomial = UINT64_C(0xC96C5795D7870F42);
 static uint64_t steps[256];
 static pthread_once_t steps_made = PTHREAD_ONCE_INIT;
 
-// Both factors with the coefficient of x^0 in the highest bit, as the checksum has it.
+// Both factors have the coefficient of x^0 in the highest bit, as the checksum does.
 static uint64_t multiplied(uint64_t one, uint64_t other) {
     uint64_t product = 0;
     for (uint64_t bit = UINT64_C(1) << 63; bit != 0; bit >>= 1) {
@@ -23,7 +23,7 @@ static uint64_t multiplied(uint64_t one, uint64_t other) {
 }
 
 static void make_steps(void) {
-    // The remainder of byte * x^64, which is byte * x^56 and x^8 more.
+    // The remainder of byte * x^64, that is byte * x^56 multiplied by x^8.
     const uint64_t x8 = UINT64_C(1) << 55;
     for (uint64_t byte = 0; byte < 256; byte++) steps[byte] = multiplied(byte, x8);
 }

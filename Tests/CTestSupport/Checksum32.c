@@ -1,6 +1,6 @@
 #include "CTestSupport.h"
 
-// Written apart from the library's own checksum, for the tests hold that one to this one: four bits a step.
+// Independent of the library's own checksum, which tests compare with this one: processes four bits per step.
 
 uint32_t cts_crc32(uint32_t checksum, const void *bytes, size_t count) {
     static const uint32_t steps[16] = {

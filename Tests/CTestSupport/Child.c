@@ -22,7 +22,8 @@ static int prepare(
     if (code == 0) code = posix_spawn_file_actions_addclosefrom_np(actions, 3);
     if (code == 0 && directory) code = posix_spawn_file_actions_addchdir_np(actions, directory);
 
-    // The child starts with the signals of a fresh shell, whatever the test runner did to its own.
+    // The child starts with an empty signal mask and the default action for SIGPIPE, whatever the test runner has
+    // set.
     sigset_t none, pipe_only;
     sigemptyset(&none);
     sigemptyset(&pipe_only);

@@ -15,7 +15,7 @@ int cts_fetch(const char *url, int timeout_milliseconds) {
     curl_easy_setopt(handle, CURLOPT_PROXY, "");
     curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, discard);
     curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, (long)timeout_milliseconds);
-    // Without it libcurl waits for the thread that looks the name up, however long that takes.
+    // Without it libcurl waits for the thread of the name lookup, however long that takes.
     curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
     CURLcode code = curl_easy_perform(handle);
     curl_easy_cleanup(handle);

@@ -12,7 +12,7 @@
 #define CACHESTAT 451
 
 int cts_has_cachestat(void) {
-    // With a descriptor that is none, a kernel that knows the call says so.
+    // Given an invalid descriptor, a kernel that has the call fails with EBADF.
     return syscall(CACHESTAT, -1, 0, 0, 0) == -1 && errno == EBADF;
 }
 

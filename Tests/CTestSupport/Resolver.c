@@ -17,9 +17,9 @@ struct watched_name {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static struct watched_name *names; // never shrinks: a look-up may hang past its test
+static struct watched_name *names; // never shrinks: a lookup may hang longer than its test
 
-// To be called with the lock held.
+// Requires the lock.
 static struct watched_name *entry(const char *text) {
     for (struct watched_name *name = names; name; name = name->next)
         if (strcasecmp(name->text, text) == 0) return name;

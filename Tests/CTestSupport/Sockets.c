@@ -19,7 +19,7 @@ static struct sockaddr_in loopback(uint16_t port) {
     return address;
 }
 
-// BBR paces even loopback, so that figures depend on its mood. Where reno is not allowed the default stays.
+// BBR paces even loopback, so that results vary between runs. Where reno is not permitted the default stays.
 static void prefer_reno(int socket) {
     (void)setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, "reno", 4);
 }
@@ -116,7 +116,7 @@ int cts_peer_has_let_go(int socket) {
     FILE *table = fopen("/proc/net/tcp", "re");
     if (!table) return 0;
     char line[512];
-    int has_let_go = 1; // a connection that is in the table no more is gone for good
+    int has_let_go = 1; // a connection that is no longer in the table is closed
     while (fgets(line, sizeof line, table)) {
         unsigned local_address, local_port, remote_address, remote_port;
         unsigned long inode;
@@ -125,7 +125,7 @@ int cts_peer_has_let_go(int socket) {
             continue;
         if (local_address != peer.sin_addr.s_addr || local_port != ntohs(peer.sin_port)) continue;
         if (remote_address != own.sin_addr.s_addr || remote_port != ntohs(own.sin_port)) continue;
-        has_let_go = inode == 0; // no descriptor leads to it
+        has_let_go = inode == 0; // no descriptor refers to it
         break;
     }
     fclose(table);
@@ -147,7 +147,7 @@ int cts_wait(int socket, int interests, int event, int stop, int milliseconds) {
     int seen = 0;
     if (polled[0].revents & POLLIN) seen |= cts_readable;
     if (polled[0].revents & POLLOUT) seen |= cts_writable;
-    // An error is readable and writable too: the call that follows gets to see it.
+    // An error counts as readable and writable, so that the following call reports it.
     if (polled[0].revents & (POLLRDHUP | POLLHUP | POLLERR)) seen |= cts_hung_up | (interests & 3);
     if (polled[1].revents) seen |= cts_raised;
     if (polled[2].revents) seen |= cts_stopped;

@@ -28,7 +28,7 @@ struct ComingFromTests {
         try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 
-    @Test(arguments: allGuides) func `every row is compiled, and nothing else is`(guide: String) throws {
+    @Test(arguments: allGuides) func `every row has a compiled region, and every region a row`(guide: String) throws {
         let table = ComingFromTable(try Self.text("Docs/\(guide).md"))
         let source = try Self.text("Tests/DocumentationTests/ComingFrom/\(guide).swift")
         #expect(table.complaints.isEmpty)
@@ -38,7 +38,7 @@ struct ComingFromTests {
         #expect(table.rows.contains { $0.code == nil })
     }
 
-    @Test(arguments: shellGuides) func `every command line of a row is read by the command`(guide: String) throws {
+    @Test(arguments: shellGuides) func `every command line of a row is parsed by the command`(guide: String) throws {
         let lines = ComingFromTable(try Self.text("Docs/\(guide).md")).rows.compactMap(\.commandLine)
         #expect(lines.count >= 20)
         for line in lines {
@@ -47,7 +47,7 @@ struct ComingFromTests {
         }
     }
 
-    @Test(arguments: guides) func `every guide has what upload users use`(guide: String) throws {
+    @Test(arguments: guides) func `every guide covers the topics of uploads`(guide: String) throws {
         let rows = ComingFromTable(try Self.text("Docs/\(guide).md")).rows
         let code = rows.compactMap { $0.code?.joined(separator: "\n") }
         for topic in Self.topics where !code.contains(where: { $0.contains(topic) }) {
@@ -67,7 +67,7 @@ struct ComingFromTests {
         "configuration.cookies", "transfer.proxy",
     ]
 
-    @Test func `every guide has its file and is named where one looks for it`() throws {
+    @Test func `every guide has its source file and a link in the README`() throws {
         let docs = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Docs").path)
         #expect(Set(docs.filter { $0.hasPrefix("ComingFrom") }) == Set(Self.allGuides.map { $0 + ".md" }))
         let folder = Self.root.appending(path: "Tests/DocumentationTests/ComingFrom").path
@@ -78,7 +78,7 @@ struct ComingFromTests {
         #expect(missing.isEmpty)
     }
 
-    @Test func `rows and regions that differ are told apart`() {
+    @Test func `differences between rows and regions are detected`() {
         let markdown = """
             | Theirs | Waybill | |
             | --- | --- | --- |
@@ -114,7 +114,7 @@ struct ComingFromTests {
         "| A | Waybill | |\n| --- | --- | --- |\n| a | `b` and `c` | |",
         "| A | Waybill | |\n| --- | --- | --- |\n| | `b` | |",
     ])
-    func `a table that can't be read is complained about`(markdown: String) {
+    func `a malformed table is reported`(markdown: String) {
         #expect(!ComingFromTable(markdown).complaints.isEmpty)
     }
 

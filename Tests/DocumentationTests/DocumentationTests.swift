@@ -34,7 +34,7 @@ struct DocumentationTests {
         #expect(Set(regions.map(\.name)).subtracting(used).isEmpty, "snippets that no page shows")
     }
 
-    @Test func `a sample that differs in one word is told apart`() {
+    @Test func `a sample that differs in one word is detected`() {
         let markdown = "Text\n```swift\nimport Waybill\n\nlet a = 1   \n    call(a)\n```\n```sh\nmake\n```\n"
         let blocks = Samples.blocks("swift", in: markdown)
         #expect(blocks.map(\.line) == [2])
@@ -46,7 +46,7 @@ struct DocumentationTests {
         #expect(Samples.blocks("sh", in: markdown).map(\.text) == ["make"])
     }
 
-    @Test func `every command line is understood by the command`() throws {
+    @Test func `every command line is parsed by the command`() throws {
         var count = 0
         for page in try pages() {
             for block in Samples.blocks("sh", in: page.text) {
@@ -62,7 +62,7 @@ struct DocumentationTests {
         #expect(throws: (any Error).self) { try WaybillCommand.parseAsRoot(["post", "--no-such-flag"]) }
     }
 
-    @Test func `every make target that is named is there`() throws {
+    @Test func `every make target named in a page exists`() throws {
         let makefile = try file("Makefile").text
         let targets = Set(
             makefile.split(separator: "\n").compactMap { line in
@@ -81,7 +81,7 @@ struct DocumentationTests {
     }
 
     /// A page may say where something is tested or written; then it is there.
-    @Test func `every file that is named is there`() throws {
+    @Test func `every file named in a page exists`() throws {
         var count = 0
         for page in try pages() {
             // `Sources/kiosk` is in the package that the reader makes.
@@ -96,7 +96,7 @@ struct DocumentationTests {
         #expect(count > 20)
     }
 
-    @Test func `command lines are cut as a shell cuts them`() {
+    @Test func `command lines are split as by a shell`() {
         #expect(
             CommandLines.words("waybill post u -F 'a=b c' x\"y z\" # d") == [
                 "waybill", "post", "u", "-F", "a=b c", "xy z",

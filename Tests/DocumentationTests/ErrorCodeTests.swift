@@ -13,7 +13,7 @@ struct ErrorCodeTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    @Test func `each public error code has its row, and no row is about another`() throws {
+    @Test func `each public error code has its row, and each row its code`() throws {
         let page = try String(contentsOf: Self.root.appending(path: "Docs/ErrorCodes.md"), encoding: .utf8)
         let (rows, complaints) = Self.rows(of: page)
         #expect(complaints.isEmpty, "\(complaints.joined(separator: "\n"))")
@@ -27,7 +27,7 @@ struct ErrorCodeTests {
     }
 
     /// `StoreError` and `UploadError` promise that codes keep their names on the way up.
-    @Test func `every code of a transfer is one of an upload`() throws {
+    @Test func `every code of a transfer error is a code of an upload error`() throws {
         let declared = try Self.declaredInSources()
         let ofTransfers = declared.filter { $0.type == "TransferError" }.map(\.name)
         let ofUploads = declared.filter { $0.type == "UploadError" }.map(\.name)
@@ -35,7 +35,7 @@ struct ErrorCodeTests {
         #expect(Set(ofTransfers).isSubset(of: ofUploads))
     }
 
-    @Test func `codes are found however they are declared, and what is not public is left out`() {
+    @Test func `codes are found however they are declared, and non-public ones are omitted`() {
         let source = """
             public struct OneError: Error, Sendable {
                 public struct Code: Sendable {
@@ -55,7 +55,7 @@ struct ErrorCodeTests {
         "| a | UploadError | Something happened, so do this. |", "| `a` | | Something happened, so do this. |",
         "| `a` | UploadError | So. |", "| `a` | UploadError |",
     ])
-    func `a row that says too little is complained about`(row: String) {
+    func `an incomplete row is reported`(row: String) {
         let head = "| Code | Of | What happened, and what to do |\n| --- | --- | --- |\n"
         let (_, complaints) = Self.rows(of: head + row)
         #expect(complaints.count == 1)

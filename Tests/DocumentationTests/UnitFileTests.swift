@@ -6,7 +6,7 @@ import Testing
 
 /// The unit files that are there to be copied: systemd understands them, and the command understands what they start.
 @Suite(.timeLimit(.minutes(10))) struct UnitFileTests {
-    @Test func `every setting is one that systemd has`() throws {
+    @Test func `every setting exists in systemd`() throws {
         let units = try Self.units()
         #expect(
             units.map(\.name) == [
@@ -18,14 +18,14 @@ import Testing
         for block in dropIns { #expect(UnitFile(block.text).findings == [], "README.md:\(block.line)") }
     }
 
-    @Test func `a setting that systemd doesn't have is found`() {
+    @Test func `an unknown or invalid setting is reported`() {
         let unit = UnitFile("[Service]\nRestart=allways\nProtectHomes=yes\nExecStart=waybill\n stray\nUMask=0077\n")
         #expect(unit.findings.count == 4)
         #expect(UnitFile("[Timer]\nOnBootSec=soon\n").findings.count == 1)
         #expect(UnitFile("[Service]\n# a comment\nRestartSec=5\nExecStart=-/bin/true\nExecStart=\n").findings == [])
     }
 
-    @Test func `the command understands what the units start`() throws {
+    @Test func `the command parses what the units start`() throws {
         var started: [String] = []
         for unit in try Self.units() { started += UnitFile(unit.text).values("ExecStart") }
         for block in Samples.blocks("ini", in: try Self.text("README.md")) {
@@ -40,7 +40,7 @@ import Testing
         #expect(started.count { $0.contains("--until-idle") } == 1)
     }
 
-    @Test func `what always runs is started again, and gets the time to stop cleanly`() throws {
+    @Test func `the service always restarts and stops cleanly`() throws {
         let unit = UnitFile(try Self.text("waybill-outbox.service"))
         #expect(unit.values("Restart") == ["always"])
         #expect(unit.values("KillSignal") == ["SIGTERM"])
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `systemd takes them`() async throws {
+    @Test func `systemd-analyze accepts the units`() async throws {
         let verify = ["/usr/bin/systemd-analyze", "/bin/systemd-analyze"].first {
             FileManager.default.isExecutableFile(atPath: $0)
         }

@@ -5,17 +5,17 @@ import WaybillCore
 import WaybillCurl
 import WaybillMultipart
 
-/// Ends by exit(3), whose work takes long here, in the midst of its uploads or just after them.
+/// Calls exit(3), with a slow exit handler, during uploads or just after them.
 ///
 ///     ExitErrand URL AUTHORITY WAY
 ///
-/// It ends with 0 if exit(3) did not have to give up waiting for the engines, and with 4 if it had.
+/// Exits with 0 if exit(3) did not time out while waiting for the engines, and with 4 if it did.
 @main struct ExitErrand {
     static func main() {
         let words = CommandLine.arguments
         guard words.count == 4, let way = Way(rawValue: words[3]) else { exit(2) }
-        // The first to be registered is the last to be called: after it that of the TLS library, which frees what it has.
-        // Whoever is still at work with it is given the time to find out.
+        // Registered first, so called last: after the handler of the TLS library, which frees its state. The delay
+        // exposes threads that still use that state.
         atexit(takeLong)
         upload(words[1], authority: words[2], until: way)
         if way == .copy {
@@ -26,7 +26,7 @@ import WaybillMultipart
     }
 
     private static func upload(_ url: String, authority: String, until way: Way) {
-        // Connections are closed and made all the time: that is what needs what was freed.
+        // Without idle connections every upload connects anew, which needs the freed state.
         var configuration = CurlTransport.Configuration()
         configuration.maximumIdleConnections = 0
         let transports = (0..<2).map { _ in CurlTransport(configuration: configuration) }
@@ -35,17 +35,17 @@ import WaybillMultipart
     }
 }
 
-/// Who calls exit(3), and when.
+/// The thread that calls exit(3), and the time of the call.
 private enum Way: String {
-    /// The first thread, in the midst of the uploads.
+    /// The main thread, during the uploads.
     case main
     /// The thread of one of two engines.
     case engine
-    /// The first thread, as soon as it has let go of its transports.
+    /// The main thread, immediately after it has released its transports.
     case after
-    /// The first thread, when both engines are at work for ever: their sinks do not return.
+    /// The main thread, while both engines are blocked indefinitely: their sinks do not return.
     case stuck
-    /// A copy of the process, which has none of the engines that are at work for ever.
+    /// A forked copy of the process, which lacks the threads of the blocked engines.
     case copy
 
     static let enough = 20
@@ -59,7 +59,7 @@ private enum Way: String {
     }
 }
 
-/// When exit(3) was called.
+/// The time at which exit(3) was called.
 private enum Ending {
     static let begun = Locked<ContinuousClock.Instant?>(nil)
 
@@ -71,15 +71,15 @@ private enum Ending {
     }
 }
 
-/// Not a closure: one that is made on the first thread may not be called on another.
+/// Not a closure: one created on the main thread must not be called on another thread.
 private func takeLong() {
     let waited = ContinuousClock.now - (Ending.begun.withLock { $0 } ?? .now)
     usleep(300_000)
-    // Nobody looks for leaks after this: a copy of the process has none of the threads that held what is in use.
+    // `_exit` skips the leak check: a forked copy has none of the threads that hold the memory in use.
     _exit(waited > .milliseconds(1_900) ? 4 : 0)
 }
 
-/// One upload after the other.
+/// Uploads one body after another.
 private final class Relay: TransferSink {
     static let ended = Locked(0)
     static let stuck = Locked(0)
@@ -117,7 +117,7 @@ private final class Relay: TransferSink {
         switch way {
         case .engine where count == Way.enough: Ending.call()
         case .stuck where count >= Way.enough, .copy where count >= Way.enough: Self.stayForEver()
-        // Seven others are under way.
+        // Seven other uploads are in flight.
         case .after where count + 7 >= Way.enough: transport.withLock { $0 = nil }
         default: start()
         }

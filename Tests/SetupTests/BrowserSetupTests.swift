@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// The one part of the set-up that an archive may lack.
+/// The browser, the only part of the setup that an archive may lack.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct BrowserSetupTests {
     private static let withoutBrowser = StandInMachine.buildPackages + StandInMachine.testPackages
     private static let readers = ["node", "go", "php"]
@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"])
-    func `a browser of another source counts`(_ browser: String) async throws {
+    func `a browser from another source is accepted`(_ browser: String) async throws {
         let run = try await StandInMachine(
             installed: Self.withoutBrowser, programs: Self.readers + [browser, "chromedriver"]
         ).run()
@@ -20,13 +20,13 @@ import Testing
         #expect(!run.called("apt-get"))
     }
 
-    @Test func `a browser without its driver does not count`() async throws {
+    @Test func `a browser without its driver is not accepted`() async throws {
         let run = try await StandInMachine(installed: Self.withoutBrowser, programs: Self.readers + ["google-chrome"])
             .run()
         #expect(run.requested == ["chromium", "chromium-driver"])
     }
 
-    @Test func `where the archive has no browser, one line says what is skipped`() async throws {
+    @Test func `without a browser in the archive, one line reports the skipped tests`() async throws {
         let run = try await StandInMachine(
             mirror: Self.withoutBrowser, lists: nil, programs: Self.readers
         ).run()
@@ -39,7 +39,7 @@ import Testing
             ])
     }
 
-    @Test func `where the archive has no browser, the next run uses neither network nor sudo`() async throws {
+    @Test func `without a browser in the archive, the next run uses neither network nor sudo`() async throws {
         let run = try await StandInMachine(
             installed: Self.withoutBrowser, lists: Self.withoutBrowser, programs: Self.readers, isRoot: false
         ).run()

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// The last line of `make test`, as `Scripts/tests sum` makes it.
+/// The last line of `make test`, as printed by `Scripts/tests sum`.
 @Suite(.timeLimit(.minutes(1 * Slowness.factor))) struct ClosingLineTests {
-    /// What a command that tests prints, and its exit status.
+    /// The output of a command that runs tests, and its exit status.
     private typealias Output = (lines: [String], status: Int)
 
     private static let root: Output = (
@@ -39,13 +39,13 @@ import Testing
         return (run.exit, run.text.split(separator: "\n").last.map(String.init) ?? "")
     }
 
-    @Test func `it is the sum over all runs, with the skipped tests`() async throws {
+    @Test func `the closing line sums all runs and the skipped tests`() async throws {
         let end = try await lastLine(of: Self.root, Self.script, Self.root)
         #expect(end.exit == .status(0))
         #expect(end.line == "6 passed, 0 failed, 2 skipped")
     }
 
-    @Test func `it counts failed tests and not their issues`() async throws {
+    @Test func `the closing line counts failed tests, not their issues`() async throws {
         let end = try await lastLine(of: Self.root, Self.failing)
         #expect(end.exit == .status(1))
         #expect(end.line == "3 passed, 1 failed, 1 skipped")

@@ -11,9 +11,9 @@ import Testing
         #expect(run.requested == Machine.buildPackages.sorted())
     }
 
-    @Test func `the tests need all packages and the readers of forms`() async throws {
+    @Test func `the tests need all packages and the form readers`() async throws {
         let run = try await Machine().run()
-        // Node, Go and PHP are looked for as programs; a stand-in for the package does not bring them.
+        // Node, Go and PHP are looked up as programs, which the stand-in for a package does not provide.
         #expect(run.requested == Machine.debian.sorted())
         #expect(run.errorText.contains("still missing after the installation: nodejs golang-go php-cli."))
         let complete = try await Machine(programs: ["node", "go", "php", "chromium", "chromedriver"]).run()
@@ -22,7 +22,7 @@ import Testing
         #expect(complete.text.hasSuffix("setup: done (Swift 6.2)\n"))
     }
 
-    @Test func `a complete machine is left alone`() async throws {
+    @Test func `a complete machine is not changed`() async throws {
         var machine = Machine(installed: Machine.debian, programs: ["node", "go", "php", "chromium", "chromedriver"])
         machine.isRoot = false
         let run = try await machine.run()
@@ -31,7 +31,7 @@ import Testing
         #expect(!run.called("sudo") && !run.called("apt-get") && !run.called("apt-cache"))
     }
 
-    @Test func `without lists, the lists are fetched before they are read`() async throws {
+    @Test func `missing package lists are fetched before they are read`() async throws {
         let run = try await Machine(lists: nil).run("build")
         #expect(run.exit == .status(0), "\(run.errorText)")
         #expect(run.requested == Machine.buildPackages.sorted())
@@ -47,7 +47,7 @@ import Testing
         #expect(run.requested.contains("libstdc++-14-dev"))
     }
 
-    @Test func `any version of the C++ library will do`() async throws {
+    @Test func `any version of the C++ library is accepted`() async throws {
         let run = try await Machine(
             installed: Machine.buildPackages.filter { $0 != "libstdc++-12-dev" } + ["libstdc++-11-dev"]
         )
@@ -56,7 +56,7 @@ import Testing
         #expect(!run.called("apt-get"))
     }
 
-    @Test func `the number of packages is printed, dependencies included`() async throws {
+    @Test func `the number of packages including dependencies is printed`() async throws {
         let run = try await Machine().run("build")
         #expect(run.text.contains(": 10 packages with all that they need (apt-get install)\n"))
     }
@@ -89,7 +89,7 @@ import Testing
         #expect(run.called("sudo --non-interactive env DEBIAN_FRONTEND=noninteractive apt-get install"))
     }
 
-    @Test func `without a network, the lists that are here are used`() async throws {
+    @Test func `without a network, the local lists are used`() async throws {
         let run = try await Machine(mirror: nil).run("build")
         #expect(run.exit == .status(0), "\(run.errorText)")
         #expect(run.errorText.contains("apt-get update failed (E: Failed to fetch http://mirror.invalid/InRelease)."))
@@ -104,7 +104,7 @@ import Testing
         #expect(!run.called("apt-get install"))
     }
 
-    @Test func `what apt-get says of a failure is printed`() async throws {
+    @Test func `the error output of apt-get is printed`() async throws {
         let run = try await Machine(refused: ["binutils"]).run("build")
         #expect(run.exit == .status(1))
         #expect(run.errorText.contains("E: binutils has unmet dependencies\n"))
@@ -112,20 +112,20 @@ import Testing
             run.errorText.contains("setup: apt-get could not install: libcurl4-openssl-dev libjpeg-dev binutils git"))
     }
 
-    @Test func `a package that is missing afterwards is an error`() async throws {
+    @Test func `a package still missing after the installation is an error`() async throws {
         let run = try await Machine(lost: ["binutils"]).run("build")
         #expect(run.exit == .status(1))
         #expect(run.errorText.contains("still missing after the installation: binutils."))
     }
 
-    @Test func `nginx is stopped where setup has installed it`() async throws {
+    @Test func `nginx is stopped if setup has installed it`() async throws {
         let run = try await Machine(programs: ["node", "go", "php", "chromium", "chromedriver"]).run()
         #expect(run.exit == .status(0), "\(run.errorText)")
         #expect(run.called("systemctl --quiet disable --now nginx.service"))
         #expect(run.called("service nginx stop"))
     }
 
-    @Test func `an nginx that was here before is left alone`() async throws {
+    @Test func `an nginx that was installed before is not changed`() async throws {
         let run = try await Machine(
             installed: ["nginx"], programs: ["node", "go", "php", "chromium", "chromedriver"]
         ).run()
@@ -133,7 +133,7 @@ import Testing
         #expect(!run.called("systemctl") && !run.called("service"))
     }
 
-    @Test func `the build accepts the GnuTLS flavour of libcurl and says so`() async throws {
+    @Test func `the build accepts the GnuTLS variant of libcurl and says so`() async throws {
         let run = try await Machine(installed: ["libcurl4-gnutls-dev"]).run("build")
         #expect(run.exit == .status(0), "\(run.errorText)")
         #expect(
@@ -142,7 +142,7 @@ import Testing
         #expect(run.requested == Machine.buildPackages.filter { $0 != "libcurl4-openssl-dev" }.sorted())
     }
 
-    @Test func `the tests refuse the GnuTLS flavour, and nothing is removed`() async throws {
+    @Test func `the tests refuse the GnuTLS variant, and nothing is removed`() async throws {
         let run = try await Machine(installed: ["libcurl4-gnutls-dev"]).run()
         #expect(run.exit == .status(1))
         #expect(

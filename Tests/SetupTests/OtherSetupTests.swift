@@ -9,8 +9,7 @@ import Testing
         ("pacman", "pacman -S --needed curl libjpeg-turbo gcc binutils git"),
         ("apk", "apk add curl-dev libjpeg-turbo-dev g++ binutils git"),
     ])
-    func `the packages of another system are named and not installed`(_ manager: String, _ command: String) async throws
-    {
+    func `packages of other systems are listed and not installed`(_ manager: String, _ command: String) async throws {
         var machine = StandInMachine(programs: [manager])
         machine.isDebian = false
         let run = try await machine.run("build")
@@ -23,7 +22,7 @@ import Testing
         ("dnf", "git sqlite-devel\n"), ("zypper", "git sqlite3-devel\n"), ("pacman", "git sqlite\n"),
         ("apk", "git sqlite-dev\n"),
     ])
-    func `the tests need SQLite on another system too`(_ manager: String, _ end: String) async throws {
+    func `the tests need SQLite on other systems too`(_ manager: String, _ end: String) async throws {
         var machine = StandInMachine(programs: [manager])
         machine.isDebian = false
         let run = try await machine.run()
@@ -37,7 +36,7 @@ import Testing
         ("curl/curl.h", "curl/curl.h"), ("jpeglib.h", "jpeglib.h"), ("sqlite3.h", "sqlite3.h"),
         ("vector", "C++ (vector)"),
     ])
-    func `a missing header is an error on another system`(_ header: String, _ shown: String) async throws {
+    func `a missing header is an error on other systems`(_ header: String, _ shown: String) async throws {
         var machine = StandInMachine(programs: ["dnf"])
         machine.isDebian = false
         machine.headers.removeAll { $0 == header }
@@ -53,7 +52,7 @@ import Testing
         #expect(try await machine.run("build").exit == .status(0))
     }
 
-    @Test func `an unknown system is told what to install by its purpose`() async throws {
+    @Test func `an unknown system is given a description of the packages`() async throws {
         var machine = StandInMachine(headers: [])
         machine.isDebian = false
         let run = try await machine.run("build")
@@ -61,7 +60,7 @@ import Testing
         #expect(run.text.contains("install the headers of libcurl (7.87 or later) and libjpeg-turbo, a C++ compiler"))
     }
 
-    @Test func `a missing Swift is an error with an address`() async throws {
+    @Test func `a missing Swift is an error with a URL`() async throws {
         let run = try await StandInMachine(swiftVersion: nil).run("build")
         #expect(run.exit == .status(1))
         #expect(

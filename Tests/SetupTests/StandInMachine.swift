@@ -1,12 +1,12 @@
 import Foundation
 import TestSupport
 
-/// A machine for `Scripts/setup` that consists of stand-ins: its `PATH` has small scripts in place of `apt-get` and the like,
-/// and the text tools that setup uses. Setup can change nothing outside of its directory.
+/// A simulated machine for `Scripts/setup`: its `PATH` contains small scripts in place of `apt-get` and the like, and
+/// the text tools that setup uses. Setup cannot change anything outside its directory.
 struct StandInMachine {
     /// The packages that `Scripts/setup build` needs.
     static let buildPackages = ["libcurl4-openssl-dev", "libjpeg-dev", "libstdc++-12-dev", "binutils", "git"]
-    /// What `Scripts/setup` needs besides, without the browser.
+    /// The packages that `Scripts/setup` needs in addition, without the browser.
     static let testPackages = [
         "libsqlite3-dev", "curl", "ca-certificates", "openssl", "stunnel4", "nginx", "tinyproxy-bin", "microsocks",
         "strace",
@@ -35,7 +35,7 @@ struct StandInMachine {
     var refused: [String] = []
     var environment: [String: String] = [:]
 
-    /// What a run of setup did.
+    /// The result of a run of setup.
     struct Run {
         let exit: ChildProcess.Exit
         let text: String
@@ -107,12 +107,12 @@ struct StandInMachine {
 
     private static func lines(_ names: [String]) -> String { names.map { "\($0)\n" }.joined() }
 
-    /// Compiles if all headers of its input are there.
+    /// Compiles if all headers of its input exist.
     private static let clang = """
         while read -r _ header; do grep -qxF "${header:1:-1}" "$MACHINE/headers" || exit 1; done
         """
 
-    /// Knows what is in the lists and, as the real one, what is installed.
+    /// Knows the packages in the lists and, like the real program, the installed ones.
     private static let aptCache = """
         cd "$MACHINE"
         for last in "$@"; do :; done
@@ -125,7 +125,7 @@ struct StandInMachine {
         fi
         """
 
-    /// Updates the lists from the mirror, and installs what both of them have.
+    /// Updates the lists from the mirror, and installs the packages that both contain.
     private static let aptGet = """
         cd "$MACHINE"
         case "$1" in

@@ -21,7 +21,7 @@ import WaybillTesting
                 options: UploadOptions(retry: .none)))
     }
 
-    /// Asks on the queue, again and again.
+    /// Polls the condition on the queue.
     private func wait(until isMet: () -> Bool) async throws {
         while !queue.sync(execute: isMet) {
             try Task.checkCancellation()
@@ -29,7 +29,7 @@ import WaybillTesting
         }
     }
 
-    @Test func `callbacks come on the queue, the end last and once`() async throws {
+    @Test func `callbacks run on the queue, the completion last and once`() async throws {
         let said = Watched<[String]>([])
         let key = key
         start(.answering(.ok, body: "thanks"))
@@ -48,7 +48,7 @@ import WaybillTesting
         #expect(lines.count { $0 == "end" } == 1)
     }
 
-    @Test func `a failure comes where it is waited for`() async throws {
+    @Test func `a failure calls only the failure callback`() async throws {
         let said = Watched<[String]>([])
         start(.answering(.forbidden))
             .onSuccess(on: queue) { _ in said.update { $0.append("success") } }
@@ -56,7 +56,7 @@ import WaybillTesting
         #expect(try await said.waitUntil { !$0.isEmpty } == ["rejected"])
     }
 
-    @Test func `a busy queue is not flooded with what it missed`() async throws {
+    @Test func `progress is coalesced while the queue is busy`() async throws {
         let mayGoOn = DispatchSemaphore(value: 0)
         queue.async { mayGoOn.wait() }
         let calls = Watched(0)
@@ -79,7 +79,7 @@ import WaybillTesting
             .connect, .takeHead, .wait(isWatched), .take(40), .wait(gate), .takeRest, .answer(.ok),
         ])
         let shown = task.foundationProgress(on: queue)
-        // What was taken while nobody watched is told with what is taken next.
+        // Bytes taken before the progress was created are reported with the next ones.
         isWatched.open()
         await gate.arrivals(atLeast: 1)
         try await wait { shown.completedUnitCount >= 40 }
@@ -92,7 +92,7 @@ import WaybillTesting
         #expect(queue.sync { shown.completedUnitCount } == 100)
     }
 
-    @Test func `an empty body ends its progress too`() async throws {
+    @Test func `an empty body finishes its Foundation progress`() async throws {
         let task = start(.answering(.ok), bytes: 0)
         let shown = task.foundationProgress(on: queue)
         try await wait { shown.isFinished }

@@ -21,7 +21,7 @@ import WaybillTesting
         }
     }
 
-    @Test func `an operation ends when its upload has`() async throws {
+    @Test func `an operation finishes with its upload`() async throws {
         let upload = operation(ScriptedTransport([.answering(.ok, body: "thanks")]))
         #expect(upload.isAsynchronous && !upload.isExecuting && !upload.isFinished && upload.result == nil)
         await finish([upload])
@@ -30,7 +30,7 @@ import WaybillTesting
         #expect(upload.task != nil)
     }
 
-    @Test func `a queue runs operations by their dependencies, and no more at once than it may`() async throws {
+    @Test func `a queue runs operations in the order of their dependencies`() async throws {
         let transport = ScriptedTransport([.answering(.ok)])
         let uploads = (0..<6).map { operation(transport, "\($0)") }
         for (later, earlier) in zip(uploads.dropFirst(), uploads) { later.addDependency(earlier) }
@@ -50,7 +50,7 @@ import WaybillTesting
 
     private var error: UploadError { UploadError(.other, "it should have failed", phase: .succeeded) }
 
-    @Test func `cancelling an operation on its way cancels the upload`() async throws {
+    @Test func `cancelling a running operation cancels the upload`() async throws {
         let gate = ScriptGate()
         let upload = operation(ScriptedTransport([[.connect, .take(1), .wait(gate), .hang]]))
         async let end: Void = finish([upload])
@@ -62,7 +62,7 @@ import WaybillTesting
         #expect(error.isCancelled && upload.isCancelled && upload.isFinished)
     }
 
-    @Test func `an operation that is cancelled before its turn starts nothing`() async throws {
+    @Test func `an operation cancelled before its start starts no upload`() async throws {
         let transport = ScriptedTransport([.answering(.ok)])
         let upload = operation(transport)
         upload.cancel()

@@ -3,7 +3,7 @@ import Testing
 import WaybillTesting
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ManualClockTests {
-    @Test func `sleepers wake when their time has come, the earliest first`() async throws {
+    @Test func `sleepers wake when due, the earliest first`() async throws {
         let clock = ManualClock()
         let woken = Watched<[Int]>([])
         let sleepers = [30, 10, 20].map { seconds in
@@ -24,7 +24,7 @@ import WaybillTesting
         #expect(clock.now.offset == .seconds(30))
     }
 
-    @Test func `a deadline in the past is no wait, and a cancelled sleeper leaves`() async throws {
+    @Test func `a deadline in the past returns immediately, and a cancelled sleeper is removed`() async throws {
         let clock = ManualClock()
         clock.advance(by: .seconds(5))
         try await clock.sleep(until: ManualClock.Instant(offset: .seconds(5)))

@@ -4,7 +4,7 @@ import Testing
 import Waybill
 import WaybillTesting
 
-/// What a test can say of a form that was sent.
+/// The assertions on a recorded form.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct RecordedFormTests {
     private let form: MultipartForm = [
         .text("TOKEN", .secret("s3cr3t")), .text("BUSINESSNO", "20260117-0042"), .text("TAG", "a"), .text("TAG", "b"),
@@ -31,7 +31,7 @@ import WaybillTesting
         }
     }
 
-    @Test func `the parts of a form come back by name`() async throws {
+    @Test func `the parts of a form are returned by name`() async throws {
         let form = try await sent().form()
         #expect(form.names == ["TOKEN", "BUSINESSNO", "TAG", "TAG", "FILE"])
         #expect(try form.text("TOKEN") == "s3cr3t")
@@ -45,7 +45,7 @@ import WaybillTesting
         #expect(form.parts(named: "OTHER").isEmpty)
     }
 
-    @Test func `what is not there is told beside what is, and no content with it`() async throws {
+    @Test func `a missing part is reported with the existing ones and without content`() async throws {
         let form = try await sent().form()
         let missing = #expect(throws: TestingError.self) { try form.part("FILES") }
         #expect(missing?.code == .noSuchPart)
@@ -62,14 +62,14 @@ import WaybillTesting
         #expect(failure { try form.text("FILE") }?.code == .notText)
     }
 
-    @Test func `a form of which only some was taken says so`() async throws {
+    @Test func `an incomplete form is reported with the bytes taken`() async throws {
         let transfer = try await sent(.breaking(after: 100))
         let error = #expect(throws: TestingError.self) { try transfer.form() }
         #expect(error?.code == .notAForm)
         #expect(error?.message.contains("took 100 of") == true)
     }
 
-    @Test func `a body that was not kept, and one that is no form, are told apart`() async throws {
+    @Test func `a body that was not kept differs from one that is not a form`() async throws {
         let unkept = try await sent(keepsBodies: false)
         #expect(failure { try unkept.form() }?.code == .bodyNotKept)
 

@@ -2,7 +2,7 @@ import HTTPTypes
 import TestSupport
 import WaybillCore
 
-/// Writes down what it is told, in words.
+/// Records the events it receives as strings.
 final class RecordingSink: TransferSink {
     let events = Watched<[String]>([])
     let outcome = Watched<UploadOutcome?>(nil)

@@ -5,9 +5,9 @@ import WaybillCore
 import WaybillMultipart
 import WaybillTesting
 
-/// What the steps of a script do, and which script is played.
+/// The steps of scripts, and the selection of a script.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ScriptTests {
-    @Test func `a peer takes bytes at a rate, by a clock that the test moves`() async throws {
+    @Test func `a peer takes bytes at a rate measured by a manual clock`() async throws {
         let clock = ManualClock()
         let sink = RecordingSink()
         let transport = ScriptedTransport([
@@ -30,7 +30,7 @@ import WaybillTesting
         try await sink.events.waitUntil { $0.last == "ended 200" }
     }
 
-    @Test func `a cancel ends a wait on a clock`() async throws {
+    @Test func `cancelling ends a wait on a clock`() async throws {
         let clock = ManualClock()
         for step: TransferScript.Step in [
             .takeAtRate(5, perSecond: .bytes(1), clock: clock), .delay(.seconds(1), clock: clock),
@@ -44,7 +44,7 @@ import WaybillTesting
         }
     }
 
-    @Test func `acknowledgements come when the script says, and are worth what it says`() async throws {
+    @Test func `acknowledgements occur at the scripted time and accuracy`() async throws {
         let sink = RecordingSink()
         let transport = ScriptedTransport([
             .accuracy(.acknowledgedByProxy), .takeUnacknowledged(8), .acknowledge(3), .acknowledge(100), .takeRest,
@@ -70,7 +70,7 @@ import WaybillTesting
     ]
 
     @Test(arguments: failures)
-    func `a failure claims what a real transport would`(script: TransferScript, outcome: UploadOutcome) async throws {
+    func `a failure has the outcome of a real transport`(script: TransferScript, outcome: UploadOutcome) async throws {
         let sink = RecordingSink()
         _ = ScriptedTransport(script).start(.put(10), sink: sink)
         try await sink.events.waitUntil { $0.last?.hasPrefix("ended") == true }
@@ -86,7 +86,7 @@ import WaybillTesting
     ]
 
     @Test(arguments: answers)
-    func `the answers that servers like to give have names`(
+    func `common responses have named scripts`(
         script: TransferScript, status: Int, field: HTTPField.Name, value: String?
     ) async throws {
         let sink = RecordingSink()
@@ -96,7 +96,7 @@ import WaybillTesting
         #expect(try transport.transfers[0].end?.result.get().head.headerFields[field] == value)
     }
 
-    @Test func `scripts are chosen by path, method or anything else, and go on by themselves`() async throws {
+    @Test func `scripts are selected by path, method or predicate, and the last one repeats`() async throws {
         let transport = ScriptedTransport(.answering(.notFound))
         transport.script(.redirecting(to: "/b"), path: "/a")
         transport.script(.unavailable(), .answering(.created), method: .post, path: "/b")
@@ -116,7 +116,7 @@ import WaybillTesting
         }
     }
 
-    @Test func `a body that breaks its promise of length is never completed`() async throws {
+    @Test func `a body with a wrong length is never completed`() async throws {
         for count in [9, 11] {
             let sink = RecordingSink()
             let body = LyingBody(length: 10, count: count)
@@ -128,7 +128,7 @@ import WaybillTesting
         }
     }
 
-    @Test func `an attempt that is deaf waits for its body all the same`() async throws {
+    @Test func `an attempt that ignores cancellation still waits for its body`() async throws {
         let sink = RecordingSink()
         let (chunks, input) = AsyncStream.makeStream(of: [UInt8].self)
         let transport = ScriptedTransport([.connect, .ignoreCancel, .takeRest, .answer(.ok)])
@@ -143,7 +143,7 @@ import WaybillTesting
         #expect(transport.transfers.first?.body == [1, 2, 3, 4])
     }
 
-    @Test func `a wait for what never comes ends with its task`() async {
+    @Test func `waiting for an event that never occurs ends with its task`() async {
         let clock = ManualClock()
         let gate = ScriptGate()
         let waits = [Task { await clock.sleepers(atLeast: 1) }, Task { await gate.arrivals(atLeast: 1) }]
@@ -154,7 +154,7 @@ import WaybillTesting
     }
 }
 
-/// Announces one length and has another.
+/// Announces a length other than its real one.
 private struct LyingBody: UploadBody {
     let length: Int64?
     let isReplayable = true

@@ -6,7 +6,7 @@ import WaybillMultipart
 import WaybillTesting
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ScriptedTransportTests {
-    @Test func `it tells what a real one would tell, in that order`() async throws {
+    @Test func `it reports the events of a real transport in order`() async throws {
         let sink = RecordingSink()
         let transport = ScriptedTransport(.answering(.created, body: "done"))
         _ = transport.start(.put(40_000), sink: sink)
@@ -20,7 +20,7 @@ import WaybillTesting
         #expect(transport.running == 0)
     }
 
-    @Test func `failures carry the evidence of their bytes`() async throws {
+    @Test func `failures have the outcome that follows from their bytes`() async throws {
         let scripts: [(TransferScript, UploadOutcome)] = [
             (.failing(.hostNotFound), .notSent), (.breaking(after: 7), .incomplete(acknowledged: 7)),
             ([.connect, .takeUnacknowledged(7), .fail(.connectionLost)], .notSent),
@@ -35,7 +35,7 @@ import WaybillTesting
         }
     }
 
-    @Test func `a cancel ends a hanging attempt, and later ones do nothing`() async throws {
+    @Test func `cancelling ends a hanging attempt, and repeated cancellation has no effect`() async throws {
         let sink = RecordingSink()
         let gate = ScriptGate()
         let control = ScriptedTransport([.connect, .take(5), .wait(gate), .hang]).start(.put(10), sink: sink)
@@ -48,7 +48,7 @@ import WaybillTesting
         #expect(sink.events.value.filter { $0.hasPrefix("ended") }.count == 1)
     }
 
-    @Test func `a body that comes late is waited for`() async throws {
+    @Test func `a transfer waits for a body that arrives late`() async throws {
         let sink = RecordingSink()
         let (chunks, input) = AsyncStream.makeStream(of: [UInt8].self)
         let body = SequenceBody(chunks, length: nil)

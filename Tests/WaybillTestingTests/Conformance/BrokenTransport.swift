@@ -2,7 +2,7 @@ import HTTPTypes
 import TestSupport
 import WaybillCore
 
-/// A transport that breaks one promise and keeps the others: it stands in front of one that keeps them all.
+/// A transport that violates a single rule of the contract. It wraps a conforming transport.
 struct BrokenTransport: UploadTransport {
     enum Fault: CaseIterable {
         case endsTwice, tellsAfterEnd, connectsTwice, swallowsCancel, ignoresPause, succeedsOnCutAnswer, claimsNotSent
@@ -12,7 +12,7 @@ struct BrokenTransport: UploadTransport {
 
     let fault: Fault
     let base: any UploadTransport
-    /// The controls of what was started, to end what a fault left hanging.
+    /// The controls of started transfers, used to cancel those that a fault left hanging.
     let started: Watched<[any TransferControl]>
 
     func start(_ request: TransferRequest, sink: any TransferSink) -> any TransferControl {

@@ -4,30 +4,30 @@ import WaybillCore
 import WaybillCurl
 import WaybillTesting
 
-/// The contract of transports, held against the real one, the double, and some that break it.
+/// The contract of transports, checked with the real transport, the scripted one, and broken ones.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor))) struct ConformanceTests {
     @Test(arguments: TransportConformance.checks)
-    func `the transport over libcurl keeps the contract`(check: TransportConformance.Check) async throws {
+    func `the libcurl transport conforms to the contract`(check: TransportConformance.Check) async throws {
         try await check.run(against: { CurlTransport() }, server: LoopbackConformanceServer(), patience: .seconds(60))
     }
 
     @Test(arguments: TransportConformance.checks)
-    func `the scripted transport keeps the contract`(check: TransportConformance.Check) async throws {
+    func `the scripted transport conforms to the contract`(check: TransportConformance.Check) async throws {
         let server = ScriptedConformanceServer()
         try await check.run(against: { server.makeTransport() }, server: server, patience: .seconds(60))
     }
 
-    /// To which checks a fault is shown.
+    /// The checks that a fault is tested with.
     enum Shown {
-        /// To all of them.
+        /// All checks.
         case toAll
-        /// To those that must find it: whether others meet what comes after the end is a matter of moments.
+        /// The checks that must fail: whether others observe events after the end depends on timing.
         case toThese
-        /// To those that must find it, with little patience, for it leaves each of them waiting.
+        /// The checks that must fail, with a short timeout, because the fault makes each of them wait.
         case inHaste
     }
 
-    /// Which checks find which fault.
+    /// The checks that detect each fault.
     private static let findings: [(BrokenTransport.Fault, Shown, Set<String>)] = [
         (.endsTwice, .toThese, ["an attempt ends exactly once, and nothing comes after"]),
         (.tellsAfterEnd, .toThese, ["an attempt ends exactly once, and nothing comes after"]),
@@ -71,7 +71,7 @@ import WaybillTesting
     ]
 
     @Test(arguments: findings)
-    func `a broken transport fails the checks that are about its fault`(
+    func `a broken transport fails the checks for its fault`(
         fault: BrokenTransport.Fault, shown: Shown, expected: Set<String>
     ) async throws {
         let checks = TransportConformance.checks.filter { shown == .toAll || expected.contains($0.name) }
@@ -93,12 +93,12 @@ import WaybillTesting
         #expect(failed == expected)
     }
 
-    @Test func `every fault is shown to the checks, and every check is named once`() {
+    @Test func `every fault is tested, and every check has a unique name`() {
         #expect(Set(Self.findings.map(\.0)).count == BrokenTransport.Fault.allCases.count)
         #expect(Set(TransportConformance.checks.map(\.name)).count == TransportConformance.checks.count)
     }
 
-    @Test func `a failure tells what was reported, and a server that can't help is not taken for one`() async throws {
+    @Test func `a failure lists the reported events, and a failing server is distinguished`() async throws {
         let server = ScriptedConformanceServer()
         let check = try #require(TransportConformance.checks.first { $0.name.hasPrefix("an early no") })
         let error = await #expect(throws: TestingError.self) {

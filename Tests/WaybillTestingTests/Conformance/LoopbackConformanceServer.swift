@@ -2,14 +2,14 @@ import TestSupport
 import WaybillCore
 import WaybillTesting
 
-/// The server of the conformance checks on real sockets. Each URL is a path with a behaviour of its own.
+/// The server of the conformance checks on real sockets. Each URL is a path with its own behavior.
 final class LoopbackConformanceServer: ConformanceServer {
     private let server: LoopbackServer
     private let closed: ClosedPort
     private let paths = Watched(0)
 
     init() throws {
-        // A small buffer: what a server has not read stays with the client, and shows there.
+        // A small buffer: bytes that the server has not read stay with the client and are visible there.
         server = try LoopbackServer(receiveBuffer: .kibibytes(64))
         closed = try ClosedPort()
     }
@@ -31,7 +31,7 @@ final class LoopbackConformanceServer: ConformanceServer {
     private static func behaviour(_ behaviour: ConformanceBehaviour) -> Behaviour? {
         switch behaviour {
         case .answer(let status, let text): .respond(status, body: text)
-        // A no closes the connection; a yes leaves it open for the rest of the body, which nobody reads.
+        // A rejection closes the connection. A success leaves it open for the rest of the body, which is never read.
         case .answerEarly(let status) where status < 300: .early(Answer(status), then: .hold)
         case .answerEarly(let status): .early(Answer(status, headers: [("Connection", "close")]), then: .close(.finish))
         case .cutBody(let count): .close(afterBodyBytes: count, .abandon)

@@ -3,8 +3,8 @@ import TestSupport
 import WaybillCore
 import WaybillTesting
 
-/// The server of the conformance checks without sockets: a URL stands for a script, and the transports that it makes play
-/// the scripts of their URLs.
+/// The server of the conformance checks without sockets: each URL identifies a script, and the transports that it
+/// creates play the scripts of their URLs.
 final class ScriptedConformanceServer: ConformanceServer {
     private let scripts = Watched<[String: TransferScript]>([:])
     private let transports = Watched<[ScriptedTransport]>([])
