@@ -1,19 +1,19 @@
 import TestSupport
 
-/// Where a reader says something else than what was meant.
+/// A difference between what a reader reports and what the form contains.
 struct Difference: Hashable, Sendable, CustomStringConvertible {
     enum Place: String, Sendable {
         case name, fileName
-        /// The only part of the form was left out.
+        /// The only part of the form was omitted.
         case part
-        /// The whole form was refused.
+        /// The whole form was rejected.
         case refusal
     }
 
     let form: String
     let part: Int
     let place: Place
-    /// As bytes: two texts that Swift calls equal may be two names.
+    /// As bytes: two strings that are equal in Swift may be different names.
     let says: [UInt8]?
 
     init(form: String, part: Int = 0, place: Place, says: String?) {
@@ -29,10 +29,10 @@ struct Difference: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What came of the comparison of one reader's forms with what was meant.
+/// The result of comparing what a reader reports with what the forms contain.
 struct Comparison {
     private(set) var differences: Set<Difference> = []
-    /// What no table may excuse: a part that is missing or out of place, a content, a type.
+    /// Differences that no table may excuse: a missing or misplaced part, a wrong content or type.
     private(set) var faults: [String] = []
 
     init(_ batch: ReaderBatch, _ reading: Reading, _ habits: ForeignReader.Habits) {
@@ -41,7 +41,7 @@ struct Comparison {
         }
         for (meant, read) in zip(batch.forms, reading.forms) {
             guard let parts = read.parts else {
-                // Its words are for people; they change from version to version.
+                // The reason is only printed: its wording changes between versions.
                 print("\(meant.id): refused: \(read.refusal ?? "without a word")")
                 differences.insert(Difference(form: meant.id, place: .refusal, says: nil))
                 continue
@@ -81,7 +81,7 @@ struct Comparison {
         }
     }
 
-    /// What was meant, as a reader with these habits can tell it.
+    /// Returns the contents of a form as a reader with these habits is able to report them.
     private static func parts(_ meant: [TablePart.Read], _ habits: ForeignReader.Habits) -> [TablePart.Read] {
         var parts = meant
         if habits.contains(.hidesTypesOfFields) {
@@ -97,7 +97,7 @@ struct Comparison {
             parts = parts.filter { $0.fileName == nil } + parts.filter { $0.fileName != nil }
         }
         if habits.contains(.keepsLastOfEqualNames) {
-            // At the place of the first, with the content of the last.
+            // At the position of the first, with the content of the last.
             var last: [TablePart.Read] = []
             for part in parts {
                 if let index = last.firstIndex(where: { $0.name == part.name }) {

@@ -1,20 +1,20 @@
 import Foundation
 import TestSupport
 
-/// A program of other people that reads forms, and what it can't say of a form however well it reads.
+/// A third-party program that parses forms, and the properties of a form that its API cannot report.
 struct ForeignReader: Sendable, CustomStringConvertible {
-    /// What the program makes of a form before anybody can ask for it.
+    /// What the program does to a form before its API returns it.
     struct Habits: OptionSet, Sendable {
         let rawValue: Int
-        /// The type of a part without a file name is not to be had.
+        /// The type of a part without a file name is not available.
         static let hidesTypesOfFields = Habits(rawValue: 1)
-        /// Fields and files come in two lists.
+        /// Fields and files are returned in separate lists.
         static let tellsFieldsFirst = Habits(rawValue: 2)
-        /// Of parts with the same name, only the last is to be had.
+        /// Of parts with the same name, only the last is available.
         static let keepsLastOfEqualNames = Habits(rawValue: 4)
-        /// Types come without their parameters.
+        /// Types are returned without their parameters.
         static let cutsTypes = Habits(rawValue: 8)
-        /// A file without a name counts as no file: it has no type.
+        /// A file without a name is not treated as a file and has no type.
         static let ignoresNamelessFiles = Habits(rawValue: 16)
     }
 
@@ -28,7 +28,7 @@ struct ForeignReader: Sendable, CustomStringConvertible {
 
     var description: String { name }
 
-    /// The script beside these tests.
+    /// The script of the reader.
     private var script: String {
         let ending = [Start.python: "py", .node: "mjs", .go: "go", .php: "php"][start]!
         return ProjectRoot.file("Tests/InteropTests/Readers/read_\(name.lowercased()).\(ending)")
@@ -50,7 +50,8 @@ struct ForeignReader: Sendable, CustomStringConvertible {
             ], start: .php),
     ]
 
-    /// The reader as it is here: up to its version 19, Node has another parser, which is busboy's. Debian 12 has that one.
+    /// The reader as implemented in this version: up to version 19, Node uses the parser of busboy. Debian 12 has
+    /// that version.
     func inVersion(_ version: String) -> ForeignReader {
         guard start == .node, let major = version.firstMatch(of: /v(\d+)/).flatMap({ Int($0.1) }), major < 20 else {
             return self
@@ -61,18 +62,18 @@ struct ForeignReader: Sendable, CustomStringConvertible {
         return older
     }
 
-    /// Has it read all bodies of a batch.
+    /// Reads all bodies of a batch.
     func read(_ batch: ReaderBatch) async throws -> Reading {
         let run: ChildProcess.Finished
         switch start {
         case .python:
-            // Without a file of byte code: the checkout stays as it is.
+            // Without byte code files: the checkout must not change.
             run = try await spawn("\(try await Self.cacheFolder())/bin/python", ["-B", script, batch.path])
         case .node: run = try await spawn("node", [script, batch.path])
         case .php: run = try await spawn("php", ["-n", script, batch.path])
         case .go:
             let folder = try await Self.cacheFolder()
-            // What the user has set up for modules and tool chains is not asked for, nor is a C compiler.
+            // The user's settings for modules and toolchains are ignored, and no C compiler is needed.
             run = try await spawn(
                 "env",
                 [
@@ -99,7 +100,7 @@ struct ForeignReader: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Where `make setup` has put what is pinned; there is room for what Go compiles.
+    /// The directory in which `make setup` installs the pinned readers. Go caches its build there.
     static func cacheFolder() async throws -> String {
         let run = try await ChildProcess.run(ProjectRoot.file("Scripts/readers"), ["where"])
         guard run.exit == .status(0) else { throw ReaderFailure(run.errorText) }
@@ -107,13 +108,13 @@ struct ForeignReader: Sendable, CustomStringConvertible {
     }
 }
 
-/// Why a reader read nothing.
+/// The reason for which a reader failed.
 struct ReaderFailure: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// What a reader said of a batch.
+/// The output of a reader for a batch.
 struct Reading: Decodable, Sendable {
     struct Form: Decodable, Sendable {
         let id: String

@@ -1,4 +1,4 @@
-// The table of known differences, by reason.
+// The known differences, grouped by reason.
 
 private let many = ["email", "python-multipart", "aiohttp", "Node 18", "Go"]
 private let manyAndPHP = many + ["PHP"]

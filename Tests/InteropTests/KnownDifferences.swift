@@ -1,16 +1,16 @@
-/// What readers are known to say otherwise, and why. A difference that is not here fails the tests; so does a row that
-/// no longer differs.
+/// The known differences of readers and their reasons. A difference that is not listed fails the tests, as does a row
+/// that no longer differs.
 ///
-/// Only names may differ, and whether a form is read at all where it holds nothing, or a name that means something to the
-/// reader. Contents, their order and their types may not.
+/// Only names may differ, and whether a form is read at all if it is empty or contains a name with a special meaning
+/// for the reader. Contents, their order and their types may not differ.
 enum KnownDifferences {
-    /// Rows for one reason.
+    /// The rows with the same reason.
     struct Group: Sendable {
         let why: String
         let rows: [Row]
     }
 
-    /// What some readers say of a name of one form.
+    /// The name that some readers report for one form.
     struct Row: Sendable {
         let form: String
         let place: Difference.Place
@@ -27,7 +27,7 @@ enum KnownDifferences {
 
     static var rows: [Row] { groups.flatMap(\.rows) }
 
-    /// What a reader is known to say.
+    /// Returns the known differences of a reader.
     static func of(_ reader: String) -> Set<Difference> {
         Set(
             rows.filter { $0.readers.contains(reader) }.map {

@@ -2,11 +2,11 @@ import TestSupport
 import Testing
 import WaybillMultipart
 
-/// Our forms, read by other people's programs.
+/// Forms of Waybill, parsed by third-party programs.
 @Suite(.timeLimit(.minutes(3 * Slowness.factor)))
 struct ReadBackTests {
     @Test(arguments: ForeignReader.all)
-    func `a foreign reader reads what was meant, but for the known differences`(reader: ForeignReader) async throws {
+    func `a foreign reader reads the form except for known differences`(reader: ForeignReader) async throws {
         let batch = try await ReaderBatch.shared()
         let reading = try await reader.read(batch)
         let reader = reader.inVersion(reading.version)
@@ -21,18 +21,18 @@ struct ReadBackTests {
     }
 
     @Test(arguments: [1, 7, 4_096, .max])
-    func `our own parser reads what was meant`(piece: Int) async throws {
+    func `MultipartParser reads the form`(piece: Int) async throws {
         for form in try await ReaderBatch.shared().forms {
-            // What is a text that looks like an escape can't be told from one: the algorithm leaves `%` as it is.
+            // A text that looks like an escape cannot be distinguished from one: the algorithm leaves `%` unchanged.
             guard !form.id.hasSuffix(": looks escaped") else { continue }
-            // Byte by byte, the few large bodies tell nothing that the others don't.
+            // Byte by byte, the few large bodies show nothing that the others do not.
             if piece < 7, form.body.count > 20_000 { continue }
             let read = try Collector.read(form.body, form.contentType, piece)
             #expect(read == form.parts, "\(form.id)")
         }
     }
 
-    @Test func `our own parser takes for an escape what looks like one`() async throws {
+    @Test func `MultipartParser decodes text that looks like an escape`() async throws {
         let forms = try await ReaderBatch.shared().forms.filter { $0.id.hasSuffix(": looks escaped") }
         #expect(forms.count == 2)
         for form in forms {
@@ -43,7 +43,7 @@ struct ReadBackTests {
         }
     }
 
-    @Test func `the rows of known differences name readers and forms that exist`() async throws {
+    @Test func `known differences name existing readers and forms`() async throws {
         let forms = Set(try await ReaderBatch.shared().forms.map(\.id))
         let readers = Set(ForeignReader.all.map(\.name) + ["Node 18"])
         #expect(KnownDifferences.groups.allSatisfy { !$0.why.isEmpty && !$0.rows.isEmpty })
@@ -54,7 +54,7 @@ struct ReadBackTests {
     }
 }
 
-/// Puts together what our parser tells.
+/// Collects the parts that the parser reports.
 struct Collector: MultipartHandler {
     private var parts: [TablePart.Read] = []
 

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import WaybillMultipart
 
-/// All bodies in one folder, made once for all readers: each reader is started once and reads them all.
+/// All bodies in a directory, created once for all readers: each reader is started once and reads all of them.
 final class ReaderBatch: Sendable {
     struct Form: Sendable {
         let id: String
-        /// What was meant, part by part.
+        /// The expected contents, part by part.
         let parts: [TablePart.Read]
         let contentType: String
         let body: [UInt8]
@@ -15,7 +15,7 @@ final class ReaderBatch: Sendable {
     let forms: [Form]
     private let folder: TestSupport.TemporaryDirectory
 
-    /// The folder, in the form in which readers expect it: `batch.json` and a file for each body.
+    /// The directory in the format that readers expect: `batch.json` and a file for each body.
     var path: String { folder.path }
 
     static func shared() async throws -> ReaderBatch { try await task.value }
@@ -27,7 +27,7 @@ final class ReaderBatch: Sendable {
         let fixed = try MultipartBoundary(TableForm.boundary)
         var forms: [Form] = []
         for table in TableForm.all { forms.append(try await Self.make(table, table.id, fixed, folder)) }
-        // The boundary that is made when nobody asks for one: of another length, with other characters.
+        // The random boundary used by default: another length and other characters.
         for table in TableForm.all where table.id.hasPrefix("form: ") {
             forms.append(try await Self.make(table, "\(table.id), own boundary", .random(), folder))
         }

@@ -2,12 +2,12 @@ import TestSupport
 import Testing
 import WaybillMultipart
 
-/// Forms of other people's programs, read by our parser: every program is started, and sends over a connection.
+/// Forms of third-party programs, parsed by `MultipartParser`: every program is started and sends over a connection.
 @Suite(.timeLimit(.minutes(3 * Slowness.factor)))
 struct SenderTests {
     static let content = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
 
-    /// What every sender is told to send.
+    /// The form that every sender sends.
     static let meant: [TablePart.Read] = [
         field("TOKEN", "a b&c=d"), field("字段", "值\r\n第二行"), field("a\"b;c", ""), field("TOKEN", "again"),
         file("身份证正面.jpg", "image/jpeg"), file("a\"b;c.bin", "application/octet-stream"),
@@ -21,7 +21,7 @@ struct SenderTests {
         .init(name: Array("FILE".utf8), fileName: Array(fileName.utf8), contentType: type, content: content)
     }
 
-    @Test func `curl's form is read right`() async throws {
+    @Test func `curl's form is parsed correctly`() async throws {
         let run = try await sent { server, path in
             (
                 "curl",
@@ -36,26 +36,26 @@ struct SenderTests {
     }
 
     @Test(arguments: ["requests", "httpx", "aiohttp"])
-    func `a form of a Python library is read right`(library: String) async throws {
+    func `a form of a Python library is parsed correctly`(library: String) async throws {
         let folder = try await ForeignReader.cacheFolder()
         let request = try await sent { server, path in
             ("\(folder)/bin/python", ["-B", Self.script("send.py"), library, server.url("/form"), path])
         }
-        // aiohttp writes a type for fields, too, and escapes the quote in a field name by a backslash.
+        // aiohttp also writes a type for fields, and escapes the quote in a field name with a backslash.
         try expectMeant(request, ignoresTypesOfFields: true)
     }
 
-    @Test func `a form of Node is read right`() async throws {
+    @Test func `a form of Node is parsed correctly`() async throws {
         try expectMeant(
             try await sent { server, path in ("node", [Self.script("send.mjs"), server.url("/form"), path]) })
     }
 
-    @Test func `a form that a browser has submitted is read right, from its record`() throws {
+    @Test func `a recorded form of a browser is parsed correctly`() throws {
         try expectRecordedFormIsRead()
     }
 
     @Test(.enabled(if: InstalledBrowser.here.isExpected, "\(InstalledBrowser.remedy)"))
-    func `a form that a browser submits is read right`() async throws {
+    func `a form submitted by a browser is parsed correctly`() async throws {
         let browser = try #require(InstalledBrowser.here.program, "\(InstalledBrowser.remedy)")
         let server = try LoopbackServer()
         let page = String(decoding: try readFile(Self.script("page.html")), as: UTF8.self)
@@ -78,7 +78,7 @@ struct SenderTests {
         try expectMeant(try #require(state.requests.first { $0.path == "/form" }))
     }
 
-    /// A request of Chromium 156, recorded by `Senders/record.py`.
+    /// Parses a request of Chromium 156 recorded by `Senders/record.py`.
     private func expectRecordedFormIsRead() throws {
         let bytes = try readFile(Self.script("Recorded/chromium-156.http"))
         let blankLine = Array("\r\n\r\n".utf8)
@@ -95,7 +95,7 @@ struct SenderTests {
         try expectMeant(body, type: value("Content-Type"), fileBytes: 700)
     }
 
-    /// Starts a sender, waits for its end, and answers with what it has sent.
+    /// Runs a sender and returns the request that it sent.
     private func sent(
         _ command: (LoopbackServer, String) -> (String, [String])
     ) async throws -> RecordedRequest {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The vendor's own clients of OSS drive the test store: what they send is taken, what it answers they understand.
+"""Runs the vendor's OSS clients against the test store: each side accepts the messages of the other.
 
     drive_oss.py PATH-OF-TestStore
 
-So the store, which judges our client in all other tests, is itself judged by clients that are not ours.
+This validates the store, against which all other tests run Waybill, with third-party clients.
 """
 
 import base64
@@ -17,7 +17,7 @@ import tempfile
 import urllib.error
 import urllib.request
 
-from store import Store  # first: it teaches the machine the names of the test
+from store import Store  # first: it registers the names of the test
 from tally import Tally
 
 import alibabacloud_oss_v2 as v2
@@ -55,7 +55,7 @@ def oss2_objects(what, bucket):
         "Content-Type": "image/jpeg", "x-oss-meta-author": "alice", "Content-MD5": oss2.utils.content_md5(b"hello oss"),
         "x-oss-object-acl": "private", "x-oss-traffic-limit": "819200",
     }
-    # The client compares x-oss-hash-crc64ecma by itself and raises if it differs.
+    # The client compares x-oss-hash-crc64ecma and raises if it differs.
     put = bucket.put_object(HARD_KEY, b"hello oss", headers=headers)
     tally.same(f"{what}: status of put", put.status, 200)
     tally.same(f"{what}: checksum of put", put.crc, 15021467531229347219)
@@ -94,11 +94,11 @@ def oss2_multipart(what, bucket):
         piece = BODY[(number - 1) * PART:number * PART]
         answer = bucket.upload_part(HARD_KEY, upload, number, piece)
         parts.append(oss2.models.PartInfo(number, answer.etag, size=len(piece), part_crc=answer.crc))
-    # The store gives two a page.
+    # The store returns two parts per page.
     listed = list(oss2.PartIterator(bucket, HARD_KEY, upload))
     tally.same(f"{what}: listed parts", [(p.part_number, p.size, p.etag) for p in listed],
                [(p.part_number, p.size, p.etag) for p in parts])
-    # The client joins the checksums of the parts and compares.
+    # The client combines the checksums of the parts and compares.
     done = bucket.complete_multipart_upload(HARD_KEY, upload, parts)
     tally.same(f"{what}: status of complete", done.status, 200)
     tally.same(f"{what}: whole", bucket.get_object(HARD_KEY).read(), BODY)
@@ -169,7 +169,7 @@ def drive_oss2(port):
 def v2_clients(port):
     for version in ("v1", "v4"):
         for token in (None, "tok/en+="):
-            # The package sends `security-token` with V1, which is not the name of the field, and doesn't sign it.
+            # With V1 the package sends `security-token`, which is not the name of the field, and does not sign it.
             if version == "v1" and token:
                 continue
             for style in ("virtual host", "path", "CNAME"):
@@ -261,14 +261,14 @@ def drive_v2(port):
     for what, client in v2_clients(port):
         tally.run(what, lambda: v2_objects(what, client))
         tally.run(what, lambda: v2_multipart(what, client))
-        # With content-length among what is signed, a presigned request would have to be sent with that length.
+        # If content-length is signed, a presigned request would have to be sent with that length.
         if "v4" not in what:
             tally.run(what, lambda: v2_presigned(what, client))
         with tempfile.TemporaryDirectory() as folder:
             tally.run(what, lambda: v2_resumable(what, client, folder))
 
 
-# ---------- Forms: no package makes them, so `requests` writes the form and hmac signs it
+# ---------- Forms: no package creates them, so `requests` writes the form and hmac signs it
 
 def form_fields(version, token):
     account, secret = ("sts", "secret") if token else ("ak", "sk")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The vendor's own client of Qiniu drives the test store: what it sends is taken, what the store answers it understands.
+"""Runs the vendor's Qiniu client against the test store: the store accepts its requests, and it accepts the responses.
 
     drive_qiniu.py PATH-OF-TestStore
 """
@@ -30,7 +30,7 @@ def token(key, **policy):
 def forms(key):
     what = f"form to {key!r}"
     body = os.urandom(100_000)
-    # The client sends the checksum of what it sends.
+    # The client sends the checksum of the content.
     answer, info = qiniu.put_data(
         token(key or None), key, body, params={"x:order": "7"}, mime_type="image/jpeg", fname="front.jpg",
         metadata={"x-qn-meta-author": "alice"})
@@ -56,7 +56,7 @@ def parts(key, size, part_size):
     etag = qiniu.utils.etag_stream(io.BytesIO(body))
     if part_size % (4 << 20) == 0:
         tally.same(f"{what}: hash", answer["hash"], etag)
-        # In parts the package has no word for the empty key: it sends none.
+        # In parts the package has no encoding for the empty key: it sends none.
         tally.same(f"{what}: key", answer["key"], key or etag)
     else:
         tally.check(f"{what}: another hash", answer["hash"] != etag, answer["hash"])
@@ -84,7 +84,7 @@ def main():
     store = Store(sys.argv[1], "qiniu", "--account", "ak:sk", "--page", "2")
     try:
         host = f"http://127.0.0.1:{store.port}"
-        # Once with the host that is given, once with the one that the store's own service of regions names.
+        # Once with an explicit host, once with the host that the store's own region service returns.
         config.set_default(default_zone=qiniu.Region(up_host=host, up_host_backup=host, scheme="http"))
         for key in KEYS:
             tally.run(f"form to {key!r}", lambda: forms(key))

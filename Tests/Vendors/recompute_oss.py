@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Requests of ours to OSS, signed once more by the vendor's packages.
+"""Signs requests of Waybill to OSS again with the vendor's packages and compares the signatures.
 
     recompute_oss.py PATH-OF-VendorRequests
 
-VendorRequests prints a line of JSON for each request: those that its table signs, and those that our client sent over a
-socket. Version 4 is recomputed by both packages. Version 1 is recomputed by `oss2` alone, for the other package leaves
-the security token out. Forms have no package: the key comes from `oss2`, the rest is hmac.
+VendorRequests prints a line of JSON for each request: those that its table signs, and those that the client sent over a
+socket. Version 4 is recomputed with both packages. Version 1 is recomputed only with `oss2`, because the other package
+omits the security token. No package signs forms: the key comes from `oss2`, the rest is hmac.
 """
 
 import base64
@@ -33,7 +33,7 @@ tally = Tally()
 
 
 class Request:
-    """What the packages want to see of a request."""
+    """The properties of a request that the packages use."""
 
     def __init__(self, line):
         self.line = line
@@ -48,7 +48,7 @@ class Request:
         return {name: value for name, value in self.pairs if name not in without}
 
     def stub(self, without_headers=(), without_params=()):
-        """A request of `oss2`."""
+        """Returns a request for `oss2`."""
         stub = type("Stub", (), {})()
         stub.method, stub.url = self.method, f"http://host{self.path}"
         stub.headers = oss2.http.CaseInsensitiveDict(

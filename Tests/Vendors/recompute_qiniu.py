@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tokens, private URLs and hashes of ours for Qiniu, computed once more by the vendor's package.
+"""Computes tokens, private URLs and hashes of Waybill for Qiniu again with the vendor's package.
 
     recompute_qiniu.py PATH-OF-VendorRequests
 """
@@ -31,7 +31,7 @@ def pairs(line, bodies):
         bodies[size] = body
         if kind == "crc32":
             yield ours, str(qiniu.utils.crc32(body))
-        elif size > 0:  # the package has no block for no bytes
+        elif size > 0:  # the package has no block for an empty input
             yield ours, qiniu.utils.etag_stream(io.BytesIO(body))
         else:
             yield ours, "Fto5o-5ea0sNMlW_75VgGJCv2AcJ"
@@ -49,10 +49,10 @@ def pairs(line, bodies):
         yield access_key, line["accessKey"]
         yield policy["scope"].split(":")[0], text.split(":")[0]
         yield type(policy["deadline"]), int
-        # The very bytes that we have signed, signed by the package.
+        # The bytes that Waybill signed, signed by the package.
         data = base64.urlsafe_b64decode(ours.split(":")[2]).decode()
         yield ours, auth.token_with_data(data)
-        # The package knows every member, and writes the same policy.
+        # The package knows every member and writes the same policy.
         rest = {name: value for name, value in policy.items() if name not in ("scope", "deadline")}
         bucket, _, key = policy["scope"].partition(":")
         theirs = auth.upload_token(bucket, key or None, 3600, rest, strict_policy=True)

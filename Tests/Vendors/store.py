@@ -1,4 +1,4 @@
-"""The test store as a child process, and names that lead to it."""
+"""The test store as a child process, and the host names that resolve to it."""
 
 import json
 import socket
@@ -14,7 +14,7 @@ def _loopback(host, port, *rest, **options):
     return _real(host, port, *rest, **options)
 
 
-# Buckets are in the host, and no name server knows the hosts of a test.
+# The host contains the bucket, and no name server knows the hosts of a test.
 socket.getaddrinfo = _loopback
 
 

@@ -1,4 +1,4 @@
-"""Counts what agreed and says what did not."""
+"""Counts matches and prints differences."""
 
 import sys
 
@@ -19,8 +19,8 @@ class Tally:
         self.check(what, got == wanted, f"{got!r} instead of {wanted!r}")
 
     def run(self, what, steps):
-        """Runs steps, so that an error in one of them is a difference and not the end."""
+        """Runs steps and reports an exception as a difference instead of ending the run."""
         try:
             steps()
-        except Exception as error:  # whatever a client of the vendor raises
+        except Exception as error:  # any exception of a vendor's client
             self.check(what, False, f"{type(error).__name__}: {error}")

@@ -1,6 +1,6 @@
-"""What the Python readers share: a batch of bodies comes in as a file, what was read goes out as JSON.
+"""The common part of the Python readers: reads a batch of bodies from a file and prints the parsed parts as JSON.
 
-Each reader is a function that takes a body and its Content-Type and gives a list of `part(...)`.
+Each reader is a function that takes a body and its Content-Type and returns a list of `part(...)`.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Reads forms with aiohttp, as its server does."""
+"""Parses forms with aiohttp, as its server does."""
 
 import asyncio
 import warnings
@@ -22,7 +22,7 @@ async def read_parts(body, content_type):
     return parts
 
 
-# A name that it can't read shows in what it says of the part.
+# A name that it cannot read is visible in its output for the part.
 warnings.simplefilter("ignore")
 with asyncio.Runner() as runner:
     run(f"aiohttp {version('aiohttp')}", lambda body, type: runner.run(read_parts(body, type)))

@@ -1,4 +1,4 @@
-"""Reads forms with the `email` package of Python's standard library."""
+"""Parses forms with the `email` package of Python's standard library."""
 
 import platform
 from email import policy

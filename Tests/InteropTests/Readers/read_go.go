@@ -1,4 +1,4 @@
-// Reads forms with mime/multipart of Go's standard library, as net/http does.
+// Parses forms with mime/multipart of Go's standard library, as net/http does.
 package main
 
 import (

@@ -1,4 +1,4 @@
-"""Reads forms with `multipart`, Bottle's parser."""
+"""Parses forms with `multipart`, the parser of Bottle."""
 
 import io
 from importlib.metadata import version

@@ -1,4 +1,4 @@
-// Reads forms with Node's own `Response.formData()`.
+// Parses forms with Node's built-in `Response.formData()`.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 <?php
-// Reads forms with PHP's own parser: starts PHP's web server, posts each body to it, and collects $_POST and $_FILES.
-// In the server this same script answers the requests.
+// Parses forms with PHP's built-in parser: starts PHP's web server, posts each body to it, and collects $_POST and
+// $_FILES. In the server, this script responds to the requests.
 
 function part($name, $fileName, $type, $content): array
 {
@@ -64,7 +64,7 @@ function drive(string $folder): void
     }
     array_push($command, '-S', '127.0.0.1:0', __FILE__);
     $server = proc_open($command, [['file', '/dev/null', 'r'], ['file', '/dev/null', 'w'], ['pipe', 'w']], $pipes);
-    // Port 0 lets the system choose; the server says what it got.
+    // With port 0 the system chooses a port; the server prints it.
     while (!preg_match('~http://127\.0\.0\.1:(\d+)~', (string) ($line = fgets($pipes[2])), $found)) {
         if ($line === false) {
             fwrite(STDERR, "PHP's web server did not start\n");
@@ -76,7 +76,7 @@ function drive(string $folder): void
     foreach (json_decode(file_get_contents("$folder/batch.json"), true) as $form) {
         $body = file_get_contents("$folder/{$form['file']}");
         $forms[] = ['id' => $form['id']] + post((int) $found[1], $body, $form['contentType']);
-        // Its log must not fill the pipe.
+        // Drains the server's log so that it does not fill the pipe.
         stream_get_contents($pipes[2]);
     }
     proc_terminate($server, 9);

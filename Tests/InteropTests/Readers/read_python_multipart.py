@@ -1,4 +1,4 @@
-"""Reads forms with python-multipart, put together as Starlette and FastAPI do."""
+"""Parses forms with python-multipart, assembled as by Starlette and FastAPI."""
 
 from importlib.metadata import version
 

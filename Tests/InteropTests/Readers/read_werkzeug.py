@@ -1,4 +1,4 @@
-"""Reads forms with the decoder of Werkzeug, the ground that Flask stands on."""
+"""Parses forms with the decoder of Werkzeug, on which Flask is based."""
 
 from importlib.metadata import version
 

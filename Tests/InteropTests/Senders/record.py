@@ -1,6 +1,6 @@
-"""Records the form that a browser submits from page.html: the request as it came, head and body, in one file.
+"""Records the form that a browser submits from page.html: the raw request, head and body, in one file.
 
-record.py BROWSER FILE: the files of the form have 700 bytes, so that the record stays small.
+record.py BROWSER FILE: the files of the form have 700 bytes to keep the recording small.
 """
 
 import http.server

@@ -10,7 +10,7 @@ FILES = [("FILE", "身份证正面.jpg", "image/jpeg"), ("FILE", 'a"b;c.bin', "a
 def with_requests(url, content):
     import requests
 
-    # Names are given once more as files without a file name, which keeps the order and makes it multipart.
+    # Fields are passed as files without a file name, which preserves their order and makes the form multipart.
     parts = [(name, (None, value.encode())) for name, value in FIELDS]
     parts += [(name, (file_name, content, kind)) for name, file_name, kind in FILES]
     requests.post(url, files=parts, timeout=30).raise_for_status()
@@ -28,7 +28,7 @@ def with_aiohttp(url, content):
     import aiohttp
 
     async def post():
-        # Without it, names are percent-encoded as RFC 7578 section 4.2 allows, and not as browsers write them.
+        # Otherwise names are percent-encoded, as RFC 7578 section 4.2 permits but browsers do not.
         form = aiohttp.FormData(quote_fields=False)
         for name, value in FIELDS:
             form.add_field(name, value)

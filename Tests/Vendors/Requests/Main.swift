@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Prints requests to object stores, a line of JSON each, for the packages of the vendors to sign once more.
+/// Prints requests to object stores, one line of JSON each, which the vendors' packages sign again.
 ///
 ///     VendorRequests oss
 ///     VendorRequests qiniu
@@ -24,14 +24,14 @@ import FoundationEssentials
     }
 }
 
-/// A request as it is printed.
+/// A request in the printed form.
 struct RequestLine: Encodable {
-    /// Names it when there is a difference.
+    /// The name printed with a difference.
     var what: String
     var method = ""
-    /// The raw request target, or the part of the URL that would be it.
+    /// The raw request target, or the corresponding part of a URL.
     var target = ""
-    /// Header fields in their order.
+    /// Header fields in order.
     var headers: [[String]] = []
     var bucket = ""
     /// The key, not encoded.
@@ -40,11 +40,11 @@ struct RequestLine: Encodable {
     var id: String
     var secret: String
     var token: String?
-    /// The fields of a form; there is no request then.
+    /// The fields of a form, which replace the request.
     var form: [[String]]?
 }
 
-/// A command line that was not understood.
+/// An invalid command line.
 struct UsageError: Error, CustomStringConvertible {
     let text: String
     var description: String { text }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import WaybillCore
 import WaybillStores
 
-/// Forms that are signed and not sent.
+/// Forms that are signed but not sent.
 enum PolicyTable {
     static let conditions: [[OSSPostPolicy.Condition]] = [
         [.bucket("examplebucket")],
@@ -13,7 +13,7 @@ enum PolicyTable {
         ],
     ]
 
-    /// All of them.
+    /// Returns all forms.
     static func lines() throws -> [RequestLine] {
         let date = Date(timeIntervalSince1970: 1_795_257_600)
         var lines: [RequestLine] = []

@@ -3,17 +3,17 @@ import TestSupport
 import WaybillCore
 import WaybillStores
 
-/// What is ours of Qiniu, for the package of the vendor to compute once more.
+/// A value that Waybill computes for Qiniu and the vendor's package computes again.
 struct QiniuLine: Encodable {
-    /// Names it when there is a difference.
+    /// The name printed with a difference.
     var what: String
     /// `token`, `signature`, `url`, `etag`, `crc32` or `policy`.
     var kind: String
     var accessKey = ""
     var secretKey = ""
-    /// What it is computed of: a text, or the number of bytes of the pattern.
+    /// The input of the computation: a string, or the length of the pattern in bytes.
     var input = ""
-    /// What we say.
+    /// The value computed by Waybill.
     var ours: String
 }
 
@@ -21,12 +21,12 @@ enum QiniuTable {
     private static let identities = [("ak", "sk"), ("abcdefghklmnopq", "1234567890"), ("A-_9", "密钥/+=")]
     private static let sizes = [0, 1, 55, 56, 64, 4_194_303, 4_194_304, 4_194_305, 9_437_184]
 
-    /// All of them.
+    /// Returns all values.
     static func lines() async throws -> [QiniuLine] {
         try tokens() + checksums() + (await sent())
     }
 
-    /// A byte of the pattern that both sides make.
+    /// Returns the pattern that both sides generate.
     private static func pattern(_ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ ($0 >> 8)) }
     }
@@ -76,7 +76,7 @@ enum QiniuTable {
         }
     }
 
-    /// Tokens and hashes as they came over a socket.
+    /// Returns tokens and hashes as received over a socket.
     private static func sent() async throws -> [QiniuLine] {
         let store = try QiniuStore()
         var configuration = QiniuClient.Configuration()

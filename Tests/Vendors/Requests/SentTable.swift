@@ -3,11 +3,11 @@ import TestSupport
 import WaybillCore
 import WaybillStores
 
-/// Requests that our client has sent over a socket, as the store received them.
+/// Requests that `OSSClient` sent over a socket, as received by the store.
 enum SentTable {
     static let keys = ["plain.jpg", "a+b c%d#e?f.jpg", "空/照片 1.jpg", "dir//double/./dots/../x", "~-_.!*'()"]
 
-    /// All of them.
+    /// Returns all requests.
     static func lines() async throws -> [RequestLine] {
         var lines: [RequestLine] = []
         for identity in SignedTable.identities {

@@ -3,7 +3,7 @@ import HTTPTypes
 import WaybillCore
 import WaybillStores
 
-/// Requests that are signed and not sent: each kind of key, query and header field under each kind of signature.
+/// Requests that are signed but not sent: each type of key, query and header field with each type of signature.
 enum SignedTable {
     static let keys = [
         "plain.jpg", "a+b c%d#e?f.jpg", "空/照片 1.jpg", "dir//double/./dots/../x", "~-_.!*'()", "a&b=c;d:e@f,g$h",
@@ -34,7 +34,7 @@ enum SignedTable {
         ("LTAIexample", "sec/ret+1=", nil), ("STS.example", "other", "CAIS/to+ken==%"),
     ]
 
-    /// All of them.
+    /// Returns all requests.
     static func lines() async throws -> [RequestLine] {
         var lines: [RequestLine] = []
         let date = Date(timeIntervalSince1970: 1_795_257_600)
@@ -52,7 +52,7 @@ enum SignedTable {
                                 number == 1 || number == 3 ? .post : .put, bucket: "examplebucket", key: key,
                                 query: query,
                                 headers: headers)
-                            // Both packages look at Date, which a client always sends with a signature in its header.
+                            // Both packages require Date, which a client always sends with a signature in its header.
                             if rules.placement == .header { request.headers[.date] = nil }
                             let signed = try await signer.sign(request, rules: rules, at: date, rejecting: nil)
                             lines.append(
