@@ -1,15 +1,15 @@
 import TestSupport
 import Testing
 
-/// The programs of others that stand in front of our server, each asked by curl, so that a fault in a test behind them is
-/// not theirs.
+/// Checks the third-party programs in front of the loopback server with curl, so that a failing test behind them is
+/// not their fault.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct HelperServerTests {
     private func curl(_ arguments: String...) async throws -> ChildProcess.Finished {
         try await ChildProcess.run(
             "curl", ["-sS", "--max-time", "20", "-w", "\n%{http_code} %{http_version}"] + arguments)
     }
 
-    @Test func `a TLS front hands on what it gets`() async throws {
+    @Test func `a TLS front forwards requests`() async throws {
         let server = try LoopbackServer(.respond(200, body: "hello"))
         let front = try await TLSFront(to: server)
         let run = try await curl("--http1.1", "--cacert", front.authority, "-d", "body", front.url("/a"))
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [Certificates.Leaf.expired, .wrongName, .unknownAuthority])
-    func `a bad certificate is shown`(leaf: Certificates.Leaf) async throws {
+    func `a bad certificate is presented`(leaf: Certificates.Leaf) async throws {
         let server = try LoopbackServer()
         let front = try await TLSFront(to: server, showing: leaf)
         let run = try await curl("--cacert", front.authority, front.url())
@@ -27,7 +27,7 @@ import Testing
         #expect(trusting.text == "\n200 1.1", "\(trusting.errorText)")
     }
 
-    @Test func `a front may speak TLS 1_0 only`() async throws {
+    @Test func `a front can be limited to TLS 1_0`() async throws {
         let server = try LoopbackServer()
         let front = try await TLSFront(to: server, speaking: .onlyTLS10)
         let modern = try await curl("--cacert", front.authority, "--tlsv1.2", front.url())
@@ -41,11 +41,11 @@ import Testing
         let server = try LoopbackServer(.closeWithoutAnswer(.reset))
         let front = try await TLSFront(to: server)
         let run = try await curl("--http1.1", "--cacert", front.authority, "-d", "body", front.url())
-        // Nothing came, or the connection was reset: which of them is said is up to the front.
+        // Whether an empty reply or a reset is reported depends on the front.
         #expect(run.exit == .status(52) || run.exit == .status(56), "\(run.errorText)")
     }
 
-    @Test func `an HTTP2 front hands on what it gets, and refuses what is too large`() async throws {
+    @Test func `an HTTP 2 front forwards requests and rejects large bodies`() async throws {
         let server = try LoopbackServer(.respond(200, body: "hello"))
         let front = try await HTTP2Front(to: server)
         let run = try await curl("--http2", "--cacert", front.authority, "-d", "body", front.url("/a"))
@@ -58,7 +58,7 @@ import Testing
         #expect(server.requests.count == 1)
     }
 
-    @Test func `a proxy asks for a password and passes on what it gets`() async throws {
+    @Test func `a proxy requires a password and forwards requests`() async throws {
         let server = try LoopbackServer(.respond(200, body: "hello"))
         let proxy = try await ForwardProxy(user: "jo", password: "s3cret")
         let stranger = try await curl("-x", proxy.url(), "-d", "body", server.url("/a"))
@@ -68,7 +68,7 @@ import Testing
         #expect(server.requests.count == 1)
     }
 
-    @Test func `a SOCKS proxy passes on what it gets`() async throws {
+    @Test func `a SOCKS proxy requires a password and forwards requests`() async throws {
         let server = try LoopbackServer(.respond(200, body: "hello"))
         let proxy = try await SOCKSProxy(user: "jo", password: "s3cret")
         let stranger = try await curl("-x", proxy.url(), "-d", "body", server.url("/a"))
@@ -77,7 +77,7 @@ import Testing
         #expect(friend.text == "hello\n200 1.1", "\(friend.errorText)")
     }
 
-    @Test func `a census sees what is opened`() async throws {
+    @Test func `a census lists open descriptors and threads`() async throws {
         let folder = try TemporaryDirectory()
         let server = try LoopbackServer(.neverAnswer)
         let client = try RawClient(port: server.port)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(Slowness.factor)))
 struct HelperTests {
-    @Test func `a child gets its arguments, environment, input and directory`() async throws {
+    @Test func `a child receives its arguments, environment, input and directory`() async throws {
         let directory = try TemporaryDirectory()
         let run = try await ChildProcess.run(
             "/bin/sh", ["-c", "pwd; echo $GREETING $1; cat; echo oops >&2; exit 3", "sh", "two words"],
@@ -14,21 +14,21 @@ struct HelperTests {
         #expect(run.exit == .status(3))
     }
 
-    @Test func `a large input and a large output pass each other`() async throws {
+    @Test func `a large input and a large output do not deadlock`() async throws {
         let bytes = [UInt8](repeating: 120, count: 3_000_000)
         let run = try await ChildProcess.run("cat", input: bytes)
         #expect(run.output.count == bytes.count)
         #expect(run.exit == .status(0))
     }
 
-    @Test func `a child can be watched and killed`() async throws {
+    @Test func `a child can be observed and killed`() async throws {
         let child = try ChildProcess("/bin/sh", ["-c", "echo ready; exec sleep 600"])
         #expect(try await child.waitUntil { $0.text == "ready\n" }.finished == nil)
         child.signal(9)
         #expect(try await child.finish().exit == .signal(9))
     }
 
-    @Test func `the memory of a child is its own and not its parent's`() async throws {
+    @Test func `the peak memory of a child excludes its parent's`() async throws {
         let small = try await ChildProcess.run("sleep", ["0.05"])
         #expect(small.peakResidentBytes > 100_000)
         #expect(small.peakResidentBytes < 8_000_000)
@@ -41,7 +41,7 @@ struct HelperTests {
         #expect(throws: SystemCallFailure.self) { try ChildProcess("/no/such/program") }
     }
 
-    @Test func `a temporary directory is private and leaves nothing`() async throws {
+    @Test func `a temporary directory is private and removed at the end`() async throws {
         var directory: TemporaryDirectory? = try TemporaryDirectory()
         let path = try #require(directory?.path)
         try directory?.write("a", "text")
@@ -54,7 +54,7 @@ struct HelperTests {
         #expect(try await ChildProcess.run("stat", [path]).exit == .status(1))
     }
 
-    @Test func `a seed gives the same numbers again`() {
+    @Test func `a seed repeats the same numbers`() {
         var first = SeededGenerator(seed: 42)
         var second = SeededGenerator(seed: 42)
         let bytes = first.bytes(1_001)
@@ -66,7 +66,7 @@ struct HelperTests {
         #expect(known.next() == 6_457_827_717_110_365_317)
     }
 
-    @Test func `waiting sees each change and ends when cancelled`() async throws {
+    @Test func `waiting observes each change and ends when cancelled`() async throws {
         let watched = Watched(0)
         let waiter = Task { try await watched.waitUntil { $0 >= 1_000 } }
         await withTaskGroup(of: Void.self) { group in
@@ -79,7 +79,7 @@ struct HelperTests {
         await #expect(throws: CancellationError.self) { try await hopeless.value }
     }
 
-    @Test func `the project is found`() throws {
+    @Test func `the project root is found`() throws {
         let manifest = try readFile(ProjectRoot.file("Package.swift"))
         #expect(String(decoding: manifest, as: UTF8.self).contains("name: \"waybill\""))
     }

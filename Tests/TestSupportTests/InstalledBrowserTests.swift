@@ -13,18 +13,18 @@ import Testing
     }
 
     @Test(arguments: ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"])
-    func `any Chromium with its driver runs the tests of pages`(_ name: String) throws {
+    func `any Chromium with its driver enables the page tests`(_ name: String) throws {
         let browser = try Self.browser([name, "chromedriver"])
         #expect(browser.isExpected)
         #expect(browser.program?.hasSuffix("/\(name)") == true)
     }
 
     @Test(arguments: [[], ["chromium"], ["chromedriver"]])
-    func `without one of the two programs the tests of pages are skipped`(_ programs: [String]) throws {
+    func `without one of the two programs the page tests are skipped`(_ programs: [String]) throws {
         #expect(try !Self.browser(programs).isExpected)
     }
 
-    @Test func `in CI the tests of pages run without a browser too, and fail`() throws {
+    @Test func `in CI the page tests run without a browser and fail`() throws {
         let browser = try Self.browser([], isCI: true)
         #expect(browser.isExpected)
         #expect(browser.program == nil)

@@ -2,10 +2,10 @@ import TestSupport
 import Testing
 import WaybillCore
 
-/// The server is held against real `curl` and against raw sockets, since every fault test stands on it.
+/// Checks the server with `curl` and with raw sockets, because every fault test depends on it.
 @Suite(.timeLimit(.minutes(Slowness.factor)))
 struct LoopbackServerTests {
-    @Test func `a form sent by curl is recorded whole`() async throws {
+    @Test func `a form sent by curl is recorded completely`() async throws {
         let server = try LoopbackServer(.respond(201, headers: [("X-Made", "yes")], body: "thanks"))
         let run = try await curl("-i", "-F", "name=Ada", server.url("/form?x=1"))
         #expect(run.exit == .status(0))
@@ -23,7 +23,7 @@ struct LoopbackServerTests {
         #expect(server.state.complaints.isEmpty)
     }
 
-    @Test func `a chunked body is decoded, with its trailers`() async throws {
+    @Test func `a chunked body is decoded with its trailers`() async throws {
         let server = try LoopbackServer()
         let client = try RawClient(port: server.port)
         try client.send("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -34,7 +34,7 @@ struct LoopbackServerTests {
         #expect(request.trailers == ["X-Sum: 1"])
     }
 
-    @Test func `connections are kept alive and requests follow the script`() async throws {
+    @Test func `connections are kept alive, and requests follow the script`() async throws {
         let server = try LoopbackServer(.respond(body: "first"), .respond(503), otherwise: .respond(body: "later"))
         server.route("/own", .respond(body: "own"))
         let run = try await curl("-d", "x", server.url(), server.url(), server.url(), server.url("/own"))
@@ -43,7 +43,7 @@ struct LoopbackServerTests {
         #expect(server.requests.map(\.numberOnConnection) == [0, 1, 2, 3])
     }
 
-    @Test func `an answer waits behind a gate`() async throws {
+    @Test func `a response waits at a gate`() async throws {
         let gate = Gate()
         let server = try LoopbackServer(.respond(body: "at last").held(at: gate))
         let child = try ChildProcess("curl", ["-s", "-d", "x", server.url()])
@@ -54,7 +54,7 @@ struct LoopbackServerTests {
         #expect(try await child.finish().text == "at last")
     }
 
-    @Test func `a body is read as slowly as asked, and held back in the kernel`() async throws {
+    @Test func `a body is read at the given rate, and the rest stays in the kernel`() async throws {
         let gate = Gate()
         let server = try LoopbackServer(
             .respond().paused(afterBodyBytes: 10_000, until: gate).reading(bytesPerSecond: 1_000_000),
@@ -73,7 +73,7 @@ struct LoopbackServerTests {
         #expect(request.digest == BodyDigest(of: body))
     }
 
-    /// The exit codes are those of curl(1), section EXIT CODES.
+    /// The exit codes are those in curl(1), section EXIT CODES.
     @Test(arguments: [
         (Behaviour.reset(afterBodyBytes: 1_000), [55, 56]),
         (.close(afterBodyBytes: 1_000), [52, 55, 56]),
@@ -83,7 +83,7 @@ struct LoopbackServerTests {
         (.answerCut("this is not HTTP\r\n\r\n"), [1]),
         (.endlessHead, [56, 100]),  // 100 (too large) since curl 8.6
     ])
-    func `a fault is one for curl too`(_ behaviour: Behaviour, _ codes: [Int]) async throws {
+    func `curl reports each fault`(_ behaviour: Behaviour, _ codes: [Int]) async throws {
         let server = try LoopbackServer(behaviour)
         let run = try await curl(
             "-H", "Expect:", "--data-binary", "@-", server.url(), input: [UInt8](repeating: 65, count: 3_000_000))
@@ -91,7 +91,7 @@ struct LoopbackServerTests {
         #expect(allowed.contains(run.exit), "\(run.exit) \(run.errorText)")
     }
 
-    @Test func `an early answer leaves the body unread`() async throws {
+    @Test func `an early response leaves the body unread`() async throws {
         let server = try LoopbackServer(.early(Answer(413), then: .close(.finish)), .early(Answer(401), then: .hold))
         let body = [UInt8](repeating: 65, count: 3_000_000)
         for status in ["413", "401"] {
@@ -103,7 +103,7 @@ struct LoopbackServerTests {
         #expect(server.requests.map(\.isComplete) == [false, false])
     }
 
-    @Test func `Expect is honoured, ignored or refused`() async throws {
+    @Test func `Expect is honored, ignored or rejected`() async throws {
         let server = try LoopbackServer(.respond(), .respond().ignoringExpect(), .refuse(413), .refuse(417))
         func send() async throws -> ChildProcess.Finished {
             try await curl("-v", "-H", "Expect: 100-continue", "-d", "x", server.url())
@@ -112,11 +112,11 @@ struct LoopbackServerTests {
         #expect(try await !send().errorText.contains("100 Continue"))
         #expect(try await send().errorText.contains("HTTP/1.1 413"))
         #expect(server.requests[2].bodyBytesRead == 0)
-        #expect(try await send().errorText.contains("HTTP/1.1 200 OK"))  // curl asks again without
+        #expect(try await send().errorText.contains("HTTP/1.1 200 OK"))  // curl retries without it
         #expect(server.requests.map(\.isComplete) == [true, true, false, false, true])
     }
 
-    @Test func `interim responses, chunks, drips and odd headers reach the client`() async throws {
+    @Test func `interim responses, chunks, drips and folded headers reach the client`() async throws {
         let server = try LoopbackServer(
             .respond(Answer(text: "final"), afterInterim: [102, 103]),
             .respond(Answer(chunks: ["one ", "two"])),
@@ -128,7 +128,7 @@ struct LoopbackServerTests {
         #expect(try await curl(server.url()).text == "odd")
     }
 
-    @Test func `a kept-alive connection ends under the second request`() async throws {
+    @Test func `a kept-alive connection ends during the second request`() async throws {
         let server = try LoopbackServer(.respond(body: "one"), .closeUnderRequest())
         let client = try RawClient(port: server.port)
         try client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -138,7 +138,7 @@ struct LoopbackServerTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test func `it is noticed when the peer lets go, even of a connection that nobody reads`() async throws {
+    @Test func `a closed peer is detected even if the connection is not read`() async throws {
         let server = try LoopbackServer(.stall(afterBodyBytes: 1_000), receiveBuffer: .kibibytes(16))
         let child = try ChildProcess(
             "curl", ["-s", "-H", "Expect:", "--data-binary", "@-", server.url()],
@@ -153,24 +153,24 @@ struct LoopbackServerTests {
         #expect(server.bodyBytesRead() == 1_000)
     }
 
-    @Test func `connections are reset, finished or left mute at their arrival`() async throws {
+    @Test func `connections are reset, finished or left silent on arrival`() async throws {
         let server = try LoopbackServer(connections: [.reset, .finish, .mute])
         let first = try await status(curl(server.url()))
-        #expect([7, 52, 55, 56].contains(first))  // 7 when the RST overtakes the end of connect(2)
+        #expect([7, 52, 55, 56].contains(first))  // 7 if the RST overtakes the end of connect(2)
         #expect(try await status(curl(server.url())) == 52)
         #expect(try await status(curl("-m", "0.2", server.url())) == 28)
         #expect(try await curl("-w", "%{http_code}", server.url()).text == "200")
         #expect(server.requests.count == 1)
     }
 
-    @Test func `closed ports refuse and black holes swallow`() async throws {
+    @Test func `closed ports refuse and black holes drop connections`() async throws {
         let closed = try ClosedPort()
         #expect(try await status(curl(closed.url())) == 7)
         let hole = try BlackHole()
         #expect(try await status(curl("--connect-timeout", "0.3", hole.url())) == 28)
     }
 
-    @Test func `malformed requests are complained of`() async throws {
+    @Test func `malformed requests are recorded as complaints`() async throws {
         let server = try LoopbackServer()
         let client = try RawClient(port: server.port)
         try client.send("POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -179,7 +179,7 @@ struct LoopbackServerTests {
         #expect(server.requests.isEmpty)
     }
 
-    @Test func `a stop ends whatever the threads do`() async throws {
+    @Test func `stopping ends all threads whatever they do`() async throws {
         let gate = Gate()
         let server = try LoopbackServer(.neverAnswer, .respond().held(at: gate), .endlessBody, connections: [.mute])
         let clients = try (0..<5).map { _ in try RawClient(port: server.port) }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import TestSupport
 
-/// The store goes wrong as it is told, no more often, and only there.
+/// The store fails as scripted, the given number of times and only there.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct OSSFaultTests {
-    @Test func `a busy store says so as often as told`() throws {
+    @Test func `a busy store responds with 503 as often as scripted`() throws {
         let store = try OSSStore()
         let client = StoreClient(store: store)
         store.fail(.busy(retryAfter: 3), on: .putObject, times: 2)
@@ -18,7 +18,7 @@ import Testing
         #expect(store.object("a")?.timesMade == 1)
     }
 
-    @Test func `a fault finds its part`() throws {
+    @Test func `a fault applies to the given part`() throws {
         let store = try OSSStore()
         let client = StoreClient(store: store)
         let id = try client.initiate("a")
@@ -41,7 +41,7 @@ import Testing
         #expect(state.keys() == [])
     }
 
-    @Test func `a stalled body stays where it is`() async throws {
+    @Test func `a stalled body stays unread`() async throws {
         let store = try OSSStore()
         store.fail(.stall(afterBodyBytes: 10))
         let client = StoreClient(store: store)
@@ -52,7 +52,7 @@ import Testing
         #expect(state.inFlight == 1)
     }
 
-    @Test func `what is stored may be answered wrongly`() async throws {
+    @Test func `a stored object can receive a wrong response`() async throws {
         let store = try OSSStore()
         let client = StoreClient(store: store)
         let right = try client.send("PUT", "/a", body: [1]).value("x-oss-hash-crc64ecma")
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `tokens end, continues are refused, and proxies have pages`() throws {
+    @Test func `tokens expire, expectations are rejected, and proxies return pages`() throws {
         let store = try OSSStore()
         let client = StoreClient(store: store)
         store.fail(.tokenExpired)
@@ -90,7 +90,7 @@ import Testing
         #expect(store.object("b") == nil)
     }
 
-    @Test func `a refusal comes before the body where the client asks first`() throws {
+    @Test func `a rejection precedes the body if the client expects 100-continue`() throws {
         let store = try OSSStore()
         let raw = try RawClient(port: store.port)
         let client = StoreClient(store: store, account: OSSAccount("ak", "other"))
@@ -103,7 +103,7 @@ import Testing
         #expect(try other.receive(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
     }
 
-    @Test(arguments: OSSSkew.Telling.allCases) func `a clock that is wrong tells of it in five ways`(
+    @Test(arguments: OSSSkew.Telling.allCases) func `a wrong clock is reported in five ways`(
         _ telling: OSSSkew.Telling
     ) throws {
         let store = try OSSStore()

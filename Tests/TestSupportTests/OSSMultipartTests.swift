@@ -3,9 +3,9 @@ import Testing
 
 @testable import TestSupport
 
-/// Multipart uploads, and the counts by which tests judge them.
+/// Multipart uploads, and the counts that tests rely on.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct OSSMultipartTests {
-    @Test func `an object is put together of its parts`() throws {
+    @Test func `an object is assembled from its parts`() throws {
         var settings = OSSStoreSettings()
         settings.largestPage = 2
         let store = try OSSStore(settings)
@@ -37,7 +37,7 @@ import Testing
         #expect(store.state.counts.values.allSatisfy { $0.begun == 1 && $0.stored == 1 && $0.peakInFlight == 1 })
     }
 
-    @Test func `a list of parts that is not right is refused`() throws {
+    @Test func `an invalid list of parts is rejected`() throws {
         let store = try OSSStore()
         let client = StoreClient(store: store)
         let id = try client.initiate("big")
@@ -58,7 +58,7 @@ import Testing
         #expect(store.object("big")?.content.size == 204_800)
     }
 
-    @Test func `an upload is aborted, and one is completed with all it has`() throws {
+    @Test func `an upload is aborted, and another is completed with all its parts`() throws {
         let store = try OSSStore()
         let client = StoreClient(store: store)
         let first = try client.initiate("a")
@@ -71,7 +71,7 @@ import Testing
         #expect(store.object("a")?.parts.keys.sorted() == [5])
     }
 
-    @Test func `parts that were sent though they are there are counted`() throws {
+    @Test func `parts sent although they are stored are counted`() throws {
         let store = try OSSStore()
         let client = StoreClient(store: store)
         let id = try client.initiate("a")
@@ -80,7 +80,7 @@ import Testing
         #expect(count == OSSPartCount(begun: 3, stored: 3, begunThoughStored: 2, inFlight: 0, peakInFlight: 1))
     }
 
-    @Test func `requests at one time are counted, and those that break off are over`() async throws {
+    @Test func `concurrent requests are counted, and aborted ones end`() async throws {
         let store = try OSSStore()
         let client = StoreClient(store: store)
         let id = try client.initiate("a")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TestSupport
 
-/// Forms (PostObject): who signed them, until when, and what their policy allows.
+/// Forms (PostObject): their signature, expiration and policy.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct OSSPostTests {
     enum Version: CaseIterable { case v1, v4 }
 
@@ -51,8 +51,9 @@ import Testing
         }
     }
 
-    @Test(arguments: Version.allCases) func `a form is taken, and its answer is as it asked`(_ version: Version) throws
-    {
+    @Test(arguments: Version.allCases) func `a form is accepted, and its response is the requested one`(
+        _ version: Version
+    ) throws {
         let store = try OSSStore()
         var post = Post(version: version)
         #expect(try post.send(to: store).status == 204)
@@ -91,7 +92,7 @@ import Testing
         (#"{"bucket":"other"}"#, [], false),
     ]
 
-    @Test(arguments: Version.allCases, conditions.indices) func `each condition is held to`(
+    @Test(arguments: Version.allCases, conditions.indices) func `each policy condition is enforced`(
         _ version: Version, _ row: Int
     ) throws {
         let (condition, fields, isMet) = Self.conditions[row]
@@ -102,7 +103,7 @@ import Testing
         #expect(store.state.keys().isEmpty == !isMet)
     }
 
-    @Test(arguments: Version.allCases) func `forms of others and of other times are refused`(_ version: Version) throws
+    @Test(arguments: Version.allCases) func `forms with a wrong account or time are rejected`(_ version: Version) throws
     {
         var settings = OSSStoreSettings()
         settings.accounts.append(OSSAccount("sts", "sk", token: "t"))
@@ -130,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `what comes after the file is not looked at`() throws {
+    @Test func `fields after the file are ignored`() throws {
         let store = try OSSStore()
         let client = StoreClient(store: store, version: .none)
         let body = """

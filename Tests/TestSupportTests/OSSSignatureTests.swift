@@ -2,7 +2,7 @@ import Testing
 
 @testable import TestSupport
 
-/// The store's own arithmetic, held to values that the vendor has published.
+/// The signature computation of the store, compared with values published by the vendor.
 @Suite struct OSSSignatureTests {
     private static let docs = (id: "44CF9590006BF252F707", secret: "OtxrzxIsfpFjA7SwPzILwy8Bw21TLhquhboDYROV")
     private static let day = "Wed, 28 Dec 2022 10:27:41 GMT"
@@ -58,7 +58,7 @@ import Testing
             signature: "3GJoEOv5LX2ASp0HJk/hAk+qLJc="),
     ]
 
-    @Test(arguments: v1) func `version 1 gives the published signatures`(_ row: V1) throws {
+    @Test(arguments: v1) func `version 1 matches the published signatures`(_ row: V1) throws {
         let call = try Self.call(row.line, row.fields)
         let text = OSSSignatures.stringToSignV1(call, fields: call.request.fields, date: row.date)
         #expect(OSSSignatures.signatureV1(text, secret: row.secret) == row.signature, "\(text.text)")
@@ -93,7 +93,7 @@ import Testing
             signature: "6bd984bfe531afb6db1f7550983a741b103a8c58e5e14f83ea474c2322dfa2b7"),
     ]
 
-    @Test(arguments: v4) func `version 4 gives the published signatures`(_ row: V4) throws {
+    @Test(arguments: v4) func `version 4 matches the published signatures`(_ row: V4) throws {
         let scope = try #require(OSSSignatures.Scope("\(row.date.prefix(8))/\(row.region)/oss/aliyun_v4_request"))
         var query = "?param1=value1&%2Bparam1=value3&%7Cparam1=value4&%2Bparam2&%7Cparam2&param2"
         var fields = ["abc: value", "ZAbc: value", "XYZ: value", "x-oss-head1: value"]
@@ -116,7 +116,7 @@ import Testing
         #expect(OSSSignatures.signatureV4(text, secret: "sk", scope: scope) == row.signature, "\(canonical)")
     }
 
-    @Test func `a policy is signed as it is written`() throws {
+    @Test func `a policy is signed in its encoded form`() throws {
         let policy =
             "eyJleHBpcmF0aW9uIjoiMjAxMy0xMi0wMVQxMjowMDowMFoiLCJjb25kaXRpb25zIjpbWyJjb250ZW50LWxlbmd0aC1yYW5nZSIsMCwxMDQ4NTc2MF0s"
             + "eyJidWNrZXQiOiJhaGFoYSJ9LHsiQSI6ImEifSx7ImtleSI6IkFCQyJ9XX0="
@@ -127,7 +127,7 @@ import Testing
         #expect(read.conditions.count == 4)
     }
 
-    @Test func `keys come out of targets as they went in`() throws {
+    @Test func `keys are decoded from request targets`() throws {
         let hard = "a+b %23?空//../x"
         let encoded = StoreText.encoded(hard.utf8, also: "/")
         for (host, path) in [("127.0.0.1:1", "/pictures/"), ("pictures.oss.localhost:1", "/"), ("cdn.localhost", "/")] {

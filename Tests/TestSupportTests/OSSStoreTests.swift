@@ -3,11 +3,11 @@ import Testing
 
 @testable import TestSupport
 
-/// The store lets in whom the service would let in, and keeps books that tests can believe.
+/// The store accepts and rejects the same requests as the service, and its counts are reliable.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct OSSStoreTests {
     static let versions: [StoreClient.Version] = [.v1, .v4, .v1URL, .v4URL]
 
-    @Test(arguments: versions) func `an object is put, looked at, read and deleted`(
+    @Test(arguments: versions) func `an object is put, inspected, read and deleted`(
         _ version: StoreClient.Version
     ) throws {
         let store = try OSSStore()
@@ -31,7 +31,7 @@ import Testing
         #expect(Set(store.state.log.map(\.signature.rawValue)).count == 1)
     }
 
-    @Test(arguments: versions) func `another secret is not let in, and the strings are shown`(
+    @Test(arguments: versions) func `a wrong secret is rejected, and the strings to sign are returned`(
         _ version: StoreClient.Version
     ) throws {
         let store = try OSSStore()
@@ -45,7 +45,7 @@ import Testing
         #expect(store.state.keys() == [])
     }
 
-    @Test(arguments: versions) func `a token has to be there, to be right, and not to be over`(
+    @Test(arguments: versions) func `a token must be present, correct and not expired`(
         _ version: StoreClient.Version
     ) throws {
         var settings = OSSStoreSettings()
@@ -63,7 +63,7 @@ import Testing
         #expect(try code(OSSAccount("nobody", "sk")) == "InvalidAccessKeyId")
     }
 
-    @Test func `times are looked at`() throws {
+    @Test func `request times are checked`() throws {
         let store = try OSSStore()
         for version in Self.versions {
             for skew in [-1_200, 1_200] {
@@ -83,7 +83,7 @@ import Testing
         #expect(try client.send("PUT", "/key").status == 400)
     }
 
-    @Test func `fields that the user adds to a signature are checked`() throws {
+    @Test func `additional signed header fields are checked`() throws {
         let store = try OSSStore()
         for version in [StoreClient.Version.v4, .v4URL] {
             let client = StoreClient(store: store, version: version, additional: ["content-disposition", "host"])
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `what a request may not say is refused`() throws {
+    @Test func `invalid request fields are rejected`() throws {
         let store = try OSSStore()
         store.put("there", [1])
         let client = StoreClient(store: store)
@@ -135,7 +135,7 @@ import Testing
         #expect(try anonymous.send("PUT", "/a").code == "AccessDenied")
     }
 
-    @Test func `objects are appended to at their end only`() throws {
+    @Test func `objects are appended only at their end`() throws {
         let store = try OSSStore()
         let client = StoreClient(store: store)
         let first = try client.send("POST", "/log?append&position=0", body: Array("hello ".utf8))
@@ -148,7 +148,7 @@ import Testing
         #expect(try client.send("POST", "/normal?append&position=1", body: [1]).code == "ObjectNotAppendable")
     }
 
-    @Test func `a callback is answered as told, and written down`() throws {
+    @Test func `a callback is recorded and returns the scripted response`() throws {
         let store = try OSSStore()
         let client = StoreClient(store: store)
         // {"callbackUrl":"http://h/","callbackBody":"o=${object}&s=${size}&v=${x:v}"} and {"x:v":"1 2"}

@@ -2,10 +2,10 @@ import CTestSupport
 import TestSupport
 import Testing
 
-/// libcurl.so has to find our getaddrinfo before the C library's, in the program that runs the tests.
+/// In the program that runs the tests, libcurl.so must find this getaddrinfo before that of the C library.
 @Suite(.timeLimit(.minutes(Slowness.factor)))
 struct ResolverTests {
-    @Test func `libcurl hangs in a look-up until the name is released`() async throws {
+    @Test func `libcurl hangs in a lookup until the name is released`() async throws {
         let name = HangingName()
         let fetched = Task { await fetch("http://\(name.host)/", milliseconds: 30_000) }
         await name.waitUntilLookedUp()
@@ -14,23 +14,23 @@ struct ResolverTests {
         #expect(TestHost.lookups(of: name.host) >= 1)
     }
 
-    @Test func `libcurl gives up a look-up that hangs`() async throws {
+    @Test func `libcurl abandons a lookup that hangs`() async throws {
         let name = HangingName()
         #expect(await fetch("http://\(name.host)/", milliseconds: 100) == 28)  // CURLE_OPERATION_TIMEDOUT
     }
 
-    @Test func `a name of the loopback answers`() async throws {
+    @Test func `a loopback name resolves`() async throws {
         let server = try LoopbackServer()
         let host = TestHost.loopback("one")
         #expect(await fetch(server.url(host: host), milliseconds: 10_000) == 0)
         #expect(server.requests.first?.value(of: "Host") == "\(host):\(server.port)")
     }
 
-    @Test func `an absent name is told at once`() async {
+    @Test func `an absent name fails immediately`() async {
         #expect(await fetch("http://\(TestHost.absent("x"))/", milliseconds: 10_000) == 6)
     }
 
-    @Test func `other names go to the system`() async throws {
+    @Test func `other names are resolved by the system`() async throws {
         let server = try LoopbackServer()
         #expect(await fetch(server.url(host: "localhost"), milliseconds: 10_000) == 0)
     }

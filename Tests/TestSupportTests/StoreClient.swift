@@ -2,7 +2,7 @@ import Glibc
 
 @testable import TestSupport
 
-/// A client of the store that sends what it is told, signed by the store's own arithmetic.
+/// A client of the store that sends arbitrary requests, signed with the store's own computation.
 struct StoreClient {
     struct Response {
         let status: Int
@@ -24,13 +24,13 @@ struct StoreClient {
     let store: OSSStore
     var version = Version.v4
     var account = OSSAccount("ak", "sk")
-    /// Beside the true time, in seconds.
+    /// The offset from the true time in seconds.
     var skew = 0
     var expires = 600
     var bucket = "examplebucket"
     var additional: [String] = []
 
-    /// Sends a request and reads the answer.
+    /// Sends a request and reads the response.
     func send(
         _ method: String, _ target: String, _ fields: [String] = [], body: [UInt8] = []
     ) throws -> Response {
@@ -40,7 +40,7 @@ struct StoreClient {
         return Self.read(try client.receive())
     }
 
-    /// The head of a request.
+    /// Returns the head of a request.
     func request(_ method: String, _ target: String, _ fields: [String] = [], length: Int) throws -> String {
         var (target, fields) = (target, ["Host: \(bucket).oss.test"] + fields)
         let now = time(nil) + skew
@@ -65,7 +65,7 @@ struct StoreClient {
             fields += ["x-oss-date: \(date)", "x-oss-content-sha256: UNSIGNED-PAYLOAD"]
             if let token = account.token { fields.append("x-oss-security-token: \(token)") }
             let signature = try signV4(call(), date, scope)
-            // Another order than ours, and blanks, as one of the vendor's clients has them.
+            // Another order than that of Waybill, and spaces, as in one of the vendor's clients.
             fields.append(
                 "Authorization: OSS4-HMAC-SHA256 Signature=\(signature), Credential=\(account.id)/\(scope.text)"
                     + (names.isEmpty ? "" : ", AdditionalHeaders=\(names)"))
@@ -101,13 +101,13 @@ struct StoreClient {
 
     // MARK: Multipart
 
-    /// Begins an upload and gives its ID.
+    /// Starts an upload and returns its ID.
     func initiate(_ key: String) throws -> String {
         let body = try send("POST", "/\(key)?uploads").body
         return StoreText.elements("UploadId", in: body).first ?? "?"
     }
 
-    /// Sends a part and gives its ETag.
+    /// Sends a part and returns its ETag.
     func part(_ number: Int, of key: String, _ upload: String, _ bytes: [UInt8]) throws -> String {
         let answer = try send("PUT", "/\(key)?partNumber=\(number)&uploadId=\(upload)", body: bytes)
         return answer.value("ETag") ?? "?"
@@ -121,7 +121,7 @@ struct StoreClient {
 
     // MARK: Forms
 
-    /// Sends a form; `file` comes last.
+    /// Sends a form. `file` is last.
     func post(_ fields: [(String, String)], file: [UInt8], filename: String = "a.jpg") throws -> Response {
         var text = fields.map { "--b\r\nContent-Disposition: form-data; name=\"\($0.0)\"\r\n\r\n\($0.1)\r\n" }.joined()
         text += "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"\(filename)\"\r\n"

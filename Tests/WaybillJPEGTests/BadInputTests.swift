@@ -6,7 +6,7 @@ import WaybillCore
 @testable import WaybillJPEG
 
 @Suite struct BadInputTests {
-    @Test func `no bytes, other files and a lone SOI each have their error`() {
+    @Test func `empty input, other files and a lone SOI have specific errors`() {
         #expect(failure([]) == .empty)
         #expect(failure(Array("hello, world".utf8)) == .notAJPEG)
         #expect(failure([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) == .notAJPEG)
@@ -15,19 +15,19 @@ import WaybillCore
         #expect(failure([0xFF, 0xD8, 0xFF, 0xD9]) == .corrupt)
     }
 
-    @Test func `a picture without frame header is corrupt`() {
+    @Test func `an image without a frame header is corrupt`() {
         let scan = TinyJPEG.segment(0xDA, [1, 1, 0, 0, 63, 0])
         #expect(failure([0xFF, 0xD8] + scan + [0, 0, 0xFF, 0xD9]) == .corrupt)
     }
 
     @Test(arguments: [(65_500, 65_500), (65_535, 65_535), (65_501, 8), (10_001, 10_000)])
-    func `a small file that announces a huge picture is refused before decoding`(width: Int, height: Int) {
+    func `a small file that declares a huge image is refused before decoding`(width: Int, height: Int) {
         let bomb = Self.resized(Self.grey(8, 8), width, height)
         #expect(bomb.count < 600)
         #expect(failure(bomb) == .tooManyPixels)
     }
 
-    @Test func `a progressive picture has a lower cap`() throws {
+    @Test func `a progressive image has a lower pixel limit`() throws {
         let progressive = try recompress(Self.grey(8, 8), JPEGOptions(quality: 50)).bytes
         #expect(try JPEGHeader(parsing: progressive).process == .progressive)
         #expect(failure(Self.resized(progressive, 16_000, 16_000)) == .tooManyPixels)
@@ -67,7 +67,7 @@ import WaybillCore
     }
 
     @Test(arguments: [JPEGOptions(quality: 60), .maxBytes(.kibibytes(100), mode: .fast)])
-    func `every cut of a file is a typed error`(options: JPEGOptions) {
+    func `every truncation of a file is a typed error`(options: JPEGOptions) {
         let bytes = Scene.file(24, 16, quantiser: 12, Scene.photo(24, 16))
         for length in 0..<bytes.count {
             let code = failure(Array(bytes.prefix(length)), options)
@@ -76,7 +76,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a cut progressive file is truncated, not blurry`() throws {
+    @Test func `a truncated progressive file is an error, not a blurry image`() throws {
         let bytes = try recompress(Scene.photoFile, JPEGOptions(quality: 60, mode: .fast)).bytes
         for share in [0.3, 0.6, 0.9, 0.99] {
             let cut = Array(bytes.prefix(Int(Double(bytes.count) * share)))
@@ -84,7 +84,7 @@ import WaybillCore
         }
     }
 
-    @Test func `flipped bits give a typed error or a picture, never a crash`() throws {
+    @Test func `flipped bits cause a typed error or an image, never a crash`() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
         let bytes = Scene.file(48, 32, quantiser: 10, Scene.photo(48, 32))
@@ -107,39 +107,39 @@ import WaybillCore
         }
     }
 
-    @Test func `data damaged between markers is corrupt, not silently grey`() {
+    @Test func `data damaged between markers is corrupt, not silently gray`() {
         var bytes = Scene.photoFile
-        // A marker in the middle of the data ends it there.
+        // A marker in the middle of the data ends the data there.
         bytes[bytes.count / 2] = 0xFF
         bytes[bytes.count / 2 + 1] = 0xD9
         #expect(failure(bytes, JPEGOptions(quality: 50)) == .corrupt)
     }
 
     @Test(arguments: [1, 17, 64])
-    func `a few stray bytes before the end are read over and reported`(count: Int) throws {
+    func `a few stray bytes before the end are skipped and reported`(count: Int) throws {
         let stray = (0..<count).map { UInt8($0 * 7 % 251) }
         let bytes = Array(Scene.photoFile.dropLast(2)) + stray + [0xFF, 0xD9]
         for options in [JPEGOptions(), JPEGOptions(quality: 50, mode: .fast), .maxBytes(.bytes(5_000), mode: .draft)] {
             let result = try recompress(bytes, options)
-            // libjpeg takes up to 8 of them for picture data before it notices.
+            // libjpeg consumes up to 8 of them as image data before it notices.
             #expect((max(0, count - 8)...count).contains(result.report.strayBytes))
             #expect(result.bytes == (try recompress(Scene.photoFile, options).bytes))
         }
     }
 
-    @Test func `stray bytes in bulk are taken for damage`() {
+    @Test func `many stray bytes are treated as corruption`() {
         let bulk = Array(Scene.photoFile.dropLast(2)) + Array(repeating: 0x11, count: 80) + [0xFF, 0xD9]
         #expect(failure(bulk, JPEGOptions(quality: 50)) == .corrupt)
     }
 
     @Test(arguments: [0, 1, 1_000_000])
-    func `whatever lies behind the end is left behind`(count: Int) throws {
+    func `trailing data after the end is removed`(count: Int) throws {
         let result = try recompress(Scene.photoFile + Array(repeating: 0, count: count), JPEGOptions(quality: 50))
         #expect(result.report.stripped == (count == 0 ? [] : ["trailing data"]))
         #expect(result.bytes == (try recompress(Scene.photoFile, JPEGOptions(quality: 50)).bytes))
     }
 
-    @Test func `the fewest bytes that were reached stand in the error`() throws {
+    @Test func `the error contains the smallest size reached`() throws {
         let error = #expect(throws: JPEGError.self) { try recompress(Scene.photoFile, .maxBytes(.bytes(150))) }
         let smallest = try #require(error?.smallestBytes)
         #expect(smallest > 150)
@@ -153,7 +153,7 @@ import WaybillCore
         #expect(failure(Scene.photoFile, JPEGOptions(maxPixels: 0)) == .invalidOptions)
     }
 
-    @Test func `missing files, directories and devices each have their error`() async {
+    @Test func `missing files, directories and devices have specific errors`() async {
         let recompressor = JPEGRecompressor(.quality(50))
         for (path, code) in [
             ("/nowhere/card.jpg", .fileNotFound), ("/tmp", .notARegularFile), ("/dev/null", .notARegularFile),
@@ -171,7 +171,7 @@ import WaybillCore
         ).encoded()
     }
 
-    /// The same file with another size in its frame header.
+    /// Returns the same file with another size in its frame header.
     static func resized(_ bytes: [UInt8], _ width: Int, _ height: Int) -> [UInt8] {
         guard let frame = markers(bytes).first(where: { (0xC0...0xC2).contains($0.code) }) else { return [] }
         var changed = bytes

@@ -16,7 +16,7 @@ import WaybillCore
         #expect(error?.isCancelled == true)
     }
 
-    @Test func `a cancel at any moment ends in cancelled or in a whole picture`() async {
+    @Test func `cancelling at any time results in cancelled or a complete image`() async {
         await withTaskGroup(of: Void.self) { group in
             for yields in stride(from: 0, to: 24, by: 4) {
                 group.addTask {
@@ -73,7 +73,7 @@ import WaybillCore
         #expect(error?.code == .cancelled)
     }
 
-    @Test func `work that waits for a thread is cancelled at once`() async throws {
+    @Test func `work waiting for a thread is cancelled immediately`() async throws {
         let pool = WorkerPool(width: 1)
         let isBusy = StopFlag()
         let gate = StopFlag()
@@ -92,7 +92,7 @@ import WaybillCore
         #expect(answer == 1)
     }
 
-    @Test func `more jobs than threads are all done`() async throws {
+    @Test func `more jobs than threads all complete`() async throws {
         let pool = WorkerPool(width: 2)
         let sum = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<200 { group.addTask { try await pool.run { _ throws(JPEGError) in number } } }

@@ -9,7 +9,7 @@ import WaybillCore
     static let (width, height) = (64, 48)
 
     @Test(arguments: [(1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (4, 2)])
-    func `every sampling decodes to the same colours`(horizontal: Int, vertical: Int) throws {
+    func `every sampling decodes to the same colors`(horizontal: Int, vertical: Int) throws {
         let scene = Scene.quarters(Self.width, Self.height)
         let file = Scene.file(Self.width, Self.height, sampling: (horizontal, vertical), scene)
         let result = try recompress(file, JPEGOptions(quality: 90, maxPixels: 3_000))
@@ -18,7 +18,7 @@ import WaybillCore
         #expect(try JPEGHeader(parsing: result.bytes).components.map(\.horizontalSampling) == [2, 1, 1])
     }
 
-    @Test func `grey stays one component`() throws {
+    @Test func `gray images keep a single component`() throws {
         let file = BadInputTests.grey(40, 24)
         for options in [JPEGOptions(), JPEGOptions(quality: 90), JPEGOptions(maxBytes: .bytes(600), mode: .fast)] {
             let seen = try Seen(try recompress(file, options).bytes)
@@ -27,7 +27,7 @@ import WaybillCore
         }
     }
 
-    @Test func `colour that is grey everywhere is written as grey`() throws {
+    @Test func `a color image that is gray everywhere is written as gray`() throws {
         let file = Scene.file(Self.width, Self.height) { x, y in
             let value = (x * 3 + y * 2) % 256
             return Colour(red: value, green: value, blue: value)
@@ -36,7 +36,7 @@ import WaybillCore
         #expect(try JPEGHeader(parsing: result.bytes).components.count == 1)
     }
 
-    @Test func `a file that stores RGB comes out in the same colours`() throws {
+    @Test func `a file that stores RGB keeps its colors`() throws {
         let scene = Scene.quarters(Self.width, Self.height)
         let file = stored(
             segments: [TinyJPEG.adobe(transform: 0)],
@@ -47,10 +47,10 @@ import WaybillCore
     }
 
     @Test(arguments: [true, false])
-    func `four inks become colours, Adobe's upside down`(isAdobe: Bool) throws {
+    func `CMYK is converted to colors, also inverted as by Adobe`(isAdobe: Bool) throws {
         let scene = Scene.quarters(Self.width, Self.height)
         let flip = isAdobe ? 0 : 255
-        // With no black, what an ink leaves is the colour itself.
+        // Without black, the complement of an ink is the color itself.
         let file = stored(
             segments: isAdobe ? [TinyJPEG.adobe(transform: 0)] : [],
             [
@@ -62,9 +62,9 @@ import WaybillCore
         #expect(try JPEGHeader(parsing: result.bytes).components.count == 3)
     }
 
-    @Test func `inks stored as YCCK become colours`() throws {
+    @Test func `YCCK is converted to colors`() throws {
         let scene = Scene.quarters(Self.width, Self.height)
-        // YCCK is the YCbCr of the complement; Adobe's inks are stored as complements already.
+        // YCCK is the YCbCr of the complement; Adobe's inks are already stored as complements.
         func complement(_ index: Int) -> (Int, Int) -> Int {
             { x, y in
                 let colour = scene(x, y)
@@ -87,11 +87,11 @@ import WaybillCore
         let progressive = try recompress(Scene.photoFile, JPEGOptions(mode: .fast)).bytes
         #expect(try JPEGHeader(parsing: progressive).process == .progressive)
         let options = JPEGOptions.maxBytes(.bytes(5_000), mode: .fast)
-        // The same coefficients, so the same bytes.
+        // The coefficients are the same, so the bytes are.
         #expect(try recompress(progressive, options).bytes == recompress(Scene.photoFile, options).bytes)
     }
 
-    /// Quarters of 48 x 40 pixels by cjpeg -arithmetic, sequential and progressive.
+    /// Quarters of 48 x 40 pixels created with cjpeg -arithmetic, sequential and progressive.
     static let arithmetic = [
         """
         /9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAMCAgMCAgMDAwMEAwMEBQgFBQQEBQoHBwYIDAoMDAsKCwsNDhIQDQ4RDgsLEBYQERMU
@@ -114,7 +114,7 @@ import WaybillCore
     ]
 
     @Test(arguments: arithmetic, JPEGOptions.Mode.allCases)
-    func `arithmetic coding is read, never written`(text: String, mode: JPEGOptions.Mode) throws {
+    func `arithmetic coding is decoded, but never written`(text: String, mode: JPEGOptions.Mode) throws {
         let bytes = Array(try #require(Data(base64Encoded: text, options: .ignoreUnknownCharacters)))
         #expect(try JPEGHeader(parsing: bytes).isArithmetic)
         let seen = try Seen(bytes)
@@ -122,7 +122,7 @@ import WaybillCore
         for (x, y) in [(12, 10), (36, 10), (12, 30), (36, 30)] {
             for (value, wanted) in zip(seen.yCbCr(x, y), scene(x, y).yCbCr) { #expect(abs(value - Double(wanted)) < 3) }
         }
-        // So few bytes that Huffman tables weigh: what comes out is coarse, but never larger than what came in.
+        // So small that Huffman tables matter: the result is coarse, but never larger than the input.
         for options in [JPEGOptions(mode: mode), JPEGOptions(quality: 60, mode: mode)] {
             let result = try recompress(bytes, options)
             #expect(result.bytes.count <= bytes.count)
@@ -131,11 +131,11 @@ import WaybillCore
     }
 
     @Test(arguments: [0, 2] as [UInt8])
-    func `inks are within two levels of the formula in the documentation`(transform: UInt8) throws {
+    func `inks are within two levels of the documented formula`(transform: UInt8) throws {
         let inks: [(Int, Int) -> Int] = [
             { x, _ in 30 + x * 3 }, { _, y in 240 - y * 4 }, { x, y in 60 + x + y }, { x, y in 255 - (x + y) },
         ]
-        // YCCK stores the first three as YCbCr of their complements, which for inks stored upside down are inks again.
+        // YCCK stores the first three as YCbCr of their complements, which for inverted inks are the inks again.
         func stored(_ x: Int, _ y: Int) -> [Int] {
             let values = inks.map { $0(x, y) }
             guard transform == 2 else { return values }
@@ -148,7 +148,8 @@ import WaybillCore
         var sums = [0.0, 0.0, 0.0]
         for y in 0..<Self.height {
             for x in 0..<Self.width {
-                // Adobe stores what an ink leaves, so R = (255 - C)(255 - K) / 255 is a product of what is stored.
+                // Adobe stores the complement of an ink, so R = (255 - C)(255 - K) / 255 is a product of stored
+                // values.
                 let left = inks.map { Double($0(x, y)) }
                 for (index, value) in seen.rgb(x, y).enumerated() {
                     sums[index] += abs(value - left[index] * left[3] / 255)

@@ -4,11 +4,11 @@ import Testing
 import WaybillCore
 import WaybillJPEG
 
-/// The kept inputs of the image fuzzer, replayed without one. The first byte of a file is the fuzzer's choice of what is
-/// asked for; see `Fuzz/Sources/FuzzImage`.
+/// Replays the stored corpus of the image fuzzer. The first byte of a file selects the options; see
+/// `Fuzz/Sources/FuzzImage`.
 struct FuzzCorpusTests {
     @Test(arguments: try corpus("image"))
-    func `a kept picture fits its limit or is refused`(name: String, input: [UInt8]) async throws {
+    func `a corpus image fits its limit or is refused`(name: String, input: [UInt8]) async throws {
         let limit = 4_000
         let options = JPEGOptions(maxBytes: .bytes(Int64(limit)), maxPixels: 10_000, mode: .draft)
         do throws(JPEGError) {
@@ -20,7 +20,7 @@ struct FuzzCorpusTests {
     }
 
     @Test(arguments: try corpus("markers"))
-    func `a kept header is read or refused`(name: String, input: [UInt8]) {
+    func `a corpus header is parsed or refused`(name: String, input: [UInt8]) {
         do throws(JPEGError) {
             let header = try JPEGHeader(parsing: input)
             #expect((0...input.count).contains(header.scanOffset) && (1...8).contains(header.orientation), "\(name)")

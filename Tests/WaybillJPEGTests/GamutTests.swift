@@ -6,14 +6,14 @@ import WaybillCore
 @testable import WaybillJPEG
 
 @Suite struct GamutTests {
-    /// A colour space as its profile describes it, and as its standard does.
+    /// A color space as described by its profile and by its standard.
     struct Space: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let profile: [UInt8]
-        /// From values to light, 0 to 1.
+        /// Converts values to linear light, 0 to 1.
         let light: @Sendable (Double) -> Double
-        /// From light of its primaries to light of sRGB's, both under D65: computed from the chromaticities in the
-        /// standards, without the profile's detour over D50.
+        /// Converts linear light of its primaries to that of sRGB, both with D65: computed from the chromaticities in
+        /// the standards, without the profile's conversion to D50.
         let toSRGB: [[Double]]
     }
 
@@ -48,13 +48,13 @@ import WaybillCore
             curve: ProfileBytes.table((0..<256).map { pow(Double($0) / 255, 563.0 / 256) })),
         light: adobe.light, toSRGB: adobe.toSRGB)
 
-    /// A colour that changes slowly, through most of the gamut.
+    /// A color that changes slowly across most of the gamut.
     static func colour(_ x: Int, _ y: Int) -> Colour {
         Colour(red: 40 + x * 2, green: 60 + y * 3, blue: 220 - x - y)
     }
 
     @Test(arguments: [displayP3, adobe, table], JPEGOptions.Mode.allCases)
-    func `colours of a wide gamut look the same in sRGB`(space: Space, mode: JPEGOptions.Mode) throws {
+    func `wide-gamut colors look the same in sRGB`(space: Space, mode: JPEGOptions.Mode) throws {
         let (width, height) = (96, 56)
         let file = Scene.file(
             width, height, sampling: (1, 1), segments: [TinyJPEG.jfif, space.profile], Self.colour)
@@ -79,7 +79,7 @@ import WaybillCore
     }
 
     @Test(arguments: 1...8)
-    func `a turned picture keeps its converted colours`(orientation: Int) throws {
+    func `a rotated image keeps its converted colors`(orientation: Int) throws {
         let exif = TinyJPEG.exif(orientation: UInt16(orientation))
         let flat = Colour(red: 60, green: 200, blue: 80)
         let file = Scene.file(33, 21, segments: [exif, Self.displayP3.profile]) { _, _ in flat }
@@ -90,7 +90,7 @@ import WaybillCore
         }
     }
 
-    @Test func `grey stays grey in a wide gamut`() throws {
+    @Test func `gray stays gray in a wide gamut`() throws {
         let file = Scene.file(64, 48, segments: [Self.displayP3.profile]) { x, y in
             Colour(red: x * 3, green: x * 3, blue: x * 3)
         }
@@ -99,7 +99,7 @@ import WaybillCore
         for x in 0..<64 { #expect(abs(seen.picture.luma[x, 20] - Double(x * 3)) < 3) }
     }
 
-    @Test func `a profile that is sRGB by its numbers changes nothing, whatever its name`() throws {
+    @Test func `a profile equal to sRGB changes nothing, whatever its name`() throws {
         let profile = ProfileBytes.matrix(
             "My screen",
             columns: [[0.43607, 0.22249, 0.01392], [0.38515, 0.71687, 0.09708], [0.14307, 0.06061, 0.7141]],
@@ -110,7 +110,7 @@ import WaybillCore
         #expect(report.stripped == ["ICC profile"])
     }
 
-    @Test func `a profile in several segments is put together, in any order`() throws {
+    @Test func `a profile in several segments is assembled in any order`() throws {
         let whole = Array(Self.adobe.profile.dropFirst(18))
         let cut = whole.count / 2
         func piece(_ number: UInt8, _ bytes: ArraySlice<UInt8>) -> [UInt8] {
@@ -127,7 +127,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a profile cut or damaged anywhere is converted or dropped, never trusted`() throws {
+    @Test func `a truncated or damaged profile is converted or dropped, never trusted`() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
         for space in [Self.displayP3, Self.table] {
@@ -159,7 +159,7 @@ import WaybillCore
 }
 
 extension Seen {
-    /// Red, green, blue at a pixel (JFIF 1.02).
+    /// Returns red, green and blue of a pixel (JFIF 1.02).
     func rgb(_ x: Int, _ y: Int) -> [Double] {
         let value = yCbCr(x, y)
         let (blue, red) = (value[1] - 128, value[2] - 128)
@@ -186,7 +186,7 @@ enum ProfileBytes {
         Array("curv".utf8) + long(0) + long(values.count) + values.flatMap { short(Int(($0 * 65_535).rounded())) }
     }
 
-    /// An APP2 segment with a whole profile; `columns` are the primaries in XYZ.
+    /// Returns an APP2 segment with a complete profile. `columns` are the primaries in XYZ.
     static func matrix(_ name: String, columns: [[Double]], curve: [UInt8]) -> [UInt8] {
         let description = Array("desc".utf8) + long(0) + long(name.utf8.count + 1) + Array(name.utf8) + [0]
         var elements = [("desc", description)]

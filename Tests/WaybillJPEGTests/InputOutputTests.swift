@@ -10,7 +10,7 @@ import WaybillCore
     static var scene: (Int, Int) -> Colour { Scene.quarters(width, height) }
 
     @Test(arguments: JPEGPixels.Format.allCases, [0, 7])
-    func `pixels come out as they went in`(format: JPEGPixels.Format, gap: Int) throws {
+    func `pixels are encoded without change`(format: JPEGPixels.Format, gap: Int) throws {
         let pixels = Self.pixels(format, gap: gap)
         let result = try made(pixels, JPEGOptions(quality: 97))
         let report = result.report
@@ -27,7 +27,7 @@ import WaybillCore
         }
     }
 
-    @Test func `white paper shows through transparent pixels`() throws {
+    @Test func `transparent pixels are blended with white`() throws {
         let bytes = (0..<32 * 32).flatMap { index -> [UInt8] in index % 32 < 16 ? [10, 20, 30, 0] : [0, 0, 0, 128] }
         let pixels = JPEGPixels(width: 32, height: 32, format: .rgba, bytes: bytes)
         let seen = try Seen(try made(pixels, JPEGOptions(quality: 95)).bytes)
@@ -36,7 +36,7 @@ import WaybillCore
     }
 
     @Test(arguments: JPEGOptions.Mode.allCases)
-    func `pixels are brought under a limit`(mode: JPEGOptions.Mode) throws {
+    func `pixels are encoded below a limit`(mode: JPEGOptions.Mode) throws {
         let scene = Scene.photo(160, 120)
         let bytes = (0..<160 * 120).flatMap { index -> [UInt8] in
             let colour = scene(index % 160, index / 160)
@@ -54,14 +54,14 @@ import WaybillCore
             (65_501, 1, 196_503, 196_503, .tooManyPixels), (65_500, 65_500, 196_500, 9, .tooManyPixels),
             (.max, .max, 3, 9, .tooManyPixels),
         ] as [(Int, Int, Int, Int, JPEGError.Code)])
-    func `pixels that aren't there are refused`(width: Int, height: Int, row: Int, count: Int, code: JPEGError.Code) {
+    func `inconsistent pixel buffers are refused`(width: Int, height: Int, row: Int, count: Int, code: JPEGError.Code) {
         let bytes = [UInt8](repeating: 7, count: count)
         let pixels = JPEGPixels(width: width, height: height, format: .rgb, bytes: bytes, bytesPerRow: row)
         let error = #expect(throws: JPEGError.self) { try made(pixels, JPEGOptions(quality: 50)) }
         #expect(error?.code == code)
     }
 
-    @Test func `a file goes in and a file comes out, private and whole`() async throws {
+    @Test func `a file is recompressed to a private and complete file`() async throws {
         let folder = try TemporaryDirectory()
         let input = try folder.write("in.jpg", Scene.photoFile)
         let output = folder.path("out.jpg")
@@ -84,7 +84,7 @@ import WaybillCore
         #expect(try folder.names() == ["in.jpg", "out.jpg"])
     }
 
-    @Test func `where nothing can be written nothing is left`() async throws {
+    @Test func `a failed write leaves no file`() async throws {
         let folder = try TemporaryDirectory()
         let recompressor = JPEGRecompressor(.quality(50, mode: .draft))
         for path in [folder.path("missing/out.jpg"), "/proc/out.jpg"] {
@@ -100,7 +100,7 @@ import WaybillCore
         #expect(try folder.names() == [])
     }
 
-    @Test func `a longer side is never exceeded, and the shape stays`() throws {
+    @Test func `maxSide is never exceeded, and the aspect ratio is kept`() throws {
         for side in [240, 200, 33, 1] {
             let report = try recompress(Scene.photoFile, JPEGOptions(quality: 60, maxSide: side, mode: .draft)).report
             #expect(max(report.width, report.height) == side)
@@ -109,7 +109,7 @@ import WaybillCore
         #expect(failure(Scene.photoFile, JPEGOptions(maxSide: 0)) == .invalidOptions)
     }
 
-    @Test func `a curve has a point for each limit that can be reached, and larger ones are closer`() async throws {
+    @Test func `a curve has a point for each reachable limit, and larger ones deviate less`() async throws {
         let limits = [100, 2_000, 5_000, 9_000].map { ByteCount.bytes(Int64($0)) }
         let recompressor = JPEGRecompressor(JPEGOptions(mode: .fast))
         let points = try await recompressor.curve(of: .bytes(Scene.photoFile), limits: limits)

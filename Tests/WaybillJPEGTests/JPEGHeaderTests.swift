@@ -4,7 +4,7 @@ import Testing
 @testable import WaybillJPEG
 
 @Suite struct JPEGHeaderTests {
-    @Test func `a header tells size, components, process and metadata`() throws {
+    @Test func `a header contains size, components, process and metadata`() throws {
         let comment = TinyJPEG.segment(0xFE, Array("taken at home".utf8))
         let xmp = TinyJPEG.segment(0xE1, Array("http://ns.adobe.com/xap/1.0/\0<x/>".utf8))
         let unknown = TinyJPEG.segment(0xE7, [1, 2, 3])
@@ -32,13 +32,13 @@ import Testing
     }
 
     @Test(arguments: [0, 9, 256, 65_535] as [UInt16])
-    func `an impossible orientation counts as upright`(orientation: UInt16) throws {
+    func `an invalid orientation is treated as upright`(orientation: UInt16) throws {
         let exif = TinyJPEG.exif(orientation: orientation)
         let header = try JPEGHeader(parsing: Scene.file(8, 8, segments: [exif], Scene.quarters(8, 8)))
         #expect(header.orientation == 1)
     }
 
-    @Test func `an Exif segment cut anywhere is read or ignored, never trusted`() throws {
+    @Test func `a truncated Exif segment is read or ignored, never trusted`() throws {
         let whole = Array(TinyJPEG.exif(orientation: 8).dropFirst(4))
         for length in 0...whole.count {
             let exif = TinyJPEG.segment(0xE1, Array(whole.prefix(length)))
@@ -48,13 +48,13 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `the name of a colour profile is read from both versions of its description`(isUnicode: Bool) throws {
+    func `the name of a color profile is read from both versions of its description`(isUnicode: Bool) throws {
         let header = try JPEGHeader(
             parsing: Scene.file(8, 8, segments: [Self.profile("Display P3", isUnicode)], Scene.quarters(8, 8)))
         #expect(header.profileName == "Display P3")
     }
 
-    @Test func `a profile cut anywhere never crashes the parser`() throws {
+    @Test func `a truncated profile never crashes the parser`() throws {
         let whole = Array(Self.profile("Display P3", true).dropFirst(4))
         for length in 0...whole.count {
             let segment = TinyJPEG.segment(0xE2, Array(whole.prefix(length)))
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `every cut of a header is a typed error, and the whole is read`() throws {
+    @Test func `every truncation of a header is a typed error`() throws {
         let bytes = Scene.file(
             16, 16, segments: [TinyJPEG.jfif, TinyJPEG.exif(orientation: 3), Self.profile("x", false)],
             Scene.quarters(16, 16))
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `random bytes in a header end in a header or in a typed error`() {
+    @Test func `random bytes in a header result in a header or a typed error`() {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
         let bytes = Scene.file(16, 16, segments: [TinyJPEG.exif(orientation: 3)], Scene.quarters(16, 16))
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `colour models follow JFIF, then Adobe, then identifiers`() throws {
+    @Test func `color models follow JFIF, then Adobe, then identifiers`() throws {
         func model(_ segments: [[UInt8]], _ identifiers: [UInt8]) throws -> JPEGHeader.ColorModel {
             let components = identifiers.map { TinyJPEG.Component(identifier: $0) { _, _ in 90 } }
             let file = TinyJPEG(width: 8, height: 8, components: components, segments: segments)
@@ -110,7 +110,7 @@ import Testing
         #expect(try model([], [1, 2]) == .unknown)
     }
 
-    /// An ICC profile of one tag: its description.
+    /// Returns an ICC profile with a single tag, its description.
     static func profile(_ name: String, _ isUnicode: Bool) -> [UInt8] {
         func long(_ value: Int) -> [UInt8] { [24, 16, 8, 0].map { UInt8(value >> $0 & 255) } }
         var body = [UInt8](repeating: 0, count: 128) + long(1)

@@ -3,10 +3,10 @@ import Testing
 
 @testable import WaybillJPEG
 
-/// The loops in C say what the loops in Swift say.
+/// The loops in C compute the same as those in Swift.
 @Suite struct KernelTests {
     @Test(arguments: 0..<20)
-    func `rows are summed alike`(round: Int) {
+    func `vertical sums agree in C and Swift`(round: Int) {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
         let (width, taps) = (Int.random(in: 1...70, using: &random), Int.random(in: 1...23, using: &random))
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: 0..<20)
-    func `columns are summed alike`(round: Int) {
+    func `horizontal sums agree in C and Swift`(round: Int) {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
         let (width, taps) = (Int.random(in: 1...70, using: &random), 4 * Int.random(in: 1...6, using: &random))
@@ -42,11 +42,11 @@ import Testing
     }
 
     @Test(arguments: [0.5, 1.0, 3.0, 12.0])
-    func `the trellis chooses alike`(factor: Double) {
+    func `the trellis agrees in C and Swift`(factor: Double) {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededGenerator(seed: seed)
         let blocks = 40
-        // Coefficients that fall off as those of pictures do.
+        // Coefficients that decrease like those of images.
         let coefficients = Samples<Int16>(count: blocks * 64)
         for index in 0..<blocks * 64 {
             let most = 8_000 / (1 + index % 64)
@@ -60,7 +60,7 @@ import Testing
             coefficients.start, norms.start, blocks: blocks, table, bits, strength: 16_384, levels: one.start)
         unsafe PlainKernels.trellis(
             coefficients.start, norms.start, blocks: blocks, table, bits, strength: 16_384, levels: other.start)
-        // Two paths may cost the same but for the last bits of a float.
+        // The costs of two paths may differ only in the last bits of a float.
         let different = (0..<blocks).count { block in
             (0..<64).contains { one[block * 64 + $0] != other[block * 64 + $0] }
         }

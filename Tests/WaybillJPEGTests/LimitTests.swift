@@ -6,14 +6,14 @@ import WaybillCore
 
 @Suite struct LimitTests {
     @Test(arguments: JPEGOptions.Mode.allCases, [900, 1_500, 2_500, 4_000, 7_000, 11_000, 16_000])
-    func `a limit is never exceeded, and nearly used up`(mode: JPEGOptions.Mode, limit: Int) throws {
+    func `a limit is never exceeded and nearly used up`(mode: JPEGOptions.Mode, limit: Int) throws {
         let result = try recompress(Scene.photoFile, .maxBytes(.bytes(Int64(limit)), mode: mode))
         #expect(result.bytes.count <= limit)
         #expect(result.report.bytes == result.bytes.count)
         let seen = try Seen(result.bytes)
         #expect(seen.header.width == result.report.width && seen.header.height == result.report.height)
         #expect(result.report.scale <= 1)
-        // Under 4 kB one table entry is worth more than a few percent.
+        // Below 4 kB a single table entry amounts to more than a few percent.
         if limit >= 4_000 { #expect(Double(result.bytes.count) >= 0.95 * Double(limit)) }
     }
 
@@ -25,7 +25,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a limit that no picture fits names the smallest that was made`() {
+    @Test func `an unreachable limit reports the smallest size reached`() {
         let error = #expect(throws: JPEGError.self) {
             try recompress(Scene.photoFile, .maxBytes(.bytes(120), mode: .fast))
         }
@@ -35,7 +35,7 @@ import WaybillCore
     }
 
     @Test(arguments: JPEGOptions.Mode.allCases)
-    func `a higher quality takes more bytes and strays less`(mode: JPEGOptions.Mode) throws {
+    func `a higher quality uses more bytes and deviates less`(mode: JPEGOptions.Mode) throws {
         let scene = Scene.photo(120, 88)
         let file = Scene.file(120, 88, scene)
         var last = (bytes: 0, distance: Double.infinity)
@@ -49,7 +49,7 @@ import WaybillCore
         }
     }
 
-    @Test func `with both, quality is a ceiling and the limit is hard`() throws {
+    @Test func `with both options, quality is a ceiling and the limit is strict`() throws {
         let loose = try recompress(Scene.photoFile, JPEGOptions(maxBytes: .bytes(20_000), quality: 30))
         let free = try recompress(Scene.photoFile, JPEGOptions(quality: 30))
         #expect(loose.bytes == free.bytes)
@@ -59,7 +59,7 @@ import WaybillCore
     }
 
     @Test(arguments: [43_200, 43_199, 10_000, 999, 100])
-    func `a number of pixels is never exceeded, and the shape stays`(cap: Int) throws {
+    func `a maximum number of pixels is never exceeded, and the aspect ratio is kept`(cap: Int) throws {
         let result = try recompress(Scene.photoFile, JPEGOptions(quality: 60, maxPixels: cap, mode: .fast))
         let report = result.report
         #expect(report.width * report.height <= cap)
@@ -67,7 +67,7 @@ import WaybillCore
         #expect(abs(Double(report.width) / Double(report.height) - 4 / 3) < 0.15)
     }
 
-    @Test func `what fits keeps its coefficients and never grows`() throws {
+    @Test func `an image that fits keeps its coefficients and never grows`() throws {
         let before = try Seen(Scene.photoFile)
         for options in [JPEGOptions(), .maxBytes(.kibibytes(100)), JPEGOptions(maxPixels: 1_000_000, mode: .fast)] {
             let result = try recompress(Scene.photoFile, options)
@@ -78,7 +78,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a file just over the limit is first tried without loss`() throws {
+    @Test func `a file just above the limit is first transcoded without loss`() throws {
         let plain = try recompress(Scene.photoFile, .quality(60)).bytes
         let comment = TinyJPEG.segment(0xFE, Array(repeating: 0x20, count: 5_000))
         let file = Array(plain.prefix(2)) + comment + plain.dropFirst(2)
@@ -89,7 +89,7 @@ import WaybillCore
     }
 
     @Test(arguments: JPEGOptions.Mode.allCases)
-    func `recompressing the result again changes and costs nothing`(mode: JPEGOptions.Mode) throws {
+    func `recompressing the result again changes nothing`(mode: JPEGOptions.Mode) throws {
         let options = JPEGOptions.maxBytes(.bytes(6_000), mode: mode)
         let once = try recompress(Scene.photoFile, options)
         let twice = try recompress(once.bytes, options)
@@ -109,7 +109,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a document keeps more pixels than a photo does`() throws {
+    @Test func `a document keeps more pixels than a photo`() throws {
         let file = Scene.file(320, 240, Scene.photo(320, 240))
         let photo = try recompress(file, JPEGOptions(maxBytes: .bytes(1_500), mode: .fast))
         let document = try recompress(file, JPEGOptions(maxBytes: .bytes(1_500), mode: .fast, isDocument: true))

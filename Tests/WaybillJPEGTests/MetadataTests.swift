@@ -14,7 +14,7 @@ import WaybillCore
             JPEGHeaderTests.profile("Display P3", true), TinyJPEG.segment(0xED, Array("Photoshop 3.0\0\(secret)".utf8)),
             TinyJPEG.segment(0xFE, Array(secret.utf8)),
         ]
-        // A second picture behind the first, as phones append.
+        // A second image appended to the first, as phones do.
         return Scene.file(96, 64, segments: segments, Scene.photo(96, 64)) + [0xFF, 0xD8] + Array(secret.utf8)
     }()
 
@@ -29,7 +29,7 @@ import WaybillCore
     }
 
     @Test(arguments: options)
-    func `nothing but the picture goes out`(options: JPEGOptions) throws {
+    func `the output contains only the image`(options: JPEGOptions) throws {
         let result = try recompress(Self.file, options)
         let codes = markers(result.bytes).map(\.code)
         #expect(codes.first == 0xE0)
@@ -41,7 +41,7 @@ import WaybillCore
         #expect(result.report.droppedProfile == "Display P3")
     }
 
-    @Test func `stripping alone leaves tables and data byte for byte`() throws {
+    @Test func `stripping keeps tables and data unchanged`() throws {
         let header = try JPEGHeader(parsing: Self.file)
         let stripped = try #require(MetadataStripper.strip(Self.file, header))
         #expect(!contains(stripped, Array(Self.secret.utf8)))
@@ -49,7 +49,7 @@ import WaybillCore
         #expect(stripped == plain)
     }
 
-    @Test func `a file cut anywhere is stripped whole or not at all`() throws {
+    @Test func `a truncated file is stripped completely or not at all`() throws {
         let header = try JPEGHeader(parsing: Self.file)
         for length in stride(from: 0, to: Self.file.count, by: 7) {
             guard let stripped = MetadataStripper.strip(Array(Self.file.prefix(length)), header) else { continue }
@@ -57,7 +57,7 @@ import WaybillCore
         }
     }
 
-    @Test func `an sRGB profile is dropped without a word`() throws {
+    @Test func `an sRGB profile is dropped without being reported`() throws {
         let segments = [JPEGHeaderTests.profile("sRGB IEC61966-2.1", false)]
         let file = Scene.file(32, 32, segments: segments, Scene.quarters(32, 32))
         let report = try recompress(file, JPEGOptions(quality: 70)).report

@@ -6,7 +6,7 @@ import WaybillCore
 
 @Suite struct MinimumSideTests {
     @Test(arguments: JPEGOptions.Mode.allCases)
-    func `the longer side never goes below the floor`(mode: JPEGOptions.Mode) throws {
+    func `the longer side never falls below minSide`(mode: JPEGOptions.Mode) throws {
         let free = try recompress(Scene.photoFile, JPEGOptions(maxBytes: .bytes(1_500), mode: mode))
         #expect(free.report.width < 200)
         let result = try recompress(Scene.photoFile, JPEGOptions(maxBytes: .bytes(1_500), minSide: 230, mode: mode))
@@ -14,7 +14,7 @@ import WaybillCore
         #expect(result.bytes.count <= 1_500)
     }
 
-    @Test func `a floor above the size of the usual trials is met`() throws {
+    @Test func `a minSide above the size of the usual trials is respected`() throws {
         let (width, height) = (3_200, 2_000)
         let bytes = (0..<width * height).map { UInt8(($0 % width) / 26 + ($0 / width) / 16) }
         let pixels = JPEGPixels(width: width, height: height, format: .grey, bytes: bytes)
@@ -27,7 +27,7 @@ import WaybillCore
         #expect(try side(3_199) >= 3_199)
     }
 
-    @Test func `a limit that can't be met at the floor is an error with both remedies`() {
+    @Test func `a limit that cannot be met at minSide is an error with both remedies`() {
         let error = #expect(throws: JPEGError.self) {
             try recompress(Scene.photoFile, JPEGOptions(maxBytes: .bytes(500), minSide: 240, mode: .fast))
         }
@@ -37,12 +37,12 @@ import WaybillCore
         #expect(error?.message.hasSuffix("Allow more bytes, or a smaller minSide.") == true)
     }
 
-    @Test func `an image below the floor keeps its size`() throws {
+    @Test func `an image smaller than minSide keeps its size`() throws {
         let result = try recompress(Scene.photoFile, JPEGOptions(maxBytes: .bytes(4_000), minSide: 10_000, mode: .fast))
         #expect(result.report.width == 240 && result.report.height == 180)
     }
 
-    @Test func `a floor above another limit is refused`() {
+    @Test func `a minSide that contradicts another limit is refused`() {
         for options in [
             JPEGOptions(minSide: 0), JPEGOptions(maxSide: 100, minSide: 101),
             JPEGOptions(maxBytes: .bytes(5_000), maxPixels: 10_000, minSide: 200),

@@ -5,14 +5,14 @@ import WaybillCore
 @testable import WaybillJPEG
 
 @Suite struct OrientationTests {
-    /// How a picture comes out upright: without loss, at a quality, under a limit, under one for documents.
+    /// How an image is made upright: without loss, at a quality, below a limit, below a limit for documents.
     enum Way: CaseIterable { case kept, quality, limit, document }
 
     static let ways = Way.allCases.flatMap { way in JPEGOptions.Mode.allCases.map { (way, $0) } }
 
     @Test(arguments: 1...8, ways)
-    func `every orientation comes out upright in every mode`(orientation: Int, way: (Way, JPEGOptions.Mode)) throws {
-        // Whole MCUs, so that keeping coefficients is exact in all eight.
+    func `every orientation becomes upright in every mode`(orientation: Int, way: (Way, JPEGOptions.Mode)) throws {
+        // Complete MCUs, so that keeping coefficients is exact in all eight orientations.
         let (width, height) = (96, 64)
         let scene = Scene.quarters(width, height)
         let file = Self.stored(width, height, orientation, scene)
@@ -31,7 +31,7 @@ import WaybillCore
     }
 
     @Test(arguments: 1...8)
-    func `odd sides are turned without shifting colours`(orientation: Int) throws {
+    func `odd sides are rotated without shifting colors`(orientation: Int) throws {
         let (width, height) = (61, 45)
         let scene: (Int, Int) -> Colour = { x, y in
             Colour(red: 40 + 3 * x, green: 120, blue: 230 - 4 * y)
@@ -39,7 +39,7 @@ import WaybillCore
         let file = Self.stored(width, height, orientation, scene)
         let seen = try Seen(try recompress(file, JPEGOptions(quality: 98, maxPixels: 10_000)).bytes)
         #expect(seen.header.width == width && seen.header.height == height)
-        // A shift by one pixel would be 1.3 in Cr and 2 in Cb; rounding is 0.7.
+        // A shift by one pixel would be 1.3 in Cr and 2 in Cb; rounding accounts for 0.7.
         let upright = try Seen(Self.stored(width, height, 1, scene))
         for (index, plane) in seen.picture.chroma.enumerated() {
             var bias = 0.0
@@ -50,7 +50,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a mirrored side of a broken MCU is decoded instead`() throws {
+    @Test func `an image with a mirrored partial MCU is decoded instead of transcoded`() throws {
         let file = Self.stored(60, 44, 3, Scene.quarters(60, 44))
         let result = try recompress(file, JPEGOptions())
         #expect(!result.report.isPassedThrough)
@@ -58,7 +58,7 @@ import WaybillCore
         try Self.expectQuarters(result)
     }
 
-    /// The middle of each quarter has the colour of that quarter.
+    /// Expects the center of each quarter to have the color of that quarter.
     static func expectQuarters(_ result: JPEGResult) throws {
         let seen = try Seen(result.bytes)
         let (width, height) = (seen.header.width, seen.header.height)
@@ -71,7 +71,7 @@ import WaybillCore
         }
     }
 
-    /// A file that shows `scene` when turned as its Exif orientation says (Exif 2.32, 4.6.4 A).
+    /// Returns a file that shows `scene` when rotated according to its Exif orientation (Exif 2.32, 4.6.4 A).
     static func stored(_ width: Int, _ height: Int, _ orientation: Int, _ scene: (Int, Int) -> Colour) -> [UInt8] {
         let (across, down) = orientation >= 5 ? (height, width) : (width, height)
         let exif = TinyJPEG.exif(orientation: UInt16(orientation))

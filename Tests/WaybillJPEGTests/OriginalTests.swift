@@ -6,7 +6,7 @@ import WaybillCore
 
 /// `onFailure: .sendOriginal`.
 @Suite struct OriginalTests {
-    @Test func `a kind of picture that can't be decoded goes out as it is, without metadata`() throws {
+    @Test func `an image that cannot be decoded is sent as it is, without metadata`() throws {
         let deep = Self.file(precision: 12, frameMarker: 0xC1)
         #expect(failure(deep, .maxBytes(.kibibytes(100))) == .unsupportedPrecision)
         let result = try recompress(deep, Self.options(.kibibytes(100)))
@@ -26,7 +26,7 @@ import WaybillCore
         #expect(result.report.width == (orientation >= 5 ? 24 : 40))
     }
 
-    @Test func `an original over a limit is still an error`() {
+    @Test func `an original above a limit is still an error`() {
         let deep = Self.file(precision: 12)
         #expect(failure(deep, Self.options(.bytes(Int64(deep.count / 2)))) == .unsupportedPrecision)
         var narrow = Self.options(.kibibytes(100))
@@ -37,19 +37,19 @@ import WaybillCore
         #expect(failure(deep, narrow) == .unsupportedPrecision)
     }
 
-    @Test func `what is no whole JPEG file is still an error`() {
+    @Test func `an invalid or truncated file is still an error`() {
         let options = Self.options(.kibibytes(100))
         #expect(failure([], options) == .empty)
         #expect(failure(Array("not a picture".utf8), options) == .notAJPEG)
         #expect(failure(Array(Scene.photoFile.dropLast(200)), options) == .truncated)
     }
 
-    @Test func `damaged data goes out only when that was asked for`() throws {
+    @Test func `damaged data is sent only if that was requested`() throws {
         var bytes = Scene.photoFile
         bytes.replaceSubrange(bytes.count / 2..<bytes.count / 2 + 40, with: Array(repeating: 0x55, count: 40))
         let plain = JPEGOptions(maxBytes: .kibibytes(100), quality: 40)
         guard failure(bytes, plain) == .corrupt else {
-            // The flipped bytes happened to decode; nothing to keep back then.
+            // The flipped bytes happened to decode, so there is nothing to hold back.
             Issue.record("the damage was not noticed")
             return
         }
@@ -59,7 +59,7 @@ import WaybillCore
         #expect(result.report.failure == .corrupt && result.bytes.count <= bytes.count)
     }
 
-    @Test func `ink and RGB files keep the segment that says what they mean`() throws {
+    @Test func `CMYK and RGB files keep the segment that defines their color model`() throws {
         let sample: (Int, Int) -> Int = { x, y in (x * 7 + y * 5) % 256 }
         for (count, transform) in [(3, 0), (4, 0), (4, 2)] as [(Int, UInt8)] {
             let components = (1...count).map { TinyJPEG.Component(identifier: UInt8($0), sample: sample) }

@@ -5,7 +5,7 @@ import Testing
 @testable import WaybillJPEG
 
 @Suite struct QuantiserTests {
-    // Made each time: the leak check does not see through an enum's payload that a global keeps to the end.
+    // Created for each test: the leak check cannot follow an enum payload held by a global until exit.
     private static var picture: Picture {
         Picture(
             luma: ResamplingTests.plane(45, 30, isFine: true),
@@ -16,7 +16,7 @@ import Testing
         try FrequencyImage(picture, width: 45, height: 30, isLinear: false, flag: StopFlag())
     }
 
-    @Test func `coefficients are eight times the standard's, edges repeated`() throws {
+    @Test func `coefficients are eight times those of the standard, with repeated edges`() throws {
         let image = try Self.image()
         for (plane, component) in zip([Self.picture.luma] + Self.picture.chroma, image.components) {
             for block in 0..<component.blocks {
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `the extremes of contrast stay within the format's range`() throws {
+    @Test func `extreme contrast stays within the range of the format`() throws {
         let luma = Plane(width: 64, height: 64) { x, y in (x / 2 + y / 2) % 2 == 0 ? 255 : 0 }
         let picture = Picture(luma: luma, chroma: [])
         let image = try FrequencyImage(picture, width: 64, height: 64, isLinear: false, flag: StopFlag())
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: [0.01, 0.3, 1.0, 7.0, 40.0])
-    func `without trellis, levels are plain division and counts are plain counting`(factor: Double) throws {
+    func `without trellis, levels and counts match a plain implementation`(factor: Double) throws {
         let image = try Self.image()
         let quantiser = Quantiser(usesTrellis: false)
         let levels = try LevelImage(image, factor: factor, quantiser: quantiser, flag: StopFlag())
@@ -58,7 +58,7 @@ import Testing
                 let exact = abs(Double(component.coefficients[index])) / (8 * Double(levels.table.zigzag[k]))
                 let rounded = (exact + (k == 0 ? 0.5 : Double(quantiser.rounding))).rounded(.down)
                 let distance = abs(abs(Double(found[index])) - rounded)
-                // Single precision may fall on the other side of a boundary.
+                // Single precision may round to the other side of a boundary.
                 let isAtBoundary = abs(exact - exact.rounded(.down) - (k == 0 ? 0.5 : 0.6)) < 1e-3
                 #expect(distance == 0 || (distance == 1 && isAtBoundary))
                 #expect(Int(found[index]) * Int(component.coefficients[index]) >= 0)
@@ -91,7 +91,7 @@ import Testing
         #expect(tried > 10)
     }
 
-    @Test func `more fidelity takes more bytes on the same table`() throws {
+    @Test func `higher fidelity uses more bytes with the same table`() throws {
         let image = try Self.image()
         for usesTrellis in [true, false] {
             let sizes = try [-0.5, 0, 0.5, 1, 1.5].map { fidelity in
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `small steps of the factor step few entries`() {
+    @Test func `small changes of the factor change few entries`() {
         var last = QuantiserTable(factor: 0.2).natural
         for step in 1..<200 {
             let next = QuantiserTable(factor: 0.2 * exp(0.002 * Double(step))).natural
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `what the judge compares is what libjpeg decodes`() throws {
+    @Test func `the similarity judge compares what libjpeg decodes`() throws {
         let image = try Self.image()
         let levels = try LevelImage(image, factor: 1, quantiser: Quantiser(usesTrellis: true), flag: StopFlag())
         let judge = SimilarityJudge(Self.picture, rules: SearchRules(limit: 100_000, options: JPEGOptions()))
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `all scan scripts carry the same picture`() throws {
+    @Test func `all scan scripts encode the same image`() throws {
         let image = try Self.image()
         let levels = try LevelImage(image, factor: 1, quantiser: Quantiser(usesTrellis: true), flag: StopFlag())
         let seen = try ScanScript.allCases.map {
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `a coarser picture is judged farther away`() throws {
+    @Test func `a coarser image has a larger distance`() throws {
         let scene = Scene.photo(240, 180)
         let picture = Picture(luma: Plane(width: 240, height: 180) { Double(scene($0, $1).yCbCr[0]) }, chroma: [])
         let image = try FrequencyImage(picture, width: 240, height: 180, isLinear: false, flag: StopFlag())
@@ -173,7 +173,7 @@ import Testing
         #expect(!high.isMet && high.factor == 40)
     }
 
-    /// The estimate by the book: runs and sizes counted in dictionaries.
+    /// Computes the estimate in the simplest way: runs and sizes counted in dictionaries.
     private static func plainEstimate(_ image: FrequencyImage, _ levels: LevelImage) -> Double {
         var counts: [Int: [Int: Double]] = [:]
         var bits = 0.0
@@ -208,7 +208,7 @@ import Testing
     }
 }
 
-/// Tries every combination of candidate levels of a block.
+/// Evaluates every combination of candidate levels of a block.
 private struct PlainTrellis {
     let table: [Double]
     let bits: [Double]
@@ -218,7 +218,7 @@ private struct PlainTrellis {
         return exp2(14) / knee * pow(knee / (knee + norm), 0.7) * 64 * table[k] / table[0]
     }
 
-    /// Bits and weighted squared error of AC levels that are not plainly zero.
+    /// Returns the bits and the weighted squared error of the AC levels that are not trivially zero.
     func cost(_ levels: [Int], _ coefficients: [Double], norm: Double) -> Double {
         var cost = 0.0
         var run = 0
@@ -237,7 +237,7 @@ private struct PlainTrellis {
         return run > 0 ? cost + bits[0] : cost
     }
 
-    /// - Returns: The least cost, or `nil` for blocks with too many combinations.
+    /// - Returns: The lowest cost, or `nil` for blocks with too many combinations.
     func least(_ coefficients: [Double], norm: Double) -> Double? {
         var choices: [(k: Int, levels: [Int])] = []
         for k in 1..<64 {

@@ -9,7 +9,7 @@ import Testing
     ]
 
     @Test(arguments: axes)
-    func `weights add up to one, exactly so in fixed point`(input: Int, output: Int, step: Double, offset: Double) {
+    func `weights sum to one, exactly so in fixed point`(input: Int, output: Int, step: Double, offset: Double) {
         let plan = ResamplingPlan(inputCount: input, outputCount: output, step: step, offset: offset, tapsMultipleOf: 4)
         let fixed = plan.fixedPointWeights()
         for index in 0..<output {
@@ -37,7 +37,7 @@ import Testing
                     rows += 1
                     for x in 0..<newWidth {
                         let difference = unsafe abs(Double(row[x]) - expected[index][x])
-                        // Fixed-point weights, and squares kept as whole numbers.
+                        // Tolerance for fixed-point weights and for squares stored as integers.
                         #expect(difference < (isLinear ? 1.0 : 0.1), "at \(x), \(index)")
                     }
                 }
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: 1...8, [false, true])
-    func `turning moves every sample where Exif says`(orientation: Int, isFine: Bool) {
+    func `rotating moves every sample to the position that Exif specifies`(orientation: Int, isFine: Bool) {
         let plane = Self.plane(37, 70, isFine: isFine)
         let turned = plane.turned(orientation)
         #expect(turned.width == (orientation >= 5 ? 70 : 37))
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a picture size keeps its shape and its caps`() {
+    @Test func `an image size keeps its aspect ratio and its limits`() {
         let size = PictureSize(width: 4_032, height: 3_024)
         #expect(size.shrunk(toPixels: 1e9) == size)
         #expect(size.shrunk(toPixels: 1e6) == PictureSize(width: 1_155, height: 866))
@@ -97,7 +97,7 @@ import Testing
         return plane
     }
 
-    /// Lanczos over both axes at once, straight from the kernel.
+    /// Applies Lanczos to both axes at the same time, directly from the kernel.
     private static func plain(_ plane: Plane, _ width: Int, _ height: Int, isLinear: Bool) -> [[Double]] {
         func weights(_ input: Int, _ output: Int, _ index: Int) -> [Double] {
             if input == output { return (0..<input).map { $0 == index ? 1 : 0 } }

@@ -4,7 +4,7 @@ import WaybillCore
 
 @testable import WaybillJPEG
 
-/// A colour with its JFIF luma and colour differences.
+/// A color with its JFIF luma and chroma.
 struct Colour {
     var red: Int
     var green: Int
@@ -21,7 +21,8 @@ struct Colour {
 }
 
 enum Scene {
-    /// Four quarters of different colour: upper left red, upper right green, lower left blue, lower right pale.
+    /// Four quarters of different color: red at the upper left, green at the upper right, blue at the lower left,
+    /// pale at the lower right.
     static func quarters(_ width: Int, _ height: Int) -> (Int, Int) -> Colour {
         { x, y in
             switch (x < width / 2, y < height / 2) {
@@ -33,7 +34,7 @@ enum Scene {
         }
     }
 
-    /// Shapes, slopes and grain: as hard to compress as a photo.
+    /// Shapes, gradients and grain: as hard to compress as a photo.
     static func photo(_ width: Int, _ height: Int, grain: Int = 24) -> (Int, Int) -> Colour {
         var random = SeededGenerator(seed: 7)
         let noise = (0..<width * height).map { _ in Int.random(in: -grain...grain, using: &random) }
@@ -48,7 +49,7 @@ enum Scene {
         }
     }
 
-    /// A YCbCr file of a scene; `sampling` is luma's, over chroma's 1 x 1.
+    /// Returns a YCbCr file of a scene. `sampling` is that of luma; chroma has 1 x 1.
     static func file(
         _ width: Int, _ height: Int, sampling: (Int, Int) = (2, 2), segments: [[UInt8]] = [TinyJPEG.jfif],
         quantiser: UInt8 = 2, _ scene: (Int, Int) -> Colour
@@ -70,11 +71,11 @@ enum Scene {
         ).encoded()
     }
 
-    /// A photo-like file of 240 x 180 pixels; kept, for most tests want one.
+    /// A photo-like file of 240 x 180 pixels, cached because most tests use it.
     static let photoFile = file(240, 180, photo(240, 180))
 }
 
-/// A file decoded again, to be looked at.
+/// A decoded file for inspection.
 struct Seen {
     let header: JPEGHeader
     let picture: Picture
@@ -86,13 +87,13 @@ struct Seen {
         picture = try loader.load(source.upright, eighths: 8)
     }
 
-    /// Y, Cb, Cr at a pixel, in units.
+    /// Returns Y, Cb and Cr of a pixel, 0 to 255.
     func yCbCr(_ x: Int, _ y: Int) -> [Double] {
         let chroma = picture.chroma.map { $0[x / 2, y / 2] }
         return [picture.luma[x, y]] + (chroma.isEmpty ? [128, 128] : chroma)
     }
 
-    /// Mean difference to a scene, largest of the three components.
+    /// Returns the mean difference to a scene, the largest of the three components.
     func distance(to scene: (Int, Int) -> Colour) -> Double {
         var sums = [0.0, 0.0, 0.0]
         for y in 0..<header.height {
@@ -107,7 +108,7 @@ struct Seen {
 }
 
 extension Plane {
-    /// A sample in units.
+    /// A sample, 0 to 255.
     subscript(x: Int, y: Int) -> Double {
         switch storage {
         case .bytes(let samples): Double(samples[y * width + x])
@@ -124,12 +125,12 @@ extension Plane {
     }
 }
 
-/// The work itself on the test's own thread.
+/// Recompresses on the thread of the test.
 func recompress(_ bytes: [UInt8], _ options: JPEGOptions, flag: StopFlag = StopFlag()) throws(JPEGError) -> JPEGResult {
     try Recompression(input: .bytes(bytes), options: options, flag: flag).run()
 }
 
-/// The code of the error that the work ends with.
+/// Returns the error code of a recompression, or `nil`.
 func failure(_ bytes: [UInt8], _ options: JPEGOptions = .maxBytes(.kibibytes(100), mode: .fast)) -> JPEGError.Code? {
     do {
         _ = try recompress(bytes, options)
@@ -139,7 +140,7 @@ func failure(_ bytes: [UInt8], _ options: JPEGOptions = .maxBytes(.kibibytes(100
     }
 }
 
-/// The markers of a file, walked to its end; entropy-coded data is skipped.
+/// Returns the markers of a file up to its end. Entropy-coded data is skipped.
 func markers(_ bytes: [UInt8]) -> [(code: UInt8, offset: Int)] {
     var found: [(code: UInt8, offset: Int)] = []
     var position = 2

@@ -4,16 +4,16 @@ import WaybillCore
 
 @testable import WaybillJPEG
 
-/// Encoding while decoding, which large pictures at a quality go through, here on small ones.
+/// Encoding while decoding, which large images with a quality use, tested with small ones.
 @Suite struct StreamedEncoderTests {
     @Test(arguments: [(240, 180), (33, 300), (1, 1), (257, 129)])
-    func `without trellis a streamed file is the same byte for byte`(width: Int, height: Int) throws {
+    func `without trellis a streamed file is identical`(width: Int, height: Int) throws {
         let file = Scene.file(width, height, Scene.photo(width, height))
         let options = JPEGOptions(quality: 60, mode: .draft)
         #expect(try Self.encoded(file, options, isStreamed: true) == Self.encoded(file, options, isStreamed: false))
     }
 
-    @Test func `with trellis a streamed file is as small and as close`() throws {
+    @Test func `with trellis a streamed file has the same size and similarity`() throws {
         let scene = Scene.photo(240, 320)
         let file = Scene.file(240, 320, scene)
         for quality in [30, 75, 92] {
@@ -29,7 +29,7 @@ import WaybillCore
     }
 
     @Test(arguments: 1...8, [false, true])
-    func `every orientation and gamut comes out upright and in its colours`(orientation: Int, isWide: Bool) throws {
+    func `every orientation and gamut becomes upright with its colors`(orientation: Int, isWide: Bool) throws {
         let (width, height) = (75, 51)
         let stored = OrientationTests.stored(width, height, orientation, Scene.quarters(width, height))
         let file = isWide ? Array(stored[..<2]) + GamutTests.displayP3.profile + stored[2...] : stored
@@ -42,7 +42,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a file over the limit is given up, and the limit holds`() throws {
+    @Test func `a file above the limit is abandoned, and the limit is met`() throws {
         for limit in [500, 2_000, 6_000, 12_000] {
             let options = JPEGOptions(maxBytes: .bytes(Int64(limit)), quality: 80, mode: .fast)
             let bytes = try Self.encoded(Scene.photoFile, options, isStreamed: true)
@@ -50,7 +50,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a raised flag stops it`() throws {
+    @Test func `a raised flag stops the encoder`() throws {
         let flag = StopFlag()
         let encoder = try StreamedEncoder(
             PictureSize(width: 64, height: 64), componentCount: 1, factor: 1, quantiser: Quantiser(usesTrellis: true),

@@ -4,7 +4,8 @@ import WaybillCore
 @testable import WaybillMultipart
 
 @Suite struct BodyLengthTests {
-    @Test func `random forms have exactly the promised length, in every room and through the pool`() async throws {
+    @Test func `random forms have exactly the promised length, at every buffer size and through the pool`() async throws
+    {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("BodyLengthTests seed \(seed)")
         var generator = SeededGenerator(seed: seed)
@@ -43,7 +44,7 @@ import WaybillCore
         return form
     }
 
-    @Test func `every reader of a body gives the same bytes`() async throws {
+    @Test func `every reader of a body returns the same bytes`() async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.file("a.jpg", pattern(150_000))
         let body = try await MultipartForm([.text("t", "v"), .file("f", path: path)]).prepared()
@@ -55,18 +56,18 @@ import WaybillCore
         #expect(try await right == first)
     }
 
-    @Test func `header, a small file and the closing line come in one read`() async throws {
+    @Test func `header, a small file and the closing line are returned by one read`() async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.file("a.jpg", pattern(10_000))
         let body = try await MultipartForm([.text("t", "v"), .file("f", path: path)]).prepared()
         let pull = try BodyPull(body)
         let first = try await pull.next(room: 65_536)
-        // Unless the disk makes it wait: then there are more reads, and the same bytes.
+        // A read that waits for the disk is split into more reads with the same bytes.
         if pull.waits == 0 { #expect(first.map { Int64($0.count) } == body.contentLength) }
         #expect(Int64(try await pull.rest(room: 65_536).count) == body.contentLength)
     }
 
-    @Test func `data and file bodies give their bytes and know their type`() async throws {
+    @Test func `data and file bodies return their bytes and know their type`() async throws {
         let directory = try TemporaryDirectory()
         let bytes = pattern(100_000)
         let path = try directory.file("scan.pdf", bytes)
@@ -84,19 +85,19 @@ import WaybillCore
     }
 }
 
-/// Lengths at the end of what a number can hold. None of these streams is ever read.
+/// Lengths near the limit of Int64. None of these streams is ever read.
 extension BodyLengthTests {
     private func stream(_ length: Int64) -> MultipartPart {
         .stream("s", AsyncStream<[UInt8]> { $0.finish() }, length: length, fileName: "s.bin")
     }
 
-    /// A file as it is found on file systems that hold such: the length is all that is looked at.
+    /// Returns a file as found on file systems that support such lengths. Only the length is used.
     private func file(_ size: Int64) -> ReadyContent {
         .file(FileSlice(SourceFile(holding: FileDescriptor(owning: -1), size: size, at: nil)))
     }
 
     @Test(arguments: [[.max], [.max / 2 + 1, .max / 2 + 1], [.max - 120], [0, .max, .max]] as [[Int64]])
-    func `a form of more bytes than a number can say is refused, before it is sent and by check`(
+    func `a form longer than Int64 can represent is refused when prepared and when checked`(
         lengths: [Int64]
     ) async throws {
         let form = MultipartForm(lengths.map(stream))
@@ -106,7 +107,7 @@ extension BodyLengthTests {
         #expect(await BodyError.Code.thrown { try await form.check(against: limits) } == .formTooLarge)
     }
 
-    @Test func `a length that a number can just say is exact`() async throws {
+    @Test func `a length that Int64 can just represent is exact`() async throws {
         let boundary = try MultipartBoundary("golden")
         let around = try #require(try await MultipartForm([stream(0)]).prepared(boundary: boundary).contentLength)
         let body = try await MultipartForm([stream(.max - around)]).prepared(boundary: boundary)

@@ -44,7 +44,7 @@ import WaybillCore
         #expect(openDescriptors(on: path) == 0)
     }
 
-    @Test func `a cancelled task gets a cancellation and closes the file`() async throws {
+    @Test func `a cancelled task throws a cancellation and closes the file`() async throws {
         let body = try await body()
         let task = Task {
             var iterator = body.chunks.makeAsyncIterator()
@@ -55,7 +55,7 @@ import WaybillCore
         #expect(await BodyError.Code.thrown { try await task.value } == .cancelled)
     }
 
-    @Test func `a body is written to a new file that only its owner may read`() async throws {
+    @Test func `a body is written to a new file readable only by its owner`() async throws {
         let body = try await body()
         let target = directory.path + "/form"
         try await body.write(to: target)
@@ -66,7 +66,7 @@ import WaybillCore
         #expect(openDescriptors(on: target) == 0)
     }
 
-    @Test func `what is already there is left alone`() async throws {
+    @Test func `an existing file is not overwritten`() async throws {
         let body = try await body()
         let there = try directory.file("there", [1, 2, 3])
         #expect(await BodyError.Code.thrown { try await body.write(to: there) } == .fileExists)
@@ -77,7 +77,7 @@ import WaybillCore
         #expect(await BodyError.Code.thrown { try await body.write(to: directory.path + "/no/where") } == .writeFailed)
     }
 
-    @Test func `a failed or cancelled writing leaves no file`() async throws {
+    @Test func `a failed or cancelled write leaves no file`() async throws {
         let body = try await body()
         try directory.append([1], to: path)
         let target = directory.path + "/form"
@@ -94,7 +94,7 @@ import WaybillCore
 
 extension ChunksTests {
     @Test(arguments: [1, 1_000, 65_536, 100_000, 1_000_000])
-    func `chunks of a size have exactly that size, apart from the last`(size: Int) async throws {
+    func `chunks have exactly the given size except for the last`(size: Int) async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.file("a.bin", pattern(size == 1 ? 300 : 150_000))
         let stream = CountedStream(chunks: (0..<50).map { pattern($0 * 7 % 50) })
@@ -113,7 +113,7 @@ extension ChunksTests {
         #expect(sizes.dropLast().allSatisfy { $0 == size } && (1...size).contains(sizes.last ?? 0))
     }
 
-    @Test func `one chunk as large as can be asked for is the whole body`() async throws {
+    @Test func `a chunk of maximum size is the whole body`() async throws {
         let body = try await body()
         let expected = try await allBytes(of: body)
         var chunks: [[UInt8]] = []

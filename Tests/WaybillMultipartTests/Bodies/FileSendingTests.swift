@@ -5,7 +5,7 @@ import WaybillCore
 
 @testable import WaybillMultipart
 
-/// Files that the kernel sends by itself, between reads.
+/// Files that the kernel sends between reads.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct FileSendingTests {
     let directory: TemporaryDirectory
     private static let front = pattern(900_000)
@@ -32,7 +32,7 @@ import WaybillCore
     }
 
     @Test(arguments: [true, false])
-    func `whatever is sent and whatever is read, in turn it is the body`(isForm: Bool) async throws {
+    func `any sequence of sends and reads yields the body`(isForm: Bool) async throws {
         let seed = UInt64.random(in: 1...UInt64.max)
         var random = SeededGenerator(seed: seed)
         for _ in 0..<20 {
@@ -45,7 +45,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a range of a file is sent from where it begins to where it ends`() async throws {
+    @Test func `a range of a file is sent from its start to its end`() async throws {
         let path = try directory.file("front.jpg", Self.front)
         let source = try SourceFile(inspecting: path, at: nil)
         let pull = try SendingPull(try FileBody(range: 100_000..<650_000, of: source))
@@ -53,7 +53,7 @@ import WaybillCore
         #expect(pull.sent == 549_000 || !Kernel.knowsWhatIsCached)
     }
 
-    @Test func `a socket that is full takes none, and nothing is lost`() async throws {
+    @Test func `a full socket accepts no bytes, and nothing is lost`() async throws {
         guard Kernel.knowsWhatIsCached else { return }
         let pull = try SendingPull(try await body(false))
         _ = try await pull.read(room: 1_000)
@@ -63,7 +63,7 @@ import WaybillCore
         #expect(try await pull.rest(sendingUpTo: 100_000) { 10_000 } == Self.front)
     }
 
-    @Test func `what is not in memory is read, and what comes after may be sent again`() async throws {
+    @Test func `uncached bytes are read, and later ones can be sent again`() async throws {
         let answers = Locked([ENODATA, ENOMEM])
         var disk = DiskAccess()
         disk.fault = { step in step == .send ? answers.withLock { $0.popLast() } : nil }
@@ -78,7 +78,7 @@ import WaybillCore
         #expect(try await pull.rest(sendingUpTo: 100_000) { 10_000 } == Self.front)
     }
 
-    @Test func `a call that a signal ends took none, and is made again`() async throws {
+    @Test func `an interrupted call sends nothing and is repeated`() async throws {
         let answers = Locked([EINTR])
         var disk = DiskAccess()
         disk.fault = { step in step == .send ? answers.withLock { $0.popLast() } : nil }
@@ -90,7 +90,7 @@ import WaybillCore
     }
 
     @Test(arguments: [EINVAL, ENOSYS, EPERM, EPIPE, EOVERFLOW])
-    func `a file that can't be sent is read, without asking again`(number: Int32) async throws {
+    func `a file that cannot be sent is read without another attempt`(number: Int32) async throws {
         let asked = Locked(0)
         var disk = DiskAccess()
         disk.fault = { step in
@@ -106,7 +106,7 @@ import WaybillCore
         #expect(pull.sent == 0)
     }
 
-    /// All but the boundary, which is another one in each form.
+    /// Returns the bytes without the boundary, which differs between forms.
     private static func withoutBoundary(_ bytes: [UInt8]) -> [UInt8] {
         let line = bytes.prefix { $0 != UInt8(ascii: "\r") }
         var rest: [UInt8] = []
@@ -122,7 +122,7 @@ import WaybillCore
         return rest
     }
 
-    @Test func `nothing is sent before the file is open, by a reader of pools, or after the end`() async throws {
+    @Test func `nothing is sent before the file is open, through the pool, or after the end`() async throws {
         let pull = try SendingPull(try await body(false))
         #expect(pull.sendOnce(upTo: 10) == nil)
         _ = try await pull.rest(sendingUpTo: 0) { 65_536 }
@@ -139,7 +139,7 @@ import WaybillCore
     }
 
     @Test(arguments: SourceChangeTests.Harm.allCases, [true, false])
-    func `a file that changes after it was sent is found out before the last bytes are`(
+    func `a file changed after being sent is detected before the last bytes`(
         harm: SourceChangeTests.Harm, isForm: Bool
     ) async throws {
         let path = try directory.file("front.jpg", SourceChangeTests.bytes)
@@ -157,7 +157,7 @@ import WaybillCore
     }
 }
 
-/// Reads a body and has it send, by turns, into one end of a pair of sockets whose other end is read off at once.
+/// Alternately reads a body and sends from it into a socket pair whose other end is drained.
 private final class SendingPull {
     private let pull: BodyPull
     private let sending: Int32
@@ -196,7 +196,7 @@ private final class SendingPull {
         }
     }
 
-    /// The next bytes that are read, or `nil` at the end.
+    /// Reads the next bytes and returns their number, or `nil` at the end.
     func read(room: Int) async throws -> Int? {
         guard let bytes = try await pull.next(room: room) else { return nil }
         received += bytes

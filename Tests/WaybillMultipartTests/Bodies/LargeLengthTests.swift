@@ -4,13 +4,13 @@ import WaybillCore
 
 @testable import WaybillMultipart
 
-/// Lengths around the numbers where 32 bits end. The files have holes instead of bytes, so they take no room.
+/// Lengths around the limits of 32 bits. The files are sparse, so they use no space.
 @Suite(.timeLimit(.minutes(2 * Slowness.factor)))
 struct LargeLengthTests {
     private static let fourGibibytes = 4 << 30
 
     @Test(arguments: [2 << 30, 4 << 30, 8 << 30, 1 << 40], [-1, 0, 1])
-    func `a length beyond 32 bits is promised exactly`(size: Int, more: Int) async throws {
+    func `a length beyond 32 bits is exact`(size: Int, more: Int) async throws {
         let folder = try TestSupport.TemporaryDirectory.forSparseFiles()
         let path = try folder.writeSparse("large.bin", size: size + more)
         let body = try await MultipartForm([.file("F", path: path), .text("T", "v")])
@@ -24,8 +24,8 @@ struct LargeLengthTests {
         #expect(try FileBody(path: path).length == Int64(size + more))
     }
 
-    /// Every byte is read; what comes is counted, and looked at where it is known: at both ends and at the marks.
-    @Test func `a form of more than 4 GiB gives as many bytes as it promised`() async throws {
+    /// Reads every byte. The bytes are counted, and compared where they are known: at both ends and at the marks.
+    @Test func `a form of more than 4 GiB has the promised length`() async throws {
         let folder = try TestSupport.TemporaryDirectory.forSparseFiles()
         let mark = Array("here".utf8)
         let path = try folder.writeSparse("large.bin", size: Self.fourGibibytes + 5)
@@ -47,10 +47,10 @@ struct LargeLengthTests {
         #expect(seen.kept[3] == Array("--golden--\r\n".utf8))
     }
 
-    @Test func `forms at the edge of 32 bits give as many bytes as they promised`() async throws {
+    @Test func `forms at the limit of 32 bits have the promised length`() async throws {
         var random = TestSupport.SeededGenerator()
         let folder = try TestSupport.TemporaryDirectory()
-        // One file many times over: its pages stay in memory, close to the processor.
+        // The same file many times: its pages stay in memory, close to the processor.
         let size = 16 << 20
         let path = try folder.writeSparse("piece.bin", size: size)
         for total in [Self.fourGibibytes - 1, Self.fourGibibytes, Self.fourGibibytes + 1] {
@@ -70,7 +70,7 @@ struct LargeLengthTests {
         + "Content-Type: application/octet-stream\r\n\r\n\r\n").utf8.count
 
     @Test(.timeLimit(.minutes(Slowness.factor)))
-    func `random forms give as many bytes as they promised`() async throws {
+    func `random forms have the promised length`() async throws {
         var random = TestSupport.SeededGenerator()
         let folder = try TestSupport.TemporaryDirectory()
         for round in 0..<60 {
@@ -84,7 +84,7 @@ struct LargeLengthTests {
     }
 }
 
-/// Forms of any parts, whose files have any size and no bytes.
+/// Forms of random parts whose files have any size and no data.
 private enum RandomForm {
     static func make(
         _ round: Int, in folder: TestSupport.TemporaryDirectory, _ random: inout TestSupport.SeededGenerator
@@ -108,7 +108,7 @@ private enum RandomForm {
     }
 }
 
-/// Reads a body in large pieces and keeps nothing but what is asked for.
+/// Reads a body in large pieces and keeps only the requested ranges.
 private enum ByteCounter {
     struct Seen {
         var count: Int64 = 0

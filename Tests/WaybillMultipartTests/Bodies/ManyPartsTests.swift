@@ -3,8 +3,8 @@ import Testing
 
 @testable import WaybillMultipart
 
-/// Ten times the parts are ten times the work. What it costs in instructions is measured by `make bench`; here the steps
-/// are counted, which are the same on every machine.
+/// The work must grow linearly with the number of parts. `make bench` measures instructions; here steps are counted,
+/// which are the same on every machine.
 @Suite struct ManyPartsTests {
     struct Steps {
         var segments = 0
@@ -15,16 +15,16 @@ import Testing
     @Test func `a form of ten times the parts takes ten times the steps`() async throws {
         let thousand = try await steps(for: 1_000)
         let tenThousand = try await steps(for: 10_000)
-        // The closing line is there once.
+        // The closing line occurs once.
         #expect(tenThousand.segments <= 10 * thousand.segments)
         #expect(tenThousand.bytes <= 10 * thousand.bytes)
-        // Reads are as many as the bytes ask for, however many parts they come from.
+        // The number of reads depends on the bytes, not on the number of parts.
         #expect(tenThousand.reads <= 10 * thousand.reads)
         #expect(Int64(tenThousand.reads) == (tenThousand.bytes + 4_095) / 4_096)
     }
 
     private func steps(for count: Int) async throws -> Steps {
-        // Numbers of one width, so that a part has as many bytes in either form.
+        // Numbers of constant width, so that a part has the same length in both forms.
         let form = MultipartForm(
             (0..<count).map { index in
                 let number = String(100_000 + index)

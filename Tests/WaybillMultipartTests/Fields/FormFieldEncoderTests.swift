@@ -20,7 +20,7 @@ import Testing
         var empty: [Int] = []
     }
 
-    /// Names and texts, as `name=text`.
+    /// Returns names and texts as `name=text`.
     func fields(_ value: some Encodable, _ encoder: FormFieldEncoder = FormFieldEncoder()) throws -> [String] {
         try encoder.parts(of: value).map { part in
             switch part.content {
@@ -62,7 +62,7 @@ import Testing
                 ]
             ),
         ] as [(FieldNameStyle, [String])])
-    func `nested names are written in the style of the server, in the order of the value`(
+    func `nested names follow the style of the server and the order of the value`(
         style: FieldNameStyle, nested: [String]
     ) throws {
         #expect(
@@ -76,12 +76,12 @@ import Testing
         ("plain", "plain", "plain"), ("URL", "url", "url"), ("aB", "a_b", "a-b"),
         ("version2Name", "version2_name", "version2-name"),
     ])
-    func `keys become words`(key: String, snake: String, kebab: String) {
+    func `keys are split into words`(key: String, snake: String, kebab: String) {
         #expect(FormFieldEncoder.KeyStrategy.snakeCase.name(for: key) == snake)
         #expect(FormFieldEncoder.KeyStrategy.kebabCase.name(for: key) == kebab)
     }
 
-    @Test func `keys of types are renamed, keys of dictionaries are data`() throws {
+    @Test func `keys of types are renamed, keys of dictionaries are not`() throws {
         struct Both: Encodable { var myMap = ["someKey": 1] }
         #expect(try fields(Both(), FormFieldEncoder(keys: .snakeCase)) == ["my_map[someKey]=1"])
         #expect(
@@ -93,7 +93,7 @@ import Testing
         #expect(try fields(Both(), FormFieldEncoder(keys: .custom { "x" + $0 })) == ["xmyMap[someKey]=1"])
     }
 
-    @Test func `dates, truths, data and nothing are written as the strategies say`() throws {
+    @Test func `dates, booleans, data and nil follow the strategies`() throws {
         struct All: Encodable {
             var date = Date(timeIntervalSince1970: 1_000.5)
             var flag = false
@@ -135,13 +135,13 @@ import Testing
         #expect(try fields(["d": Date.distantPast], FormFieldEncoder(dates: .custom { _ in "then" })) == ["d=then"])
     }
 
-    @Test func `secrets are marked by their key, nested ones too`() throws {
+    @Test func `secrets are marked by their key, also nested ones`() throws {
         struct Login: Encodable { var user = "u"; var keys = ["k1", "k2"]; var password = "p" }
         let parts = try FormFieldEncoder(secrets: ["password", "keys"]).parts(of: Login())
         #expect(parts.map { $0.description.contains("<redacted>") } == [false, true, true, true])
     }
 
-    @Test func `enums, nested containers, ancestors and single values are fields, too`() throws {
+    @Test func `enums, nested containers, superclasses and single values become fields`() throws {
         enum Kind: String, Encodable { case a }
         enum Event: Encodable { case moved(x: Int, y: Int) }
         struct Wrapped: Encodable {
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    /// Hands its own encoder on, for ever.
+    /// Passes on its own encoder recursively.
     final class Direct: Encodable, Sendable {
         enum CodingKeys: CodingKey { case a }
         func encode(to encoder: any Encoder) throws {
@@ -217,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func `sixty levels are fine, as fields and as JSON`() async throws {
+    @Test func `sixty levels are encoded, as fields and as JSON`() async throws {
         var node = Node()
         for _ in 0..<60 {
             let outer = Node()
@@ -228,7 +228,7 @@ import Testing
         _ = try await MultipartForm([.json("j", node)]).prepared()
     }
 
-    @Test func `a value without names and a number that is none are refused`() async throws {
+    @Test func `a value without names and a non-finite number are refused`() async throws {
         for value in [5, [1, 2], "x", true] as [any Encodable & Sendable] {
             #expect(await BodyError.Code.thrown { _ = try FormFieldEncoder().parts(of: value) } == .encodingFailed)
         }
@@ -243,7 +243,7 @@ import Testing
         #expect(form.parts.map(\.name) == ["a", "b"])
     }
 
-    @Test func `what a value throws comes out as the cause`() async throws {
+    @Test func `an error thrown by a value is the cause`() async throws {
         struct Mine: Error {}
         struct Broken: Encodable {
             func encode(to encoder: any Encoder) throws { throw Mine() }
@@ -253,10 +253,10 @@ import Testing
     }
 }
 
-/// Values at the far ends of what a type can hold.
+/// Values at the limits of their types.
 extension FormFieldEncoderTests {
     @Test(arguments: [Double.infinity, -.infinity, .nan, 1e300, -1e300, 1e18])
-    func `a date that can't be written is refused, and never ends the process`(seconds: Double) async throws {
+    func `a date that cannot be written is refused and never traps`(seconds: Double) async throws {
         let value = ["d": Date(timeIntervalSince1970: seconds)]
         for dates in [FormFieldEncoder.DateStrategy.iso8601, .millisecondsSince1970] {
             if case .millisecondsSince1970 = dates, seconds == 1e18 { continue }
@@ -266,7 +266,7 @@ extension FormFieldEncoderTests {
         for dates in [FormFieldEncoder.DateStrategy.secondsSince1970, .deferredToDate] where !seconds.isFinite {
             #expect(throws: BodyError.self) { try FormFieldEncoder(dates: dates).parts(of: value) }
         }
-        // As JSON it is the encoder's to refuse or to write.
+        // In JSON, the encoder refuses or writes it.
         _ = try? await MultipartForm([.json("j", value)]).prepared()
     }
 
@@ -280,12 +280,12 @@ extension FormFieldEncoderTests {
         }
     }
 
-    @Test func `a decimal that is no number is refused like any other`() {
+    @Test func `a decimal that is not a number is refused`() {
         let error = #expect(throws: BodyError.self) { try FormFieldEncoder().parts(of: ["d": Decimal.nan]) }
         #expect(error?.code == .encodingFailed)
     }
 
-    @Test func `a secret in a dictionary is as secret as one in a struct`() throws {
+    @Test func `a secret in a dictionary is redacted like one in a struct`() throws {
         struct Holder: Encodable { var map = ["token": ["t0p-s3cret"], "open": ["shown"]] }
         let encoder = FormFieldEncoder(secrets: ["token"])
         let map = ["token": "t0p-s3cret", "open": "shown"]
@@ -295,7 +295,7 @@ extension FormFieldEncoderTests {
         }
     }
 
-    @Test func `a nil that a struct leaves out by itself is written where that was asked for`() throws {
+    @Test func `a nil omitted by a struct is written if requested`() throws {
         struct Order: Encodable {
             var id: Int? = 1
             var note: String?

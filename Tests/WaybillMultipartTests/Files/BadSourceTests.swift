@@ -11,7 +11,7 @@ import WaybillMultipart
         directory = try TemporaryDirectory()
     }
 
-    /// The error of a path as a part and as a whole body; both must say the same.
+    /// Returns the error for a path as a part and as a whole body. Both must be the same.
     func error(of path: String) async throws -> BodyError {
         let asPart = await #expect(throws: BodyError.self) {
             try await MultipartForm([.text("t", "v"), .file("FILE", path: path)]).prepared()
@@ -32,11 +32,11 @@ import WaybillMultipart
         #expect(try await error(of: directory.path + "\0/a.jpg").code == .fileNotFound)
     }
 
-    @Test func `a directory is no regular file`() async throws {
+    @Test func `a directory is not a regular file`() async throws {
         #expect(try await error(of: directory.path).code == .notARegularFile)
     }
 
-    @Test func `a FIFO is no regular file and nobody waits for its writer`() async throws {
+    @Test func `a FIFO is not a regular file and is not waited for`() async throws {
         let path = directory.path + "/fifo"
         try #require(unsafe mkfifo(path, 0o600) == 0)
         let error = try await error(of: path)
@@ -44,12 +44,12 @@ import WaybillMultipart
     }
 
     @Test(arguments: ["/dev/null", "/dev/zero"])
-    func `a device is no regular file`(path: String) async throws {
+    func `a device is not a regular file`(path: String) async throws {
         let error = try await error(of: path)
         #expect(error.code == .notARegularFile && error.message.contains("device"))
     }
 
-    @Test func `a socket is no regular file`() async throws {
+    @Test func `a socket is not a regular file`() async throws {
         let path = directory.path + "/socket"
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
@@ -69,7 +69,7 @@ import WaybillMultipart
         var path = try directory.file("locked", [1])
         unsafe chmod(path, 0)
         if geteuid() == 0 {
-            // Root reads everything but the write-only switches of the kernel.
+            // Root can read everything except the kernel's write-only files.
             let switches = ["/proc/sys/vm/compact_memory", "/proc/sys/net/ipv4/route/flush"]
             path = try #require(switches.first { unsafe access($0, F_OK) == 0 }, "no file here that root can't read")
         }
@@ -83,7 +83,7 @@ import WaybillMultipart
         #expect(error.code == .notARegularFile && error.message.contains("/proc"))
     }
 
-    @Test func `a path through a link is fine, as long as it ends at a file`() async throws {
+    @Test func `a path through a link is accepted if it ends at a file`() async throws {
         let target = try directory.file("target", pattern(1_000))
         try #require(unsafe symlink(target, directory.path + "/link") == 0)
         let body = try FileBody(path: directory.path + "/link")

@@ -5,7 +5,7 @@ import WaybillCore
 
 @testable import WaybillMultipart
 
-/// Ranges of one file as bodies of their own.
+/// Ranges of a file as separate bodies.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct FileRangeTests {
     private let directory: TemporaryDirectory
     private let path: String
@@ -18,7 +18,7 @@ import WaybillCore
 
     @Test(
         arguments: [false, true], [0..<0, 0..<1, 0..<300_000, 100_000..<200_000, 299_999..<300_000] as [Range<Int64>])
-    func `a range gives its bytes and no others`(throughPool: Bool, range: Range<Int64>) async throws {
+    func `a range returns its bytes and no others`(throughPool: Bool, range: Range<Int64>) async throws {
         let source = try SourceFile(inspecting: path, at: nil)
         var body = try FileBody(range: range, of: source)
         body.disk.mayAvoidPool = !throughPool
@@ -37,11 +37,11 @@ import WaybillCore
     }
 
     @Test(arguments: [false, true])
-    func `a file that changes between two ranges is found out by the second`(throughPool: Bool) async throws {
+    func `a file changed between two ranges is detected by the second`(throughPool: Bool) async throws {
         let source = try SourceFile(inspecting: path, at: nil)
         let first = try FileBody(range: 0..<100_000, of: source)
         #expect(try await BodyPull(first).rest(room: 65_536).count == 100_000)
-        // The second range keeps its bytes: only the stamp of the whole tells.
+        // The bytes of the second range are unchanged: only the metadata of the file reveals the change.
         try directory.append([1], to: path)
         var second = try FileBody(range: 100_000..<200_000, of: source)
         second.disk.mayAvoidPool = !throughPool
@@ -51,7 +51,7 @@ import WaybillCore
         #expect(error.cause as? SourceChange == .grew)
     }
 
-    @Test func `a file that changes within a range never gives the range's last bytes`() async throws {
+    @Test func `a file changed within a range never returns the last bytes of the range`() async throws {
         let source = try SourceFile(inspecting: path, at: nil)
         let pull = try BodyPull(FileBody(range: 100_000..<200_000, of: source))
         _ = try await pull.next(room: 1_000)

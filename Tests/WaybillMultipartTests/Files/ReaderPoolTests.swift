@@ -7,9 +7,9 @@ import WaybillCore
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct ReaderPoolTests {
     private final class Held: Sendable {}
 
-    /// Whoever waited used to be woken before the thread had let go: rarely, a file that was to be removed by then was
-    /// still there, and a lock still held.
-    @Test func `what only the work kept alive is gone when its result is there`() async throws {
+    /// Regression test: the waiting task used to be resumed before the thread had released the work. In rare cases a
+    /// file that should have been removed still existed, and a lock was still held.
+    @Test func `objects held only by the work are released when its result is available`() async throws {
         for round in 0..<5_000 {
             weak var held: Held?
             let work = {
@@ -25,7 +25,7 @@ import WaybillCore
         }
     }
 
-    @Test func `an error comes through, and what the work held is gone`() async {
+    @Test func `an error is propagated, and objects held by the work are released`() async {
         weak var held: Held?
         let work = {
             let object = Held()
@@ -39,7 +39,7 @@ import WaybillCore
         #expect(error?.code == .writeFailed && held == nil)
     }
 
-    /// A job that hangs until the test ends, as one on a file system that is gone.
+    /// A job that hangs until the test ends, as on an unreachable file system.
     private final class HangingJob: PoolJob {
         private let gate: Gate
         let hasBegun = Watched(false)
@@ -56,7 +56,7 @@ import WaybillCore
         func giveUp(after limit: Duration) { isGivenUp.update { $0 = true } }
     }
 
-    @Test func `jobs that hang keep no others waiting`() async throws {
+    @Test func `hanging jobs do not block others`() async throws {
         let (pool, gate) = (ReaderPool(), Gate())
         defer { gate.open() }
         let jobs = (0..<20).map { _ in HangingJob(gate) }
@@ -68,7 +68,7 @@ import WaybillCore
         }
     }
 
-    @Test func `more jobs than there may be threads wait, and are given up`() async throws {
+    @Test func `jobs beyond the thread limit wait and are abandoned`() async throws {
         let (pool, gate) = (ReaderPool(limit: .seconds(2)), Gate())
         defer { gate.open() }
         let jobs = (0..<100).map { _ in HangingJob(gate) }
@@ -78,12 +78,12 @@ import WaybillCore
         #expect(begun > 20 && begun < 64, "\(begun)")
     }
 
-    @Test func `what is to be written waits longer than the limit, and is not lost`() async throws {
+    @Test func `a write waits longer than the limit and is not lost`() async throws {
         let (pool, gate) = (ReaderPool(limit: .milliseconds(200)), Gate())
         let jobs = (0..<100).map { _ in HangingJob(gate) }
         for job in jobs { pool.submit(job) }
         let written = Task { try await pool.run { () throws(BodyError) in 7 } }
-        // Submitted after the others, it has waited for its limit when one that comes later has been given up.
+        // Submitted after the others; when a later job has been abandoned, the write has waited for its limit.
         for job in jobs { _ = try await job.isGivenUp.waitUntil { $0 } }
         let last = HangingJob(gate)
         pool.submit(last)
@@ -92,7 +92,7 @@ import WaybillCore
         #expect(try await written.value == 7)
     }
 
-    @Test func `a file that hangs is an error that names it`() async throws {
+    @Test func `a hanging file is an error that names it`() async throws {
         let (pool, gate) = (ReaderPool(limit: .milliseconds(50)), Gate())
         let error = await #expect(throws: BodyError.self) {
             try await pool.run(reading: "/net/card.jpg") { () throws(BodyError) in gate.wait() }
@@ -100,11 +100,11 @@ import WaybillCore
         gate.open()
         #expect(error?.code == .readFailed && error?.path == "/net/card.jpg")
         #expect(error?.message.contains("hang") == true)
-        // The pool goes on, with its thread back.
+        // The pool continues, with its thread returned.
         try await pool.run { () throws(BodyError) in }
     }
 
-    @Test func `writing has no limit`() async throws {
+    @Test func `writes have no time limit`() async throws {
         let (pool, gate) = (ReaderPool(limit: .milliseconds(20)), Gate())
         let other = HangingJob(gate)
         let result = Task { try await pool.run { () throws(BodyError) in gate.wait() } }

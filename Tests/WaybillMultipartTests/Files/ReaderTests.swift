@@ -13,7 +13,7 @@ import WaybillCore
     }
 
     @Test(arguments: [false, true])
-    func `a reader holds one descriptor while it reads and none after`(throughPool: Bool) async throws {
+    func `a reader holds one descriptor while it reads and none afterwards`(throughPool: Bool) async throws {
         let path = try directory.file("a", pattern(150_000))
         var body = try await MultipartForm([.file("f", path: path)]).prepared()
         body.disk.mayAvoidPool = !throughPool
@@ -32,7 +32,7 @@ import WaybillCore
         #expect(openDescriptors(on: path) == 0)
     }
 
-    @Test func `a form of many files never has more than one of them open`() async throws {
+    @Test func `a form of many files has at most one of them open`() async throws {
         var form = MultipartForm()
         let paths = try (0..<20).map { try directory.file("f\($0)", pattern(5_000, seed: UInt64($0))) }
         for path in paths { form.append(.file("f", path: path)) }
@@ -42,7 +42,7 @@ import WaybillCore
         }
     }
 
-    @Test func `the pool alone gives the same bytes to forty readers at once`() async throws {
+    @Test func `the pool returns the same bytes to forty concurrent readers`() async throws {
         let bytes = (0..<4).map { pattern(400_000, seed: $0) }
         let paths = try bytes.enumerated().map { try directory.file("p\($0.offset)", $0.element) }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -66,7 +66,7 @@ import WaybillCore
         }
     }
 
-    @Test func `closing while the pool reads leaves the descriptor to that read`() async throws {
+    @Test func `closing during a pool read leaves the descriptor to that read`() async throws {
         let path = try directory.file("a", pattern(150_000))
         let reading = WakeSignal()
         let mayGoOn = Gate()
@@ -82,7 +82,7 @@ import WaybillCore
         let woken = Locked(0)
         let reader = try body.makeReader { woken.withLock { $0 += 1 } }
         withExtendedLifetime(pull) {}
-        // The first read opens; the read after the wake-up asks for bytes.
+        // The first read opens the file; the read after the wake-up requests bytes.
         while try read(reader) == .later, woken.withLock({ $0 }) == 0 { await Task.yield() }
         #expect(try read(reader) == .later)
         await reading.wait()
@@ -97,7 +97,7 @@ import WaybillCore
     }
 
     @Test(arguments: [false, true])
-    func `whichever step of the disk fails, the form ends with its error and without its boundary`(
+    func `a failure of any disk step ends the form with its error and without its boundary`(
         throughPool: Bool
     ) async throws {
         let path = try directory.file("a", pattern(600_000))
@@ -129,7 +129,7 @@ import WaybillCore
         #expect(openDescriptors(on: path) == 0)
     }
 
-    @Test func `an interrupted read and one that would wait are no errors`() async throws {
+    @Test func `interrupted reads and reads that would block are not errors`() async throws {
         let bytes = pattern(600_000)
         let path = try directory.file("a", bytes)
         for number in [EINTR, EAGAIN, EOPNOTSUPP] {
@@ -141,7 +141,7 @@ import WaybillCore
                     steps += 1
                     return steps
                 }
-                // Only in the answer of the read that never waits; the pool's own read follows it.
+                // Fails only the non-blocking read; the pool's own read follows it.
                 return count % 3 == 1 && (number != EOPNOTSUPP || count == 1) ? number : nil
             }
             #expect(try await allBytes(of: body, room: 100_000) == bytes)
@@ -157,20 +157,20 @@ import WaybillCore
         return try answer.get()
     }
 
-    /// Until the last one who uses the descriptors of a path has let go; the suite's limit ends a wait in vain.
+    /// Waits until the last user of a path's descriptors has closed them. The suite's time limit ends a wait in vain.
     private func untilClosed(_ path: String) async {
         while openDescriptors(on: path) > 0, !Task.isCancelled { await Task.yield() }
     }
 }
 
-/// Whether this thread is one of the pool's: those alone block every signal.
+/// Returns whether this thread belongs to the pool: only pool threads block every signal.
 private func isOnPool() -> Bool {
     var blocked = sigset_t()
     unsafe pthread_sigmask(SIG_BLOCK, nil, &blocked)
     return unsafe sigismember(&blocked, SIGUSR2) == 1
 }
 
-/// Holds a thread back until it is opened.
+/// Blocks threads until it is opened.
 @safe private final class Gate: @unchecked Sendable {
     private let semaphore: UnsafeMutablePointer<sem_t>
 

@@ -5,7 +5,7 @@ import WaybillCore
 
 @testable import WaybillMultipart
 
-/// Files that change between the promise of their length and the last byte.
+/// Files that change after their length was promised and before the last byte was read.
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct SourceChangeTests {
     static let size = 600_000
     static let bytes = pattern(size)
@@ -30,7 +30,7 @@ import WaybillCore
             case .grow: try directory.append([1], to: path)
             case .rewrite: try rewrite(path)
             case .rewriteWithOldTime:
-                // As `touch -r` and archivers do: only the time of the last change of the file itself tells.
+                // Like `touch -r` and archivers: only the status change time (ctime) reveals the change.
                 var before = stat()
                 unsafe stat(path, &before)
                 try rewrite(path)
@@ -42,7 +42,7 @@ import WaybillCore
             }
         }
 
-        /// Writes the same bytes again, until the clock of the file system has moved.
+        /// Rewrites the first bytes until the clock of the file system has advanced.
         private func rewrite(_ path: String) throws {
             var before = stat()
             unsafe stat(path, &before)
@@ -96,14 +96,14 @@ import WaybillCore
         }
     }
 
-    /// The pool may look in the very middle of the change, when the times are new and the size is not yet.
+    /// The pool may examine the file in the middle of the change, when the times are new but the size is not.
     private func tells(_ harm: Harm, _ error: BodyError, _ throughPool: Bool) -> Bool {
         let change = error.cause as? SourceChange
         return change == harm.change || throughPool && change == .modified
     }
 
     @Test(arguments: Harm.allCases)
-    func `a file that changed before it is opened gives no byte of it`(harm: Harm) async throws {
+    func `a file changed before it is opened returns no bytes`(harm: Harm) async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.file("front.jpg", Self.bytes)
         let body = try FileBody(path: path)
@@ -114,7 +114,7 @@ import WaybillCore
         #expect(pull.received.isEmpty)
     }
 
-    @Test func `a file that becomes a FIFO is told, without waiting for a writer`() async throws {
+    @Test func `a file replaced by a FIFO is reported without waiting for a writer`() async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.file("front.jpg", pattern(10))
         let body = try FileBody(path: path)

@@ -20,12 +20,12 @@ import WaybillCore
         return bytes
     }
 
-    /// Whether the kernel can tell here whether it would wait for a path.
+    /// Returns whether the kernel can open the path without blocking.
     func opensAtOnce(_ path: String) throws -> Bool {
         try DiskAccess().openNow(SourceFile(inspecting: path, at: nil)) != nil
     }
 
-    @Test func `a form made at once has the bytes of one that may wait`() async throws {
+    @Test func `a form prepared immediately has the same bytes as one that may wait`() async throws {
         let path = try directory.file("card.jpg", [UInt8](repeating: 7, count: 100_000))
         var form: MultipartForm = [
             .file("FILE", path: path, fileName: "a \"b\".jpg"), .text("TOKEN", .secret("s3cret")),
@@ -38,7 +38,7 @@ import WaybillCore
             let atOnce = form.preparedAtOnce(boundary: boundary)
             #expect(try (atOnce != nil) == opensAtOnce(path))
             guard let atOnce else { return }
-            // The second has every part made by the way that may wait.
+            // In the second, every part is prepared by the path that may wait.
             for other in [form, try await form.fixed()] {
                 let other = try await other.prepared(boundary: boundary)
                 #expect(try await bytes(atOnce) == bytes(other))
@@ -47,7 +47,7 @@ import WaybillCore
         }
     }
 
-    @Test func `texts and data are made at once anywhere`() throws {
+    @Test func `texts and data are always prepared immediately`() throws {
         #expect(MultipartForm([.text("a", "b"), .data("c", [1])]).preparedAtOnce() != nil)
         #expect(MultipartForm().preparedAtOnce()?.contentLength == 49)
         let limit = [UInt8](repeating: 0, count: 64 << 10)
@@ -57,7 +57,7 @@ import WaybillCore
         #expect(MultipartForm(Array(repeating: .text("a", "b"), count: 65)).preparedAtOnce() == nil)
     }
 
-    @Test func `what waits, runs foreign code or is wrong is left to the way that may wait`() throws {
+    @Test func `parts that block, run other code or are invalid are not prepared immediately`() throws {
         let path = try directory.file("a.jpg", [1, 2, 3])
         let empty = try directory.file("empty", [])
         let fifo = directory.path + "/fifo"
@@ -78,7 +78,7 @@ import WaybillCore
         #expect(form.preparedAtOnce() == nil)
     }
 
-    @Test func `a file that changes after that look is found out before the closing boundary`() async throws {
+    @Test func `a file changed after preparation is detected before the closing boundary`() async throws {
         let path = try directory.file("a.jpg", [1, 2, 3])
         let body = MultipartForm([.file("f", path: path)]).preparedAtOnce()
         #expect(try (body != nil) == opensAtOnce(path))
@@ -88,7 +88,7 @@ import WaybillCore
         #expect(error?.code == .sourceChanged)
     }
 
-    @Test func `a whole body of one file is looked at without waiting, too`() throws {
+    @Test func `a file body is prepared without waiting`() throws {
         let path = try directory.file("a.jpg", [1, 2, 3])
         let body = FileBody(atOnce: path)
         #expect(try (body != nil) == opensAtOnce(path))
@@ -97,8 +97,8 @@ import WaybillCore
         #expect(FileBody(atOnce: path, contentType: "a\nb") == nil)
     }
 
-    @Test func `a file that may not be read is left to the way that says so`() throws {
-        // Root may read everything.
+    @Test func `an unreadable file is not prepared immediately`() throws {
+        // Root can read everything.
         guard geteuid() != 0 else { return }
         let path = try directory.file("a.jpg", [1, 2, 3])
         #expect(unsafe chmod(path, 0) == 0)

@@ -4,7 +4,7 @@ import Testing
 @testable import WaybillMultipart
 
 @Suite struct ContentTypeTests {
-    /// File name and content type that are sent.
+    /// Returns the file name and content type that are sent.
     func sent(_ part: MultipartPart, _ change: (inout MultipartForm) -> Void = { _ in }) async throws -> [String?] {
         var form: MultipartForm = [part]
         change(&form)
@@ -20,7 +20,7 @@ import Testing
         ("a", "application/octet-stream"), ("a.", "application/octet-stream"), ("jpg", "application/octet-stream"),
         ("x.jpg/a", "application/octet-stream"), (".jpg", "image/jpeg"), ("a.unheard", "application/octet-stream"),
     ])
-    func `the ending tells the type`(name: String, type: String) async throws {
+    func `the extension determines the type`(name: String, type: String) async throws {
         #expect(try await sent(.data("f", [1], fileName: name)) == [name, type])
     }
 
@@ -33,7 +33,7 @@ import Testing
                 == ContentTypeTable.unknown)
     }
 
-    @Test func `the table of the machine is read where there is one, and a missing one is an error`() throws {
+    @Test func `the table of the machine is read, and a missing one is an error`() throws {
         let directory = try TemporaryDirectory()
         let path = try directory.file(
             "mime.types", Array("# types\nx/new\tnew NEWER # both\nx/none\nimage/jpeg jpg\n".utf8))
@@ -54,7 +54,9 @@ import Testing
             ("a.jpg", zip, "a.zip", "application/zip"), ("a.csv", Array("a,b".utf8), "a.csv", "text/csv"),
             ("a.jpg", [], "a.jpg", "image/jpeg"),
         ] as [(String, [UInt8], String, String)])
-    func `if asked, type and ending follow the bytes`(name: String, bytes: [UInt8], newName: String, type: String)
+    func `followingContent derives type and extension from the bytes`(
+        name: String, bytes: [UInt8], newName: String, type: String
+    )
         async throws
     {
         #expect(try await sent(.data("f", bytes, fileName: name).followingContent()) == [newName, type])
@@ -63,7 +65,7 @@ import Testing
         #expect(try await sent(.file("f", path: path, fileName: name).followingContent()) == [newName, type])
     }
 
-    @Test func `a type that is said gives way to the bytes only where they differ`() async throws {
+    @Test func `followingContent overrides an explicit type only if it differs`() async throws {
         let part = MultipartPart.data("f", Self.jpeg, fileName: "a.png", contentType: "image/png")
         #expect(try await sent(part) == ["a.png", "image/png"])
         #expect(try await sent(part.followingContent()) == ["a.jpg", "image/jpeg"])
@@ -71,7 +73,7 @@ import Testing
         #expect(try await sent(charset.followingContent()) == ["a.jpg", "image/jpeg; q=1"])
     }
 
-    @Test func `what is made is looked at after it was made`() async throws {
+    @Test func `followingContent inspects prepared content`() async throws {
         struct Shrunk: PartPreparing {
             func prepare() async throws -> PreparedPart { PreparedPart(content: .bytes(ContentTypeTests.jpeg)) }
         }
@@ -79,7 +81,7 @@ import Testing
         #expect(try await sent(part.followingContent()) == ["front.jpg", "image/jpeg"])
     }
 
-    @Test func `data is named after a moment, by the clock and zone handed in`() async throws {
+    @Test func `a date names data according to the given time zone`() async throws {
         let moment = Date(timeIntervalSince1970: 1_795_271_990)  // 2026-11-21 14:39:50 UTC
         let utc = try #require(TimeZone(secondsFromGMT: 0))
         let china = try #require(TimeZone(secondsFromGMT: 8 * 3_600))
@@ -97,14 +99,14 @@ import Testing
     }
 
     @Test(arguments: [Double.infinity, -.infinity, .nan, 1e300, -1e300, 1e18])
-    func `a name made of a date that is no moment is a name all the same`(seconds: Double) async throws {
+    func `a name from a date out of range is still a valid name`(seconds: Double) async throws {
         let utc = try #require(TimeZone(secondsFromGMT: 0))
         let moment = Date(timeIntervalSince1970: seconds)
         let name = try #require(try await sent(.data("f", [1], named: moment, in: utc))[0])
         #expect(name.hasSuffix(".dat") && name.utf8.count >= "yyyyMMddHHmmss.dat".utf8.count, "\(name)")
     }
 
-    @Test func `every type that bytes can tell has an ending, and the ending tells a type of the same container`() {
+    @Test func `every detectable type has an extension with a type of the same container`() {
         for type in MagicBytes.types {
             let ending = MagicBytes.ending(for: type) ?? ContentTypeTable.standardEnding(for: type)
             guard type != "application/x-ole-storage" else { continue }

@@ -9,7 +9,7 @@ private let curl = "/usr/bin/curl"
     .timeLimit(.minutes(Slowness.factor)),
     .enabled(if: FileManager.default.isExecutableFile(atPath: curl), "no curl here"))
 struct CurlBytesTests {
-    /// What curl sends for these arguments, and the boundary it chose.
+    /// Returns the body that curl sends for these arguments, and its boundary.
     func sentByCurl(_ arguments: [String]) async throws -> (body: [UInt8], boundary: String) {
         let sink = try RawSink()
         let process = Process()
@@ -23,7 +23,7 @@ struct CurlBytesTests {
         return (body, String(try #require(type.split(separator: "boundary=").last)))
     }
 
-    @Test func `for ordinary names the bytes are those of curl`() async throws {
+    @Test func `for ordinary names the bytes match curl`() async throws {
         let directory = try TemporaryDirectory()
         let card = try directory.file("front.jpg", pattern(50_000))
         let note = try directory.file("note.txt", Array("a\nb\r\n".utf8))
@@ -44,7 +44,7 @@ struct CurlBytesTests {
         #expect(ours.contentLength == Int64(body.count))
     }
 
-    @Test func `what curl sends is parsed into the same parts`() async throws {
+    @Test func `the body of curl is parsed into the same parts`() async throws {
         let directory = try TemporaryDirectory()
         let card = try directory.file("front.jpg", pattern(50_000))
         let (body, boundary) = try await sentByCurl(["-F", "a=1", "-F", "f=@\(card);filename=\"身\\\"份;证\""])

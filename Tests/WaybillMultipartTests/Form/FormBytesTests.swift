@@ -54,7 +54,7 @@ import WaybillMultipart
         #expect(sent.contains("name=\"a%0D%0Ab%0D%0Ac%22d;e\\f%22g身\"; filename=\"x%0Ay%0D%0Az%22身份证 🙂;%.png\"\r\n"))
     }
 
-    @Test func `line breaks of texts become CRLF and those of data stay`() async throws {
+    @Test func `line breaks in texts become CRLF, those in data are kept`() async throws {
         let sent = try await text(of: [.text("t", "1\n2\r3\r\n4\n\n"), .data("d", Array("1\n2\r3".utf8))])
         #expect(sent.contains("\r\n\r\n1\r\n2\r\n3\r\n4\r\n\r\n\r\n--golden"))
         #expect(sent.contains("\r\n\r\n1\n2\r3\r\n--golden"))
@@ -70,7 +70,7 @@ import WaybillMultipart
         #expect(try await text(of: [.data("f", [1], fileName: name)]).contains("\"\r\nContent-Type: \(type)\r\n\r\n"))
     }
 
-    @Test func `a given type wins, and a text part names none`() async throws {
+    @Test func `an explicit type is used, and a text part has none`() async throws {
         let sent = try await text(of: [.data("f", [1], fileName: "a.jpg", contentType: "x/y"), .text("t", "v")])
         #expect(sent.contains("Content-Type: x/y\r\n"))
         #expect(sent.contains("name=\"t\"\r\n\r\nv\r\n"))
@@ -83,13 +83,13 @@ import WaybillMultipart
                 "name=\"META\"\r\nContent-Type: application/json\r\n\r\n{\"a/b\":\"1\",\"side\":\"front\"}\r\n"))
     }
 
-    @Test func `more headers follow the two that the form writes`() async throws {
+    @Test func `additional headers follow those of the form`() async throws {
         var part = MultipartPart.text("t", "v")
         part.headers = [MultipartHeader(name: "X-Side", value: "front")]
         #expect(try await text(of: [part]).contains("name=\"t\"\r\nX-Side: front\r\n\r\nv"))
     }
 
-    @Test func `a prepared part takes over type and file name of what was made`() async throws {
+    @Test func `a prepared part provides type and file name`() async throws {
         struct Made: PartPreparing {
             func prepare() async throws -> PreparedPart {
                 PreparedPart(content: .bytes([7]), contentType: "image/jpeg", fileName: "made.jpg")
@@ -99,7 +99,7 @@ import WaybillMultipart
         #expect(sent.contains("filename=\"made.jpg\"\r\nContent-Type: image/jpeg\r\n\r\n\u{7}\r\n"))
     }
 
-    @Test func `each part knows where its content lies`() async throws {
+    @Test func `each part knows the range of its content`() async throws {
         let body = try await MultipartForm([.text("a", "12345"), .data("b", [1, 2], fileName: "n")])
             .prepared(boundary: boundary)
         let bytes = try await allBytes(of: body)
@@ -109,7 +109,7 @@ import WaybillMultipart
         #expect(contents == [Array("12345".utf8), [1, 2]])
     }
 
-    @Test func `names that Swift calls equal stay two fields`() async throws {
+    @Test func `names equal in Swift but not in bytes remain two fields`() async throws {
         let sent = try await text(of: [.text("\u{e9}", "1"), .text("e\u{301}", "2")])
         let part = "--golden\r\nContent-Disposition: form-data; name=\"\"\r\n\r\n1\r\n".utf8.count
         let end = "--golden--\r\n".utf8.count

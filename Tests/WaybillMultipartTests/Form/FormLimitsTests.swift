@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct FormLimitsTests {
     static let jpeg: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0] + [UInt8](repeating: 0, count: 996)
 
-    /// What the check says, and what preparing under the same limits says: they must agree.
+    /// Returns the error of the check. Preparing with the same limits must agree.
     func verdict(_ form: MultipartForm, _ limits: FormLimits) async throws -> BodyError? {
         var limited = form
         limited.limits = limits
@@ -26,7 +26,7 @@ import Testing
         return checked
     }
 
-    @Test func `a part passes at its limit and is refused one byte above, by name`() async throws {
+    @Test func `a part at its limit passes, and one byte more is refused with its name`() async throws {
         let form: MultipartForm = [.text("a", "x"), .data("FILE", Self.jpeg)]
         #expect(try await verdict(form, FormLimits(maxPartBytes: .bytes(1_000))) == nil)
         let error = try await verdict(form, FormLimits(maxPartBytes: .bytes(999)))
@@ -34,7 +34,7 @@ import Testing
         #expect(error?.message.contains("1000 bytes; 999 are allowed") == true)
     }
 
-    @Test func `a file is measured without being read, and a sparse one of 5 GiB costs nothing`() async throws {
+    @Test func `a file is measured without being read`() async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.sparse("large.bin", 5 << 30)
         let form: MultipartForm = [.file("FILE", path: path)]
@@ -42,7 +42,7 @@ import Testing
         #expect(try await verdict(form, FormLimits(maxPartBytes: .gibibytes(4)))?.code == .partTooLarge)
     }
 
-    @Test func `the whole is counted to the byte, headers and boundaries included`() async throws {
+    @Test func `the total is counted to the byte, including headers and boundaries`() async throws {
         let form: MultipartForm = [.text("a", "x\ny"), .data("FILE", Self.jpeg, fileName: "身.jpg"), .json("j", [1])]
         let total = try #require(try await form.prepared().contentLength)
         #expect(try await verdict(form, FormLimits(maxTotalBytes: .bytes(total))) == nil)
@@ -50,13 +50,13 @@ import Testing
         #expect(error?.code == .formTooLarge)
     }
 
-    @Test func `parts are counted`() async throws {
+    @Test func `the number of parts is limited`() async throws {
         let form: MultipartForm = [.text("a", "1"), .text("a", "2")]
         #expect(try await verdict(form, FormLimits(maxParts: 2)) == nil)
         #expect(try await verdict(form, FormLimits(maxParts: 1))?.code == .tooManyParts)
     }
 
-    @Test func `the first bytes tell the type, not the name and not the word of the part`() async throws {
+    @Test func `the first bytes determine the type, not the name or the declared type`() async throws {
         let pictures = FormLimits(allowedTypes: ["image/jpeg", "image/png"])
         #expect(try await verdict([.text("a", "x"), .data("f", Self.jpeg, fileName: "a.png")], pictures) == nil)
         let program: MultipartForm = [
@@ -69,7 +69,7 @@ import Testing
         #expect(try await verdict([.data("f", [], fileName: "a.jpg")], pictures)?.code == .typeNotAllowed)
     }
 
-    @Test func `texts without a sure beginning are believed, unless they begin like something else`() async throws {
+    @Test func `types without a signature are accepted unless another signature is found`() async throws {
         let csv = FormLimits(allowedTypes: ["text/csv"])
         #expect(try await verdict([.data("f", Array("a,b".utf8), fileName: "a.csv")], csv) == nil)
         #expect(try await verdict([.data("f", Array("a,b".utf8), fileName: "a.txt")], csv)?.code == .typeNotAllowed)
@@ -79,13 +79,13 @@ import Testing
         #expect(try await verdict([.data("f", Array("PK\u{3}\u{4}".utf8), fileName: "a.docx")], words) == nil)
     }
 
-    @Test func `a stream of less than nothing is refused by the check, too`() async throws {
+    @Test func `a negative stream length is refused by the check`() async throws {
         let form: MultipartForm = [.text("a", "1"), .stream("s", CountedStream(chunks: []), length: -1)]
         let error = try await verdict(form, FormLimits())
         #expect(error?.code == .unknownLength && error?.part == "s")
     }
 
-    @Test func `a check neither reads a stream nor makes an image`() async throws {
+    @Test func `a check neither reads a stream nor prepares an image`() async throws {
         struct Never: PartPreparing {
             func prepare() async throws -> PreparedPart {
                 Issue.record("it was made")
@@ -102,7 +102,7 @@ import Testing
         #expect(code == .partTooLarge)
     }
 
-    @Test func `limits are held against what was made and read, and what can't be known is refused`() async throws {
+    @Test func `limits apply to prepared and streamed content, and unknown sizes are refused`() async throws {
         struct Large: PartPreparing {
             func prepare() async throws -> PreparedPart { PreparedPart(content: .bytes(FormLimitsTests.jpeg)) }
         }

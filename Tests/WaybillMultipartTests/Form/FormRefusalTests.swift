@@ -42,18 +42,18 @@ import WaybillMultipart
     }
 
     @Test(arguments: ["", "a b", "a\"", "a/b", "a\r\n", "ä", String(repeating: "a", count: 71)])
-    func `a boundary that is no short token is refused`(text: String) {
+    func `an invalid boundary is refused`(text: String) {
         #expect(throws: BodyError.self) { try MultipartBoundary(text) }
     }
 
     @Test(arguments: ["-", "a", "form-data", "-d", "Disposition: form-data; name="])
-    func `a boundary that stands in every part is refused at once`(text: String) {
+    func `a boundary that occurs in every part is refused immediately`(text: String) {
         let error = #expect(throws: BodyError.self) { try MultipartBoundary(quoted: text) }
         #expect(error?.code == .invalidBoundary)
     }
 
     @Test(arguments: [("a b:c", "\"a b:c\""), ("(x)=?/,", "\"(x)=?/,\""), ("plain-one", "plain-one")])
-    func `a boundary that needs quotes gets them, on request`(text: String, parameter: String) async throws {
+    func `a boundary that needs quotes is quoted on request`(text: String, parameter: String) async throws {
         let boundary = try MultipartBoundary(quoted: text)
         let body = try await MultipartForm([.text("n", "v")]).prepared(boundary: boundary)
         #expect(body.contentType == "multipart/form-data; boundary=\(parameter)")
@@ -65,11 +65,11 @@ import WaybillMultipart
     }
 
     @Test(arguments: ["a ", "a\"b", "a\\b", "a;b", "", "ä"])
-    func `a boundary with other characters is refused, quotes or not`(text: String) {
+    func `a boundary with other characters is refused even with quotes`(text: String) {
         #expect(throws: BodyError.self) { try MultipartBoundary(quoted: text) }
     }
 
-    @Test func `an empty name is allowed on request, and comes through a parser`() async throws {
+    @Test func `an empty name is allowed on request and parsed again`() async throws {
         var form = MultipartForm([.text("", "v")])
         #expect(try await error(of: .text("", "v"))?.code == .emptyFieldName)
         form.compatibility.allowsEmptyNames = true
@@ -81,7 +81,7 @@ import WaybillMultipart
         #expect(found.count == 1 && found[0] == ("", "v"))
     }
 
-    @Test func `a boundary of 1 and of 70 characters is allowed`() throws {
+    @Test func `boundaries of 1 and of 70 characters are allowed`() throws {
         #expect(try MultipartBoundary("b").description == "b")
         #expect(try MultipartBoundary(String(repeating: "'+-._aZ", count: 10)).description.utf8.count == 70)
     }
@@ -94,26 +94,26 @@ import WaybillMultipart
         #expect(try await error(of: .text("a", "golde n")) == nil)
     }
 
-    @Test func `header lines pass at 16 KiB and are refused one byte above`() async throws {
+    @Test func `header lines of 16 KiB pass, and one byte more is refused`() async throws {
         let fixed = "Content-Disposition: form-data; name=\"\"\r\n".utf8.count
         let longest = String(repeating: "n", count: 16_384 - fixed)
         #expect(try await error(of: .text(longest, "")) == nil)
         #expect(try await error(of: .text(longest + "n", ""))?.code == .headerTooLarge)
     }
 
-    @Test func `a URL that is no file is refused`() async throws {
+    @Test func `a URL that is not a file is refused`() async throws {
         let url = try #require(URL(string: "https://example.com/a.jpg"))
         #expect(try await error(of: .file("a", url: url))?.code == .notARegularFile)
     }
 
-    @Test func `a value that JSON can't hold is refused with its cause`() async throws {
+    @Test func `a value that JSON cannot represent is refused with its cause`() async throws {
         let thrown = try await error(of: .json("a", [Double.nan]))
         #expect(thrown?.code == .encodingFailed)
         #expect(thrown?.cause is EncodingError)
         #expect(thrown?.message.lowercased().contains("nan") == true, "\(thrown?.message ?? "")")
     }
 
-    @Test func `a reason why a value can't be encoded never shows the value`() async throws {
+    @Test func `the reason of an encoding error never contains the value`() async throws {
         struct Login: Encodable {
             let password = "s3cret"
             func encode(to encoder: any Encoder) throws {
@@ -126,7 +126,7 @@ import WaybillMultipart
         #expect(asFields?.message.contains("no login today") == true && asFields?.message.contains("s3cret") == false)
     }
 
-    @Test func `a failed preparation carries its cause, a cancelled one is a cancellation`() async throws {
+    @Test func `a failed preparation has its cause, a cancelled one is a cancellation`() async throws {
         struct Broken: PartPreparing {
             struct Reason: Error {}
             func prepare() async throws -> PreparedPart { throw Reason() }
@@ -141,7 +141,7 @@ import WaybillMultipart
         #expect(await BodyError.Code.thrown { _ = try await form.prepared() } == .cancelled)
     }
 
-    @Test func `random boundaries are long, allowed, and never the same`() throws {
+    @Test func `random boundaries are long, valid and unique`() throws {
         let many = (0..<1_000).map { _ in MultipartBoundary.random() }
         #expect(Set(many).count == 1_000)
         for boundary in many.prefix(10) {
@@ -152,7 +152,7 @@ import WaybillMultipart
 }
 
 @Suite struct SecrecyTests {
-    @Test func `a secret is sent and appears in nothing that is printed`() async throws {
+    @Test func `a secret is sent but never printed`() async throws {
         let secret = "s3cr3t-do-not-print"
         var form: MultipartForm = [.text("TOKEN", .secret(secret)), .text("PLAIN", "plain-content")]
         let body = try await form.prepared()

@@ -7,7 +7,7 @@ import WaybillCore
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct FormShapeTests {
     func lines(_ form: MultipartForm) -> [String] { form.parts.map(\.description) }
 
-    @Test func `a closure makes a form with conditions and loops in it`() {
+    @Test func `a builder closure supports conditions and loops`() {
         let token: String? = "t"
         let none: MultipartPart? = nil
         let form = MultipartForm {
@@ -23,7 +23,7 @@ import WaybillCore
         #expect(form.parts[1].description.contains("<redacted>"))
     }
 
-    @Test func `a dictionary literal makes fields in its order, repeated names and nested values included`()
+    @Test func `a dictionary literal keeps the order, with repeated names and nested values`()
         async throws
     {
         let count = 2
@@ -48,7 +48,7 @@ import WaybillCore
         #expect(empty.parts.isEmpty)
     }
 
-    @Test func `files last keeps the order within both groups and the index of each part`() async throws {
+    @Test func `filesLast keeps the order within both groups and the index of each part`() async throws {
         var form: MultipartForm = [
             .data("f", [1], fileName: "1"), .text("a", "1"), .data("f", [2], fileName: "2"), .data("d", [3]),
             .text("a", "2"),
@@ -69,8 +69,7 @@ import WaybillCore
         func prepare() async throws -> PreparedPart { PreparedPart(content: .bytes([1]), fileName: fileName) }
     }
 
-    @Test func `a part that becomes a file when it is made goes with the files, in its place among them`() async throws
-    {
+    @Test func `a part that is prepared as a file is sorted with the files`() async throws {
         var form: MultipartForm = [
             .data("f1", [1], fileName: "1"), .preparing("f2", with: Rendered(fileName: "a.pdf")), .text("key", "k"),
             .preparing("made", with: Rendered()), .data("f3", [2], fileName: "3"), .text("last", "l"),
@@ -104,7 +103,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a file that changed outside the range that is sent is noticed`() async throws {
+    @Test func `a file changed outside the range is detected`() async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.file("a.bin", pattern(1_000))
         let body = try await MultipartForm([.file("f", path: path, range: 0..<10)]).prepared()
@@ -112,13 +111,13 @@ import WaybillCore
         #expect(await BodyError.Code.thrown { _ = try await allBytes(of: body) } == .sourceChanged)
     }
 
-    @Test func `parts carry headers of their own`() async throws {
+    @Test func `parts have their own headers`() async throws {
         let form: MultipartForm = [.text("a", "1").header("X-A", "1").header("X-A", "2")]
         let text = String(decoding: try await allBytes(of: form.prepared()), as: UTF8.self)
         #expect(text.contains("name=\"a\"\r\nX-A: 1\r\nX-A: 2\r\n\r\n1\r\n"))
     }
 
-    @Test func `names keep slashes and dots, as documented, and a file part sends its last component`() async throws {
+    @Test func `names keep slashes and dots, and a file part uses its last path component`() async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.file("a.jpg", [1])
         let form: MultipartForm = [
@@ -131,7 +130,7 @@ import WaybillCore
         #expect(text.contains("name=\"../k/1\"; filename=\"../../etc/passwd\"") && text.contains("\"C:\\x\\a.jpg\""))
     }
 
-    @Test func `a million parts are counted and written, not refused and not forgotten`() async throws {
+    @Test func `a million parts are sent and counted`() async throws {
         let form = MultipartForm([MultipartPart](repeating: .text("n", "v"), count: 1_000_000))
         let one = try #require(
             try await MultipartForm([.text("n", "v")]).prepared(boundary: MultipartBoundary("b")).contentLength)
@@ -149,7 +148,7 @@ import WaybillCore
 }
 
 @Suite struct PreviewTests {
-    @Test func `a preview shows every header and the size of every content, and no content`() async throws {
+    @Test func `a preview shows every header and content size, but no content`() async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.file("a.jpg", pattern(10_000))
         var form: MultipartForm = [
@@ -204,7 +203,7 @@ import WaybillCore
         #expect(try await MultipartForm().prepared(boundary: MultipartBoundary("b")).preview() == "--b--\n")
     }
 
-    @Test func `a header that may carry a credential is redacted wherever it is printed`() async throws {
+    @Test func `a header that may contain a credential is redacted wherever it is printed`() async throws {
         let form: MultipartForm = [
             .text("a", "1").header("Authorization", "Bearer s3cret").header("Content-Language", "de: at")
                 .header("X-Empty", "")
@@ -227,7 +226,7 @@ import WaybillCore
         #expect(!dumped.contains("s3cret") && !form.curlArguments.lines.joined().contains("s3cret"))
     }
 
-    @Test func `a preview of 100,000 parts has all of them`() async throws {
+    @Test func `a preview of 100,000 parts contains all of them`() async throws {
         let form = MultipartForm((0..<100_000).map { .text("field\($0)", "\($0)") })
         let preview = try await form.prepared().preview()
         #expect(preview.utf8.count > 100_000 && preview.contains("name=\"field99999\"\n\n<5 bytes>"))

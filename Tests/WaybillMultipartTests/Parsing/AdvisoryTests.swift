@@ -2,8 +2,8 @@ import Testing
 import WaybillCore
 import WaybillMultipart
 
-/// What went wrong in other parsers, by its published number: each input, or one of its kind, meets a limit or is linear
-/// work here.
+/// Published vulnerabilities of other parsers by number: each input, or a similar one, reaches a limit here or costs
+/// linear work.
 @Suite struct AdvisoryTests {
     private static let disposition = "Content-Disposition: form-data; name=a"
 
@@ -40,27 +40,27 @@ import WaybillMultipart
         "CVE-2023-25577", "CVE-2023-24998", "CVE-2023-0662", "CVE-2023-24580", "CVE-2022-41725", "CVE-2023-24536",
         "CVE-2023-27530", "CVE-2026-34829",
     ])
-    func `parts without number`(advisory: String) {
+    func `an unlimited number of parts ends at the limit`(advisory: String) {
         #expect(code(sequence(first: part(Self.disposition)) { $0 }) == "tooManyParts", "\(advisory)")
     }
 
     @Test(arguments: ["CVE-2025-48976", "CVE-2023-45290", "CVE-2025-61772", "CVE-2024-49767"])
-    func `headers without end`(advisory: String) {
+    func `headers without an end reach a limit`(advisory: String) {
         #expect(code(sequence(first: "--B\r\nX: y") { _ in "yyyyyyyyyy" }) == "headerTooLarge", "\(advisory)")
         #expect(code(sequence(first: "--B\r\nX: y\r\n") { _ in "X: y\r\n" }) == "tooManyHeaderLines", "\(advisory)")
     }
 
-    @Test func `CVE-2025-61770, a preamble without end`() {
+    @Test func `CVE-2025-61770, a preamble without an end`() {
         #expect(code(sequence(first: "junk\r\n") { $0 }) == "preambleTooLarge")
     }
 
     @Test(arguments: ["CVE-2025-61771", "CVE-2024-47874", "CVE-2026-34516"])
-    func `a field without end that somebody keeps in memory`(advisory: String) {
+    func `a field without an end that is kept in memory reaches a limit`(advisory: String) {
         let chunk = String(repeating: "x", count: 10_000)
         #expect(code(sequence(first: "--B\r\n\(Self.disposition)\r\n\r\n") { _ in chunk }) == "fieldTooLarge")
     }
 
-    @Test func `CVE-2025-69228, a total that was counted anew for each part`() {
+    @Test func `CVE-2025-69228, a total counted separately for each part`() {
         let one = part(Self.disposition, String(repeating: "x", count: 500))
         #expect(code([one, one, one, "--B--"]) { $0.total = .bytes(Int64(one.utf8.count * 3 + 5)) } == nil)
         #expect(code([one, one, one, "--B--"]) { $0.total = .bytes(Int64(one.utf8.count * 3 + 4)) } == "bodyTooLarge")
@@ -69,14 +69,14 @@ import WaybillMultipart
                 == "bodyTooLarge")
     }
 
-    /// Work is counted and not timed: how often content is handed out bounds how often it was looked at.
+    /// Counts work instead of time: the number of calls with content bounds how often it was examined.
     @Test func `CVE-2023-46136, a part that begins with line breaks`() throws {
         let breaks = String(repeating: "\r\n", count: 500_000)
         #expect(try handedOut("\(breaks)", by: 4_096) <= 2 * (1_000_000 / 4_096 + 4))
         #expect(try handedOut(String(repeating: "\r", count: 100_000), by: 100) <= 3 * 1_000 + 4)
     }
 
-    @Test func `CVE-2016-3092, a boundary that is as long as a buffer`() throws {
+    @Test func `CVE-2016-3092, a boundary as long as a buffer`() throws {
         for length in 60...70 {
             let boundary = String(repeating: "x", count: length)
             for size in (length - 2)...(length + 8) {
@@ -97,7 +97,7 @@ import WaybillMultipart
         }
     }
 
-    @Test func `CVE-2024-53981, junk round the boundaries`() throws {
+    @Test func `CVE-2024-53981, junk around the boundaries`() throws {
         let junk = String(repeating: "\r\n-", count: 1_000_000)
         #expect(code([part(Self.disposition), "--B--\r\n", junk]) == nil)
         #expect(code([junk]) == "preambleTooLarge")
@@ -105,13 +105,13 @@ import WaybillMultipart
         #expect(code(["--BBBB\r\n", "--B--"]) == "malformedDelimiter")
     }
 
-    @Test func `CVE-2024-30251, the body ends in the middle of anything`() {
+    @Test func `CVE-2024-30251, a body truncated anywhere`() {
         let body = part("\(Self.disposition); filename=\"x\"", "content") + "--B--"
         for end in 1..<body.utf8.count { #expect(code([String(body.utf8.prefix(end)) ?? ""]) == "truncatedBody") }
     }
 
     @Test(arguments: ["CVE-2026-34827", "CVE-2026-8159", "CVE-2026-28356", "CVE-2025-49007", "CVE-2024-24762"])
-    func `headers that make a careless reader go over them again and again`(advisory: String) {
+    func `headers that cause repeated scans are parsed in linear time`(advisory: String) {
         let room = 16_000
         for piece in ["\\\"", "%22", "\\", ";", "; a=\"\"", "\\\" ", "\\\";", " ", "=\"", "a=b;", "*=", "\\\"\t ;"] {
             let text = String(repeating: piece, count: room / piece.utf8.count)
@@ -119,7 +119,7 @@ import WaybillMultipart
                 "\(Self.disposition); filename=\"\(text)\"", "\(Self.disposition); filename=\"\(text)",
                 "Content-Disposition: form-data; \(text)", "Content-Disposition: \(text)", "\(Self.disposition)\(text)",
             ] {
-                // Whatever is said of it, it is said at once: a thousand of them would take minutes otherwise.
+                // The result does not matter, only the time: a thousand quadratic scans would take minutes.
                 _ = code([part(header), "--B--"]) { $0.parameters = .max }
             }
         }
@@ -127,13 +127,13 @@ import WaybillMultipart
         #expect(code([part("Content-Disposition: form-data; name=\"\(name)\""), "--B--"]) == nil)
     }
 
-    @Test func `CVE-2022-24434, a first header line that begins with a blank`() {
+    @Test func `CVE-2022-24434, a first header line that begins with whitespace`() {
         #expect(code(["--B\r\n X: y\r\n\r\n\r\n--B--"]) == "malformedHeader")
         #expect(code(["--B\r\n\t\r\n\r\n\r\n--B--"]) == "malformedHeader")
     }
 
     @Test(arguments: ["CVE-2025-47944", "CVE-2025-48997", "CVE-2025-7338"])
-    func `empty names and forms that are none`(advisory: String) {
+    func `empty names are accepted, malformed ones and empty bodies refused`(advisory: String) {
         #expect(code([part("Content-Disposition: form-data; name=\"\"; filename=\"x\""), "--B--"]) == nil)
         #expect(code([part("Content-Disposition: form-data; name=\"\""), "--B--"]) == nil)
         #expect(code([part("Content-Disposition: form-data; name="), "--B--"]) == "malformedHeader")
@@ -142,7 +142,7 @@ import WaybillMultipart
     }
 
     @Test(arguments: ["CVE-2026-8162", "CVE-2026-53537"])
-    func `a starred file name is not even looked at`(advisory: String) {
+    func `a starred file name is ignored`(advisory: String) {
         for value in ["%", "%G1", "UTF-8''%E0%A4%A", "UTF-8''evil", "''''"] {
             let header = "\(Self.disposition); filename=\"good\"; filename*=\(value); name*=\(value)"
             let record = ParserRecord(
@@ -153,7 +153,7 @@ import WaybillMultipart
     }
 
     @Test(arguments: ["CVE-2022-48279"])
-    func `what a firewall and a server may read as two forms is refused, or has one meaning`(advisory: String) {
+    func `bodies that a firewall and a server may parse differently are refused or unambiguous`(advisory: String) {
         let refused = [
             "Content-Disposition: form-data; name=a\0b", "Content-Disposition: form-data; name=a; name=b",
             "\(Self.disposition)\r\nContent-Disposition: form-data; name=b", "\(Self.disposition)\r\n ; filename=x",
@@ -161,24 +161,24 @@ import WaybillMultipart
             "Content-Disposition form-data; name=a",
         ]
         for header in refused { #expect(code([part(header), "--B--"]) != nil, "\(header.debugDescription)") }
-        // After the closing boundary nothing counts.
+        // Content after the closing boundary is ignored.
         let record = ParserRecord(
             Array((part(Self.disposition, "1") + "--B--\r\n" + part(Self.disposition, "2") + "--B--").utf8), cutAt: [],
             boundary: "B", limits: .init())
         #expect(record.errorCode == nil && record.parts.count == 1)
     }
 
-    @Test func `CVE-2026-28980, header fields are counted before they are kept, and are plain values`() {
+    @Test func `CVE-2026-28980, header fields are counted before they are stored`() {
         let lines = String(repeating: "X: y\r\n", count: 31)
         #expect(code([part("\(lines)\(Self.disposition)"), "--B--"]) == nil)
         #expect(code([part("\(lines)X: y\r\n\(Self.disposition)"), "--B--"]) == "tooManyHeaderLines")
-        // Names that are no names of HTTP fields stop nobody's process.
+        // Names that are not valid HTTP field names do not trap.
         for header in [":", ": x", "\u{8EAB}: x", "a b: x", "\u{7F}: x", "(: x"] {
             #expect(code([part("\(Self.disposition)\r\n\(header)"), "--B--"]) == "malformedHeader")
         }
     }
 
-    /// How often content of that text is handed out when it comes in pieces of one size.
+    /// Returns the number of calls with content when a text arrives in pieces of the given size.
     private func handedOut(_ content: String, by size: Int) throws -> Int {
         var parser = try MultipartParser(boundary: "B")
         var sink = Sink()

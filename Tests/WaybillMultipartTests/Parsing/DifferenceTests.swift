@@ -1,7 +1,7 @@
 import Testing
 import WaybillMultipart
 
-/// What other parsers read in different ways, and what ours makes of it; tables of the documents.
+/// Inputs that other parsers interpret differently, and the results of `MultipartParser`; the examples of the RFCs.
 @Suite struct DifferenceTests {
     private func record(_ body: String, boundary: String = "B") -> ParserRecord {
         let bytes = Array(body.utf8)
@@ -22,7 +22,7 @@ import WaybillMultipart
             ("a%25b", "a%25b"), ("C:\\dir\\f.jpg", "C:\\dir\\f.jpg"), ("..", ".."), ("a\tb", "a\tb"),
             ("=?x?=", "=?x?="),
         ])
-    func `a file name that fourteen parsers read in different ways has one meaning`(written: String, meant: String) {
+    func `a file name that fourteen parsers read differently has one meaning`(written: String, meant: String) {
         let read = record(part("name=\"n\"; filename=\"\(written)\""))
         #expect(read.errorCode == nil && read.parts.first?.head.name == "n")
         #expect(read.parts.first?.head.fileName.map { Array($0.utf8) } == Array(meant.utf8))
@@ -36,13 +36,13 @@ import WaybillMultipart
             ("name=n; filename=a; filename=b", nil, "duplicateHeader"),
             ("name=n; filename*=%%%; filename=a", "a", nil), ("name=n; filename*0=a; filename*1=b", nil, nil),
         ] as [(String, String?, String?)])
-    func `parameters that say a thing twice`(parameters: String, fileName: String?, code: String?) {
+    func `duplicate parameters are refused or ignored`(parameters: String, fileName: String?, code: String?) {
         let read = record(part(parameters))
         #expect(read.errorCode == code)
         if code == nil { #expect(read.parts.first?.head.fileName == fileName && read.parts.first?.head.name == "n") }
     }
 
-    @Test func `bodies that some servers take and others don't`() {
+    @Test func `bodies that servers disagree about are parsed or refused as specified`() {
         let one = part("name=n")
         #expect(record("preamble\r\n" + one).parts.count == 1)
         #expect(record(one.replacing("--B\r\n", with: "--B \t\r\n")).parts.count == 1)
@@ -55,8 +55,8 @@ import WaybillMultipart
         #expect(record("").errorCode == "truncatedBody")
     }
 
-    /// RFC 2046 section 5.1.1: the delimiter line, and what may stand round it.
-    @Test func `the example of RFC 2046 is read as it says`() {
+    /// RFC 2046, section 5.1.1: the delimiter line and the text around it.
+    @Test func `the example of RFC 2046 is parsed as described`() {
         let body =
             "This is the preamble.  It is to be ignored, though it\r\nis a handy place for composition agents to include an\r\n"
             + "explanatory note to non-MIME conformant readers.\r\n\r\n--simple boundary\r\n"
@@ -71,8 +71,8 @@ import WaybillMultipart
         #expect(read.parts[1].head.contentType == "text/plain; charset=us-ascii")
     }
 
-    /// RFC 7578 sections 4.2, 4.3, 4.6 and 5.2.
-    @Test func `equal names stay apart and in order, and _charset_ is a field like others`() {
+    /// RFC 7578, sections 4.2, 4.3, 4.6 and 5.2.
+    @Test func `equal names remain separate and in order, and _charset_ is an ordinary field`() {
         let body =
             "--B\r\nContent-Disposition: form-data; name=\"_charset_\"\r\n\r\niso-8859-1\r\n"
             + "--B\r\nContent-Disposition: form-data; name=\"f\"; filename=\"1.txt\"\r\n\r\n1\r\n"
@@ -82,7 +82,7 @@ import WaybillMultipart
         let read = record(body)
         #expect(read.errorCode == nil && read.parts.map(\.head.fileName) == [nil, "1.txt", "2.txt", nil, nil])
         #expect(read.parts.map { String(decoding: $0.bytes, as: UTF8.self) } == ["iso-8859-1", "1", "2", "3", "4"])
-        // Equal to Swift, two names on the wire.
+        // Equal in Swift, but different names on the wire.
         #expect(Array(read.parts[3].head.name.utf8) != Array(read.parts[4].head.name.utf8))
     }
 
@@ -97,9 +97,9 @@ import WaybillMultipart
         #expect(read.parts.first?.head.name == name && read.parts.first?.head.fileName == fileName)
     }
 
-    /// Senders that put a backslash before quotes and backslashes. Whatever they are given as names, no parameter appears
-    /// that they did not write.
-    @Test func `no name adds a parameter, neither with escaped quotes nor with doubled backslashes`() {
+    /// Senders that escape quotes and backslashes with a backslash. Whatever names they are given, no parameter
+    /// appears that they did not write.
+    @Test func `no name adds a parameter, with escaped quotes or doubled backslashes`() {
         let pieces = ["\"", "\\", ";", "filename=evil", "name=evil", "=", " ", "x", "\\\"", "y=\""]
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = SeededGenerator(seed: seed)
@@ -128,7 +128,7 @@ import WaybillMultipart
                 #expect(
                     head.fileName?.hasPrefix("evil") != true || fileName.hasPrefix("evil"), "seed \(seed) \(header)")
                 #expect(head.name.hasPrefix("n"), "seed \(seed) \(header)")
-                // What browsers write is read to the letter.
+                // Names written by browsers are read literally.
                 if style == 0 { #expect(head.name == name && head.fileName == (hasFile ? fileName : nil), "\(header)") }
                 if hasFile == false { #expect(head.fileName == nil, "seed \(seed) \(header)") }
             }

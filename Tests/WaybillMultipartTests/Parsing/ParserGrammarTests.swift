@@ -2,7 +2,7 @@ import Testing
 import WaybillMultipart
 
 @Suite struct ParserGrammarTests {
-    /// One part with these header lines and content, between the boundaries of `B`.
+    /// Returns a body of one part with these header lines and content, with the boundary `B`.
     static func body(_ headers: String, _ content: String = "x") -> String {
         "--B\r\n\(headers)\r\n\r\n\(content)\r\n--B--\r\n"
     }
@@ -11,7 +11,7 @@ import WaybillMultipart
         body("Content-Disposition: form-data; name=\"\(name)\"", content)
     }
 
-    /// Parses whole, byte by byte and at every cut; all must agree.
+    /// Parses the text whole, byte by byte and split at every position. All results must agree.
     func parse(_ text: String, boundary: String = "B", limits: MultipartLimits = .init()) -> ParserRecord {
         let bytes = Array(text.utf8)
         let whole = ParserRecord(bytes, cutAt: [], boundary: boundary, limits: limits)
@@ -32,7 +32,7 @@ import WaybillMultipart
 
     private func quotedText(_ text: String) -> String { String(reflecting: text.prefix(200)) }
 
-    @Test func `parts arrive with name, file name, type, headers and content`() {
+    @Test func `parts have name, file name, type, headers and content`() {
         let record = parse(
             "preamble\r\n--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--B \t\r\n"
                 + "content-disposition:form-data;name=f ; filename=\"x;y.jpg\"\r\nContent-Type:  image/jpeg \r\nX-Y: z\r\n\r\n"
@@ -51,8 +51,8 @@ import WaybillMultipart
         "\r\n--Bz", "\r\n--B-", "\r\n--B-z", "\r\n--B \tz", "\r\n--B \rz", "\r\n--B\r\r\n", "\r\n--B\n", "\n--B\r\n",
         "\r--B\r\n", "\r\n --B\r\n", "\r\r\n", "\r\n\r\n--", "x--B--", "a\r\n--B\u{0}\r\nb", "--B--\r\n",
     ])
-    func `whatever is no delimiter line is content`(content: String) {
-        // At the very start of a part a delimiter needs no line break before it.
+    func `text that is not a delimiter line is content`(content: String) {
+        // At the very start of a part a delimiter needs no preceding line break.
         let isCut = ["--B\r\n", "--B--", "--B--\r\n"].contains(content)
         if isCut {
             #expect(contents(Self.part("." + content)) == ["." + content])
@@ -63,7 +63,7 @@ import WaybillMultipart
         }
     }
 
-    @Test func `a form without parts, and a part without content, are fine`() {
+    @Test func `a form without parts and a part without content are valid`() {
         #expect(contents("--B--") == [])
         #expect(contents("--B--\r\n") == [])
         #expect(contents("--B-- \t\r\n") == [])
@@ -72,10 +72,10 @@ import WaybillMultipart
     }
 
     @Test(arguments: ["\u{FEFF}", "\n", "junk", "junk\r\n"])
-    func `bytes before the only boundary at the start of a line hide no parts`(junk: String) {
+    func `bytes before the first boundary hide no parts`(junk: String) {
         let hidden = "\(junk)--B\r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n--B--\r\n"
         let record = parse(hidden)
-        // After a line end, they are a preamble, and the part is there.
+        // After a line break they are a preamble, and the part is found.
         if junk.hasSuffix("\r\n") {
             #expect(record.errorCode == nil && record.parts.count == 1)
         } else {
@@ -90,13 +90,13 @@ import WaybillMultipart
         ("\"身份证正面🙂.jpg\"", "身份证正面🙂.jpg"), ("\"a;b=c\"", "a;b=c"), ("token", "token"), ("\"\"", ""),
         ("\"a\\\"; name=\\\"b\"", "a\"; name=\"b"), ("%22", "%22"),
     ])
-    func `quotes are taken off and the three escapes decoded once`(written: String, name: String) {
+    func `quotes are removed and the three escapes decoded once`(written: String, name: String) {
         let record = parse(Self.body("Content-Disposition: form-data; name=\(written)"))
         #expect(record.errorCode == nil)
         #expect(record.parts.first?.head.name == name)
     }
 
-    @Test func `the plain file name counts and the starred one is ignored`() {
+    @Test func `the plain file name is used and the starred one ignored`() {
         for headers in [
             "Content-Disposition: form-data; name=\"a\"; filename*=UTF-8''evil; filename=\"good\"",
             "Content-Disposition: form-data; name=\"a\"; name*=UTF-8''evil; filename=good; filename*=UTF-8''evil",
@@ -150,7 +150,7 @@ import WaybillMultipart
         #expect(record.parts.first?.head.fileName == "\u{FFFD}.jpg")
     }
 
-    @Test func `a body is cut off everywhere but after its closing boundary`() {
+    @Test func `a body is truncated unless it contains its closing boundary`() {
         let body = "preamble\r\n" + Self.part("content")
         let complete = body.utf8.count - "\r\n".utf8.count
         for end in 0..<body.utf8.count {
@@ -165,11 +165,11 @@ import WaybillMultipart
         #expect(parse("--B--\(junk)\r\n").errorCode == "malformedDelimiter")
     }
 
-    @Test func `lines that end in LF alone are no lines`() {
+    @Test func `lines that end in LF only are not recognized`() {
         #expect(parse("--B\nContent-Disposition: form-data; name=a\n\nx\n--B--\n").errorCode == "truncatedBody")
     }
 
-    @Test func `a parser stays failed, and is over after its end`() throws {
+    @Test func `a parser stays failed, and refuses bytes after its end`() throws {
         var record = ParserRecord([], cutAt: [], boundary: "B", limits: .init())
         var parser = try MultipartParser(boundary: "B")
         #expect(throws: BodyError.self) { try parser.feed(Array("--B--x".utf8).span, to: &record) }
@@ -181,10 +181,10 @@ import WaybillMultipart
         #expect(throws: BodyError.self) { try parser.feed(Array("x".utf8).span, to: &record) }
     }
 
-    @Test func `what the handler throws comes out`() throws {
+    @Test func `an error thrown by the handler is propagated`() throws {
         struct Picky: MultipartHandler {
             struct Refused: Error {}
-            // Not empty: the thread sanitizer reads a made-up address for an empty value that is passed inout.
+            // Not empty: the thread sanitizer dereferences an invalid address for an empty value passed inout.
             var calls = 0
             mutating func partBegan(_ head: MultipartPartHead) throws {
                 calls += 1
@@ -227,7 +227,7 @@ import WaybillMultipart
         }
     }
 
-    @Test func `boundaries of RFC 2046 work, also with a blank and of 70 characters`() {
+    @Test func `boundaries of RFC 2046 work, also with a space and with 70 characters`() {
         for boundary in ["a b", "'()+_,-./:=?", String(repeating: "-", count: 70), "--", "-"] {
             let content = "x\r\n--\(boundary.dropLast())"
             let body = "--\(boundary)\r\nContent-Disposition: form-data; name=a\r\n\r\n\(content)\r\n--\(boundary)--"

@@ -2,7 +2,7 @@ import Testing
 import WaybillCore
 import WaybillMultipart
 
-/// Every limit lets pass what is exactly at it and refuses one more, however the body is cut.
+/// Every limit permits exactly its value and refuses one more, however the body is split.
 @Suite struct ParserLimitTests {
     static let disposition = "Content-Disposition: form-data; name=a\r\n"
 
