@@ -51,9 +51,8 @@ import Testing
         }
     }
 
-    @Test(arguments: Version.allCases) func `a form is accepted, and its response is the requested one`(
-        _ version: Version
-    ) throws {
+    @Test(arguments: Version.allCases) func `a form is accepted with the requested response`(_ version: Version) throws
+    {
         let store = try OSSStore()
         var post = Post(version: version)
         #expect(try post.send(to: store).status == 204)

@@ -4,8 +4,7 @@ import WaybillCore
 @testable import WaybillMultipart
 
 @Suite struct BodyLengthTests {
-    @Test func `random forms have exactly the promised length, at every buffer size and through the pool`() async throws
-    {
+    @Test func `random forms have the promised length at every buffer size and through the pool`() async throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("BodyLengthTests seed \(seed)")
         var generator = SeededGenerator(seed: seed)

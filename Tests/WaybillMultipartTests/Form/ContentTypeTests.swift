@@ -24,7 +24,7 @@ import Testing
         #expect(try await sent(.data("f", [1], fileName: name)) == [name, type])
     }
 
-    @Test func `the part goes before the form's table, and that before the standard one`() async throws {
+    @Test func `the type of the part overrides the form's table, which overrides the standard table`() async throws {
         #expect(try await sent(.data("f", [1], fileName: "a.jpg", contentType: "x/y"))[1] == "x/y")
         #expect(try await sent(.data("f", [1], fileName: "a.DAT")) { $0.contentTypes["dat"] = "x/dat" }[1] == "x/dat")
         #expect(try await sent(.data("f", [1], fileName: "a.jpg")) { $0.contentTypes["jpg"] = "x/z" }[1] == "x/z")
@@ -54,9 +54,7 @@ import Testing
             ("a.jpg", zip, "a.zip", "application/zip"), ("a.csv", Array("a,b".utf8), "a.csv", "text/csv"),
             ("a.jpg", [], "a.jpg", "image/jpeg"),
         ] as [(String, [UInt8], String, String)])
-    func `followingContent derives type and extension from the bytes`(
-        name: String, bytes: [UInt8], newName: String, type: String
-    )
+    func `followingContent derives type and extension`(name: String, bytes: [UInt8], newName: String, type: String)
         async throws
     {
         #expect(try await sent(.data("f", bytes, fileName: name).followingContent()) == [newName, type])

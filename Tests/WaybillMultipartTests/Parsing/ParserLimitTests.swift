@@ -20,7 +20,7 @@ import WaybillMultipart
         return whole.errorCode
     }
 
-    @Test func `parts`() {
+    @Test func `the number of parts is limited`() {
         #expect(code(part("1") + part("2") + "--B--") { $0.parts = 2 } == nil)
         #expect(code(part("1") + part("2") + part("3") + "--B--") { $0.parts = 2 } == "tooManyParts")
         let thousand = String(repeating: part(""), count: 1_000)
@@ -28,20 +28,20 @@ import WaybillMultipart
         #expect(code(thousand + part("") + "--B--") { _ in } == "tooManyParts")
     }
 
-    @Test func `header bytes`() {
+    @Test func `the size of headers is limited`() {
         let size = Self.disposition.utf8.count
         #expect(code(part("") + "--B--") { $0.headerBytes = size } == nil)
         #expect(code(part("") + "--B--") { $0.headerBytes = size - 1 } == "headerTooLarge")
         let long = Self.disposition + "X: " + String(repeating: "y", count: 200) + "\r\n"
         #expect(code(part("", headers: long) + "--B--") { $0.headerBytes = long.utf8.count } == nil)
         #expect(code(part("", headers: long) + "--B--") { $0.headerBytes = long.utf8.count - 1 } == "headerTooLarge")
-        // A line that never ends is refused at the limit, not at the end of the body.
+        // A line without an end is refused at the limit, not at the end of the body.
         let endless = "--B\r\nX: " + String(repeating: "y", count: 17_000)
         #expect(code(endless) { _ in } == "headerTooLarge")
         #expect(code("--B\r\n" + Self.disposition + "\r\r\n") { $0.headerBytes = size } == "headerTooLarge")
     }
 
-    @Test func `header lines`() {
+    @Test func `the number of header lines is limited`() {
         func lines(_ count: Int) -> String {
             part("", headers: Self.disposition + String(repeating: "X: y\r\n", count: count - 1)) + "--B--"
         }
@@ -49,7 +49,7 @@ import WaybillMultipart
         #expect(code(lines(33)) { _ in } == "tooManyHeaderLines")
     }
 
-    @Test func `parameters`() {
+    @Test func `the number of parameters is limited`() {
         func parameters(_ count: Int) -> String {
             let more = (1..<count).map { "; p\($0)=x" }.joined()
             return part("", headers: "Content-Disposition: form-data; name=a\(more)\r\n") + "--B--"
@@ -58,7 +58,7 @@ import WaybillMultipart
         #expect(code(parameters(17)) { _ in } == "tooManyParameters")
     }
 
-    @Test func `preamble`() {
+    @Test func `the size of the preamble is limited`() {
         let preamble = String(repeating: "p", count: 100)
         let form = part("") + "--B--"
         #expect(code("\(preamble)\r\n\(form)") { $0.preambleBytes = 100 } == nil)
@@ -67,14 +67,14 @@ import WaybillMultipart
         #expect(code(String(repeating: "p", count: 65_537) + "\r\n--B--") { _ in } == "preambleTooLarge")
     }
 
-    @Test func `padding`() {
+    @Test func `the length of padding is limited`() {
         let blanks = String(repeating: " \t", count: 64)
         #expect(code("--B\(blanks)\r\n\(Self.disposition)\r\n\r\n--B--\(blanks)\r\n") { _ in } == nil)
         #expect(code("--B\(blanks) \r\n\(Self.disposition)\r\n\r\n--B--") { _ in } == "paddingTooLong")
         #expect(code("--B--\(blanks) \r\n") { _ in } == "paddingTooLong")
     }
 
-    @Test func `fields in memory, but not files`() {
+    @Test func `the size of fields is limited, but not that of files`() {
         let content = String(repeating: "c", count: 50)
         #expect(code(part(content) + "--B--") { $0.fieldBytes = .bytes(50) } == nil)
         #expect(code(part(content + "\r") + "--B--") { $0.fieldBytes = .bytes(50) } == "fieldTooLarge")
@@ -82,7 +82,7 @@ import WaybillMultipart
         #expect(code(part(content + "\r", headers: file) + "--B--") { $0.fieldBytes = .bytes(50) } == nil)
     }
 
-    @Test func `the whole body`() {
+    @Test func `the size of the whole body is limited`() {
         let body = part("12345") + "--B--\r\n"
         #expect(code(body) { $0.total = .bytes(Int64(body.utf8.count)) } == nil)
         for limit in 0..<body.utf8.count {

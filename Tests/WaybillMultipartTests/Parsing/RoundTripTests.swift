@@ -10,7 +10,7 @@ import WaybillMultipart
         "a'b", "filename=\"x\"; name=\"y", "..", "a/b\\c.jpg",
     ]
 
-    @Test func `what the form says comes out of the parser, for hard names and contents`() async throws {
+    @Test func `difficult names and contents survive encoding and parsing`() async throws {
         var form = MultipartForm()
         var expected: [(String, String?, [UInt8])] = []
         for (index, name) in Self.names.enumerated() {
@@ -36,7 +36,7 @@ import WaybillMultipart
         }
     }
 
-    @Test func `bodies full of near delimiters keep their bytes at every cut`() throws {
+    @Test func `bodies full of near delimiters keep their bytes at every split`() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("RoundTripTests seed \(seed)")
         var generator = SeededGenerator(seed: seed)
@@ -65,7 +65,7 @@ import WaybillMultipart
         }
     }
 
-    @Test func `random mutations of a form break no rule of the parser`() async throws {
+    @Test func `random mutations of a form violate no property of the parser`() async throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("RoundTripTests seed \(seed)")
         var generator = SeededGenerator(seed: seed)
@@ -87,21 +87,21 @@ import WaybillMultipart
         }
     }
 
-    @Test func `every input of the fuzzers' corpora holds`() async throws {
+    @Test func `every input of the fuzzers' corpora satisfies the properties`() async throws {
         for (name, bytes) in try corpus("parser") {
             #expect(await violation(of: bytes, boundary: "B") == nil, "\(name)")
         }
         for (name, bytes) in try corpus("form") { #expect(await formViolation(of: bytes) == nil, "\(name)") }
     }
 
-    @Test func `a random form is refused for a reason, or read back as it was said`() async throws {
+    @Test func `a random form is refused for a reason or read back unchanged`() async throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("RoundTripTests seed \(seed)")
         var generator = SeededGenerator(seed: seed)
         let words = ["\r", "\n", "\"", "\\", "%22", "%0D", "B", "--B", "\r\n--", "身", "e\u{301}", ";", " ", "\0", "a"]
         var built = 0
         for _ in 0..<200 {
-            // Two parts: choices, then pieces of text behind their lengths.
+            // Two parts: choices, then pieces of text with their lengths.
             var input: [UInt8] = [UInt8.random(in: 0...2, using: &generator), 2]
             for _ in 0..<14 {
                 let text = (0..<Int.random(in: 0..<6, using: &generator)).map { _ in

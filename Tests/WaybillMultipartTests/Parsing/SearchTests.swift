@@ -2,14 +2,14 @@ import Testing
 
 @testable import WaybillMultipart
 
-/// The fast search finds what the plain one finds, and the parser holds back no more than it must.
+/// The fast search finds the same as the plain one, and the parser buffers no more than necessary.
 @Suite struct SearchTests {
     static let boundaries = [
         "B", "-", "------", "x-", "----WebKitFormBoundary7MA4YWxk", String(repeating: "-", count: 70),
     ]
 
     @Test(arguments: boundaries)
-    func `the fast search and the plain one agree on everything`(boundary: String) {
+    func `the fast search and the plain one agree`(boundary: String) {
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = SeededGenerator(seed: seed)
         let delimiter = Array("\r\n--\(boundary)".utf8)
@@ -27,12 +27,12 @@ import Testing
     }
 
     @Test(arguments: boundaries)
-    func `content made to look like delimiters keeps the fast search from nothing`(boundary: String) {
+    func `content that resembles delimiters does not mislead the fast search`(boundary: String) {
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = SeededGenerator(seed: seed)
         let delimiter = Array("\r\n--\(boundary)".utf8)
         for _ in 0..<300 {
-            // Long enough for the search to settle: the same, or nearly the same, over and over; then something else.
+            // Long enough for the search to adapt: the same or nearly the same repeatedly, then something else.
             var bytes: [UInt8] = []
             for _ in 0..<Int.random(in: 1...4, using: &generator) {
                 let unit = nearDelimiter(delimiter, &generator)
@@ -51,11 +51,11 @@ import Testing
     }
 
     @Test(arguments: boundaries)
-    func `what repeats and at last is a delimiter is found, whatever its period`(boundary: String) {
+    func `a delimiter after a repeated pattern is found, whatever the period`(boundary: String) {
         let delimiter = Array("\r\n--\(boundary)".utf8)
         let tail = [UInt8](repeating: UInt8(ascii: "x"), count: 300)
         for period in 1...(delimiter.count + 24) {
-            // The beginning of the delimiter, or all of it and blanks, and something that makes content of it.
+            // A prefix of the delimiter, or the delimiter with spaces and a byte that makes it content.
             let blanks = [UInt8](repeating: UInt8(ascii: " "), count: max(0, period - delimiter.count))
             for junk in blanks.isEmpty ? [""] : ["", "x", "-"] {
                 let unit = Array(delimiter.prefix(period)) + blanks.dropLast(junk.utf8.count) + Array(junk.utf8)
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    /// Something that costs a search much and is none, most of the time.
+    /// Returns bytes that are expensive for a search and usually not a delimiter.
     private func nearDelimiter(_ delimiter: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
         switch Int.random(in: 0..<5, using: &generator) {
         case 0: return delimiter + Array(["x", "-x", " \tx", "\rx", "", "\n"].randomElement(using: &generator)!.utf8)
@@ -82,7 +82,7 @@ import Testing
             wrong[Int.random(in: wrong.indices, using: &generator)] ^= 1
             return wrong
         case 3:
-            // The beginning, with the last byte where the period puts it.
+            // A prefix with the last byte at the position determined by the period.
             let period = Int.random(in: 2...20, using: &generator)
             var beginning = Array(delimiter.prefix(period))
             beginning[(delimiter.count - 1) % beginning.count] = delimiter[delimiter.count - 1]
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `it looks at what follows, and takes the undecided for a delimiter`() {
+    @Test func `the search examines the bytes after a delimiter and accepts undecided ones`() {
         func place(_ text: String) -> Int? {
             ByteSearch.find(delimiter: Array("\r\n--B".utf8), in: Array(text.utf8).span, from: 0, padding: 4)
         }
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `no more is held back than a delimiter, its padding and two bytes, whatever the pieces are`() throws {
+    @Test func `at most a delimiter, its padding and two bytes are held back`() throws {
         var limits = MultipartLimits()
         limits.paddingBytes = 7
         let head = Array("--B\r\nContent-Disposition: form-data; name=a\r\n\r\n".utf8)
@@ -127,7 +127,7 @@ import Testing
                 fed += chunk.count
                 #expect(parser.heldBack <= "\r\n--B".utf8.count + 7 + 2, "seed \(seed)")
                 if handler.hasEnded { break }
-                // Nothing is lost in between: what came is handed out or held back.
+                // No byte is lost in between: it was delivered or is held back.
                 #expect(handler.count + parser.heldBack == fed, "seed \(seed)")
             }
             handler.hasEnded = false
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: [1, 3, 100, 65_536])
-    func `content is handed out where it lies, without a copy`(piece: Int) throws {
+    func `content is delivered in place, without a copy`(piece: Int) throws {
         var parser = try MultipartParser(boundary: "B")
         var handler = PlaceChecker()
         try parser.feed(

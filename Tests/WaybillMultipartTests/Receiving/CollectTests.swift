@@ -22,7 +22,7 @@ import WaybillCore
     }
 
     @Test(arguments: [false, true])
-    func `a file appears whole, private, under a name of ours`(isNamed: Bool) async throws {
+    func `a collected file is complete and private under a generated name`(isNamed: Bool) async throws {
         var folder = try await UploadFolder(path: directory.path)
         folder.namesUnfinishedFiles = isNamed
         let content = pattern(100_000)
@@ -40,7 +40,7 @@ import WaybillCore
         }
     }
 
-    @Test func `suggested names are made safe, and nothing is replaced`() async throws {
+    @Test func `suggested names are sanitized, and no file is replaced`() async throws {
         let folder = try await UploadFolder(path: directory.path)
         _ = try directory.file("card.jpg", [9])
         _ = unsafe symlink("/etc/passwd", directory.path + "/link.jpg")
@@ -59,24 +59,24 @@ import WaybillCore
             ("a<b>:c|d?.jpg", "a_b__c_d_.jpg"), (" a . ", "a"), ("$(x)`y`", "_(x)_y_"),
             ("e\u{301}.jpg", "e\u{301}.jpg"),
         ] as [(String, String?)])
-    func `a file name from outside can do no harm`(given: String, safe: String?) {
+    func `an untrusted file name is sanitized`(given: String, safe: String?) {
         let found = MultipartPartHead(name: "f", fileName: given).safeFileName
         #expect(found.map { Array($0.utf8) } == safe.map { Array($0.utf8) })
         #expect(MultipartPartHead(name: "f").safeFileName == nil)
     }
 
-    @Test func `a name that is too long keeps its ending`() {
+    @Test func `a name that is too long keeps its extension`() {
         let name = MultipartPartHead(name: "f", fileName: String(repeating: "身", count: 300) + ".jpeg").safeFileName
         #expect(name?.hasSuffix("身.jpeg") == true && (170...180).contains(name?.utf8.count ?? 0))
         #expect(SafeFileName.numbered("card.jpg", 2) == "card-2.jpg" && SafeFileName.numbered("card", 3) == "card-3")
     }
 
     @Test(arguments: [false, true])
-    func `what fails or is cancelled leaves no file`(isNamed: Bool) async throws {
+    func `a failed or cancelled collection leaves no file`(isNamed: Bool) async throws {
         var folder = try await UploadFolder(path: directory.path)
         folder.namesUnfinishedFiles = isNamed
         let whole = IncomingFormTests.part("f", pattern(100_000), fileName: "x") + IncomingFormTests.end
-        // The sender breaks off.
+        // The sender aborts.
         for try await part in try IncomingForm(
             Pieces(whole.prefix(60_000), of: 1_000), contentType: IncomingFormTests.type)
         {
@@ -84,7 +84,7 @@ import WaybillCore
             break
         }
         #expect(try directory.list() == [])
-        // The task is cancelled in the middle: what has come is written, and more is waited for.
+        // The task is cancelled in the middle: the received data is written, and more is awaited.
         let (waiting, isWaiting) = AsyncStream<Void>.makeStream()
         let body = StalledBody(pieces: [Array(whole.prefix(60_000))], isWaiting: isWaiting)
         let form = try IncomingForm(body, contentType: IncomingFormTests.type)
@@ -98,7 +98,7 @@ import WaybillCore
         #expect(try directory.list() == [])
     }
 
-    /// Some pieces, and then nothing for as long as nobody cancels.
+    /// A body of some pieces that then waits until it is cancelled.
     private struct StalledBody: AsyncSequence, Sendable {
         var pieces: [[UInt8]]
         let isWaiting: AsyncStream<Void>.Continuation
@@ -118,7 +118,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a full disk is told as one and leaves no file`() async throws {
+    @Test func `a full disk is reported and leaves no file`() async throws {
         let folder = try await UploadFolder(path: directory.path)
         let full = unsafe open("/dev/full", O_WRONLY | O_CLOEXEC)
         let file = IncomingFile(FileDescriptor(owning: full), in: folder)
@@ -127,7 +127,7 @@ import WaybillCore
         #expect(try directory.list() == [])
     }
 
-    @Test func `a file under its final name has no other, even while a thread still holds it`() async throws {
+    @Test func `a file with its final name has no other name, even while in use`() async throws {
         var folder = try await UploadFolder(path: directory.path)
         folder.namesUnfinishedFiles = true
         let (complete, broken) = (try IncomingFile(in: folder), try IncomingFile(in: folder))
@@ -139,7 +139,7 @@ import WaybillCore
         folder.remove(name)
     }
 
-    /// A part that breaks a rule after a file that was collected, and what it breaks.
+    /// A part that violates a rule after a collected file, and the error.
     private static let laterFaults: [(String, [UInt8], String)] = [
         (
             "a field that is too long", IncomingFormTests.part("x", pattern(1 << 20 | 1)) + IncomingFormTests.end,
@@ -175,7 +175,7 @@ import WaybillCore
         #expect(try directory.list() == [])
     }
 
-    @Test func `a file passes at its limit and is refused one byte above`() async throws {
+    @Test func `a file at its limit passes, and one byte more is refused`() async throws {
         let folder = try await UploadFolder(path: directory.path)
         for (file, all, size, passes) in [
             (1_000, nil, 1_000, true), (999, nil, 1_000, false), (nil, 2_000, 1_000, true), (nil, 1_999, 1_000, false),
@@ -195,7 +195,7 @@ import WaybillCore
         #expect(MultipartLimits().fileBytes == .mebibytes(64) && MultipartLimits().allFileBytes == .mebibytes(256))
     }
 
-    @Test func `files are kept once, in one or several calls`() async throws {
+    @Test func `files are kept once, in one call or several`() async throws {
         let folder = try await UploadFolder(path: directory.path)
         let form = try parts(["a.jpg", "b.jpg", "c.jpg"])
         var kept: [String] = []
@@ -209,7 +209,7 @@ import WaybillCore
         #expect(try directory.list().sorted() == ["a.jpg", "b.jpg", "c.jpg"])
     }
 
-    @Test func `a file that cannot be kept keeps the others from it`() async throws {
+    @Test func `if a file cannot be kept, none is`() async throws {
         let folder = try await UploadFolder(path: directory.path)
         let form = try parts(["a.jpg", "b.jpg"])
         var files: [CollectedFile] = []
@@ -219,7 +219,7 @@ import WaybillCore
         #expect(try directory.list().allSatisfy { $0.hasPrefix(".incoming-") })
     }
 
-    @Test func `what a crash left is removed, what belongs to a form is not`() async throws {
+    @Test func `files left by a crash are removed, those of a form are not`() async throws {
         var folder = try await UploadFolder(path: directory.path)
         folder.namesUnfinishedFiles = true
         let alive = try IncomingFile(in: folder)
@@ -240,7 +240,7 @@ import WaybillCore
         withExtendedLifetime(alive) {}
     }
 
-    @Test func `a folder is made private; a link, a file and a public one are refused`() async throws {
+    @Test func `a directory is created private, and links, files and public directories are refused`() async throws {
         let made = directory.path + "/made"
         _ = try await UploadFolder(path: made)
         #expect(mode(made) == 0o700)

@@ -16,7 +16,7 @@ import WaybillCore
     static let end = Array("--B--\r\n".utf8)
 
     @Test(arguments: [1, 7, 1_000, 1_000_000])
-    func `parts come in order with all their bytes, however the body comes`(piece: Int) async throws {
+    func `parts arrive in order with all their bytes, whatever the pieces`(piece: Int) async throws {
         let large = pattern(piece == 1 ? 2_000 : 200_000)
         let body = Self.part("a", [1]) + Self.part("f", large, fileName: "x") + Self.part("b", []) + Self.end
         let form = try IncomingForm(Pieces(body, of: piece), contentType: Self.type)
@@ -33,7 +33,7 @@ import WaybillCore
         #expect(read.map(\.1) == [[1], large, []])
     }
 
-    @Test func `nothing is read before somebody asks, nor ahead of him`() async throws {
+    @Test func `the body is read on demand, not ahead`() async throws {
         let body = Self.part("f", pattern(1_000_000), fileName: "x") + Self.end
         let pieces = Pieces(body, of: 10_000)
         let form = try IncomingForm(pieces, contentType: Self.type)
@@ -49,7 +49,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a part that nobody reads is read over, and the rest of one too`() async throws {
+    @Test func `unread parts are skipped, as is the rest of a partly read one`() async throws {
         let body =
             Self.part("a", pattern(100_000), fileName: "x") + Self.part("b", pattern(100_000), fileName: "y")
             + Self.part("c", [3]) + Self.end
@@ -63,7 +63,7 @@ import WaybillCore
         #expect(names == ["a", "b", "c"])
     }
 
-    @Test func `what is read over counts for every limit`() async throws {
+    @Test func `skipped content counts towards every limit`() async throws {
         let large = [UInt8](repeating: 120, count: 2_000)
         var limits = MultipartLimits()
         limits.fieldBytes = .bytes(1_999)
@@ -87,7 +87,7 @@ import WaybillCore
         }
     }
 
-    @Test func `an error comes after all that came before it, and comes again`() async throws {
+    @Test func `an error follows everything before it, and repeats`() async throws {
         let body = Self.part("a", [1]) + Array("--B\r\nno header\r\n\r\n".utf8)
         let form = try IncomingForm(Pieces(body, of: 100_000), contentType: Self.type)
         var iterator = form.makeAsyncIterator()
@@ -99,7 +99,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a body that throws, and a part that was passed, are told`() async throws {
+    @Test func `a failing body and a part already passed are errors`() async throws {
         struct Broken: Error {}
         let broken = AsyncThrowingStream<[UInt8], any Error> { continuation in
             continuation.yield(Self.part("a", [1, 2, 3], fileName: "x").dropLast(2))
@@ -118,7 +118,7 @@ import WaybillCore
         #expect(passed?.code == .partPassed && passed?.part == "a")
     }
 
-    @Test func `a field that is larger than asked for is refused, one that is as large is not`() async throws {
+    @Test func `a field larger than requested is refused, one of exactly that size is not`() async throws {
         let body = Self.part("a", [1, 2, 3]) + Self.part("b", [1, 2, 3]) + Self.end
         var iterator = try IncomingForm(Pieces(body, of: 10), contentType: Self.type).makeAsyncIterator()
         #expect(try await iterator.next()?.bytes(atMost: .bytes(3)) == [1, 2, 3])
@@ -128,7 +128,7 @@ import WaybillCore
         #expect(error?.code == .fieldTooLarge)
     }
 
-    @Test func `cancelling ends the reading`() async throws {
+    @Test func `cancelling ends reading`() async throws {
         let endless = AsyncStream<[UInt8]> { continuation in
             continuation.yield(Self.part("a", [1], fileName: "x").dropLast(2))
         }
@@ -136,15 +136,15 @@ import WaybillCore
         let task = Task { for try await part in form { for try await _ in part.chunks {} } }
         task.cancel()
         let error = await #expect(throws: BodyError.self) { try await task.value }
-        // The stream says that it is over when its reader is cancelled; both are an end, and neither a form.
+        // A stream ends when its reader is cancelled. Both errors are an end without a form.
         #expect(error?.code == .cancelled || error?.code == .truncatedBody)
     }
 
-    @Test func `a content type that is none is refused at once`() {
+    @Test func `an invalid content type is refused immediately`() {
         #expect(throws: BodyError.self) { _ = try IncomingForm(Pieces([], of: 1), contentType: "text/plain") }
     }
 
-    @Test func `a part goes on as a part of another form`() async throws {
+    @Test func `a part can be forwarded as a part of another form`() async throws {
         let content = pattern(300_000)
         let body = Self.part("a", [1]) + Self.part("f", content, fileName: "x.bin") + Self.end
         var forwarded: [UInt8] = []
@@ -173,7 +173,7 @@ import WaybillCore
     }
 }
 
-/// A body in pieces of one size, which knows how many it gave.
+/// A body in pieces of constant size that counts the pieces it returned.
 struct Pieces: AsyncSequence, Sendable {
     private let body: [UInt8]
     private let size: Int

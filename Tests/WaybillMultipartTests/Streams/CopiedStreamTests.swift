@@ -28,7 +28,7 @@ import WaybillCore
     }
 
     @Test(arguments: [true, false], [0, 1, 150, 999, 5_000, 12_345, 20_190])
-    func `an attempt that broke off anywhere is repeated whole, and each chunk is pulled once`(
+    func `an attempt aborted anywhere is repeated, and each chunk is pulled once`(
         hasLength: Bool, cut: Int
     ) async throws {
         let stream = CountedStream(chunks: chunks)
@@ -46,7 +46,7 @@ import WaybillCore
         #expect(stream.asked.value == chunks.count + 1)
     }
 
-    @Test func `a raw body can be copied, too, and its last bytes wait for the end of the stream`() async throws {
+    @Test func `a raw body can be copied, and its last bytes wait for the end of the stream`() async throws {
         let gate = Moment()
         let stream = CountedStream(
             chunks: [[1, 2], [3]],
@@ -64,7 +64,7 @@ import WaybillCore
         #expect(try await rest == [1, 2, 3])
     }
 
-    @Test func `a stream that fails fails every attempt at the same place`() async throws {
+    @Test func `a failing stream fails every attempt at the same position`() async throws {
         let body = try await body(CountedStream(chunks: chunks, failure: .init()), length: nil)
         for _ in 0..<2 {
             let pull = try BodyPull(body)
@@ -74,7 +74,7 @@ import WaybillCore
         }
     }
 
-    @Test func `more bytes than stated fail the repeated attempt, too`() async throws {
+    @Test func `more bytes than declared also fail the repeated attempt`() async throws {
         let body = try await body(CountedStream(chunks: chunks), length: 5_000)
         for _ in 0..<2 {
             let pull = try BodyPull(body)
@@ -82,7 +82,7 @@ import WaybillCore
         }
     }
 
-    @Test func `a later reader takes the stream over, and the one before learns of it`() async throws {
+    @Test func `a later reader takes over the stream, and the earlier one fails`() async throws {
         let body = try await body(CountedStream(chunks: chunks), length: nil)
         let first = try BodyPull(body)
         while first.received.count < 3_000 { _ = try await first.next(room: 100) }
@@ -90,7 +90,7 @@ import WaybillCore
         #expect(await BodyError.Code.thrown { _ = try await first.rest(room: 100) } == .streamFailed)
     }
 
-    @Test func `the copy is gone, and the stream cancelled, with the body`() async throws {
+    @Test func `the copy is removed and the stream cancelled together with the body`() async throws {
         let reached = Moment()
         let cancelled = Moment()
         let never = Moment()
@@ -105,7 +105,7 @@ import WaybillCore
                 })
             let body = try await body(stream, length: nil)
             let pull = try BodyPull(body)
-            // Three chunks have 3,003 bytes; whoever takes the last of them wants the fourth.
+            // Three chunks have 3,003 bytes; taking the last of them requests the fourth.
             while pull.received.count < 3_003 { _ = try await pull.next(room: 100) }
             await reached.wait()
             #expect(openDescriptors(under: directory.path) == 1)
@@ -115,7 +115,7 @@ import WaybillCore
         #expect(try directory.list() == [])
     }
 
-    @Test func `no room for the copy fails the part as a full disk does`() async throws {
+    @Test func `a copy that cannot be written fails the part`() async throws {
         var form: MultipartForm = [.stream("s", CountedStream(chunks: chunks), length: 20_190, replay: .fromCopy)]
         form.temporaryDirectory = directory.path + "/none"
         let body = try await form.prepared()

@@ -5,7 +5,7 @@ import WaybillCore
 @testable import WaybillMultipart
 
 @Suite(.timeLimit(.minutes(Slowness.factor))) struct SequenceBodyTests {
-    /// A stream that counts how often it was asked.
+    /// A stream that counts the requests for chunks.
     struct Counted: AsyncSequence, Sendable {
         let chunks: [[UInt8]]
         var failure: Failed?
@@ -38,7 +38,7 @@ import WaybillCore
     static let bytes = chunks.flatMap(\.self)
 
     @Test(arguments: [1, 7, 65_536, 1_000_000], [true, false])
-    func `a stream arrives whole in every room`(room: Int, hasLength: Bool) async throws {
+    func `a stream arrives complete at every buffer size`(room: Int, hasLength: Bool) async throws {
         let body = SequenceBody(Counted(chunks: Self.chunks), length: hasLength ? Int64(Self.bytes.count) : nil)
         #expect(body.length == (hasLength ? Int64(Self.bytes.count) : nil))
         #expect(!body.isReplayable)
@@ -56,7 +56,7 @@ import WaybillCore
         #expect(await BodyError.Code.thrown { _ = try body.makeReader {} } == .bodyNotReplayable)
     }
 
-    @Test func `a stream is asked for one chunk ahead, never for more`() async throws {
+    @Test func `at most one chunk of a stream is requested ahead`() async throws {
         let stream = Counted(chunks: (0..<10).map { _ in pattern(100) })
         let pull = try BodyPull(SequenceBody(stream, length: nil))
         for taken in 1...10 {
@@ -67,7 +67,7 @@ import WaybillCore
         }
     }
 
-    @Test func `an error of the stream comes out with its cause`() async throws {
+    @Test func `an error of the stream is propagated with its cause`() async throws {
         let body = SequenceBody(Counted(chunks: [[1, 2, 3]], failure: .init()), length: 3)
         let pull = try BodyPull(body)
         let error = await #expect(throws: BodyError.self) { try await pull.rest(room: 10) }
@@ -76,7 +76,7 @@ import WaybillCore
         #expect(pull.received.isEmpty, "the chunk that seems to complete the body waits for the stream's end")
     }
 
-    @Test func `fewer and more bytes than declared are errors, and the body never looks complete`() async throws {
+    @Test func `fewer or more bytes than declared are errors, and the body never looks complete`() async throws {
         let short = try BodyPull(SequenceBody(Counted(chunks: [[1], [2]]), length: 3))
         #expect(await BodyError.Code.thrown { _ = try await short.rest(room: 10) } == .tooFewBytes)
         for chunks in [[[1], [2, 3, 4]], [[1, 2, 3], [4]]] as [[[UInt8]]] {
@@ -89,7 +89,7 @@ import WaybillCore
     @Test func `closing the reader cancels the task that pulls the stream`() async throws {
         let (ended, signal) = AsyncStream<Void>.makeStream()
         let (started, running) = AsyncStream<Void>.makeStream()
-        // A stream that never gives anything, until its task is cancelled.
+        // A stream that returns nothing until its task is cancelled.
         let endless = AsyncStream<[UInt8]>(unfolding: {
             running.yield()
             await withTaskCancellationHandler {

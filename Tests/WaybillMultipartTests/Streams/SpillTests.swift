@@ -27,7 +27,7 @@ import WaybillCore
     }
 
     @Test(arguments: [0, 1_000, 1_001, 71_000, 71_001, 1 << 20])
-    func `a stream of unknown length is read first, and its length is then exact`(threshold: Int64) async throws {
+    func `a stream of unknown length is read in advance to determine its length`(threshold: Int64) async throws {
         let body = try await form(CountedStream(chunks: chunks), threshold: threshold).prepared()
         #expect(body.isReplayable)
         #expect((held(body) != nil) == (threshold < 71_001), "in memory up to the threshold, in a file above it")
@@ -53,7 +53,7 @@ import WaybillCore
         mutating func partEnded() {}
     }
 
-    @Test func `the file has no name, is private, and is gone with the body`() async throws {
+    @Test func `the spill file has no name, is private, and is removed with the body`() async throws {
         do {
             let body = try await form(CountedStream(chunks: chunks), threshold: 0).prepared()
             let file = facts(of: try #require(held(body)).raw)
@@ -64,7 +64,7 @@ import WaybillCore
         #expect(await areDescriptorsGone(under: directory.path))
     }
 
-    @Test func `a cancelled task ends the reading, and the file is gone`() async throws {
+    @Test func `cancelling the task ends reading and removes the file`() async throws {
         let reached = Moment()
         let never = Moment()
         let stream = CountedStream(
@@ -84,7 +84,7 @@ import WaybillCore
         #expect(try directory.list() == [])
     }
 
-    @Test func `a stream that throws while it is read first names its part, and the file is gone`() async throws {
+    @Test func `a stream that throws while being read in advance names its part and leaves no file`() async throws {
         let form = form(CountedStream(chunks: chunks, failure: .init()), threshold: 0)
         let error = await #expect(throws: BodyError.self) { try await form.prepared() }
         #expect(error?.code == .streamFailed && error?.part == "s" && error?.cause is CountedStream.Failed)
@@ -92,9 +92,8 @@ import WaybillCore
         #expect(await areDescriptorsGone(under: directory.path))
     }
 
-    @Test func `a full disk is a typed error that names part and remedy, and the stream is asked no more`() async throws
-    {
-        // The kernel's own full disk: each write to it fails with ENOSPC.
+    @Test func `a full disk is a typed error that names part and remedy and stops the stream`() async throws {
+        // Every write to this device fails with ENOSPC.
         let spill = StreamSpill(threshold: 10, at: PartPlace(index: 1, name: "s")) { () throws(BodyError) in
             let full = FileDescriptor(owning: unsafe open("/dev/full", O_RDWR | O_CLOEXEC))
             return SpillFile(full, at: PartPlace(index: 1, name: "s"))
@@ -108,21 +107,21 @@ import WaybillCore
         #expect(stream.asked.value == 2)
     }
 
-    @Test func `a folder that can't be written is a typed error`() async throws {
+    @Test func `a directory that cannot be written is a typed error`() async throws {
         var form = form(CountedStream(chunks: chunks), threshold: 0)
         form.temporaryDirectory = directory.path + "/none"
         let error = await #expect(throws: BodyError.self) { try await form.prepared() }
         #expect(error?.code == .writeFailed && error?.part == "s" && error?.path == directory.path + "/none")
     }
 
-    @Test func `a form with a stream can be prepared once, then names the part`() async throws {
+    @Test func `preparing a form with a one-shot stream again fails with the part`() async throws {
         let form = form(CountedStream(chunks: chunks), threshold: 1 << 20)
         _ = try await form.prepared()
         let error = await #expect(throws: BodyError.self) { try await form.prepared() }
         #expect(error?.code == .bodyNotReplayable && error?.part == "s")
     }
 
-    @Test func `the boundary is looked for in what is kept in memory`() async throws {
+    @Test func `the boundary is searched in content kept in memory`() async throws {
         let form = form(CountedStream(chunks: [Array("xxgol".utf8), Array("denxx".utf8)]), threshold: 1 << 20)
         let boundary = try MultipartBoundary("golden")
         #expect(await BodyError.Code.thrown { _ = try await form.prepared(boundary: boundary) } == .boundaryInContent)

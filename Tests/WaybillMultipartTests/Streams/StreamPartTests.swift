@@ -8,13 +8,13 @@ import WaybillCore
     let boundary = try! MultipartBoundary("golden")
     let chunks = [pattern(1_000, seed: 1), [], pattern(1, seed: 2), pattern(70_000, seed: 3)]
 
-    /// What a form of this part between two fields has to begin with.
+    /// The expected beginning of a form with this part between two fields.
     let opening =
         Array("--golden\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n".utf8)
         + Array("--golden\r\nContent-Disposition: form-data; name=\"s\"; filename=\"s.bin\"\r\n".utf8)
         + Array("Content-Type: application/octet-stream\r\n\r\n".utf8)
 
-    /// What it has to be.
+    /// Returns the expected form.
     func expected(_ content: [UInt8]) -> [UInt8] {
         opening + content
             + Array("\r\n--golden\r\nContent-Disposition: form-data; name=\"b\"\r\n\r\n2\r\n--golden--\r\n".utf8)
@@ -23,7 +23,7 @@ import WaybillCore
     func form(_ part: MultipartPart) -> MultipartForm { [.text("a", "1"), part, .text("b", "2")] }
 
     @Test(arguments: [1, 7, 4_096, 1_000_000])
-    func `a stream of known length is sent as it comes, with the exact length known before`(room: Int) async throws {
+    func `a stream of known length is sent live with an exact length`(room: Int) async throws {
         let content = chunks.flatMap(\.self)
         let stream = CountedStream(chunks: chunks)
         let part = MultipartPart.stream("s", stream, length: Int64(content.count), fileName: "s.bin")
@@ -35,7 +35,7 @@ import WaybillCore
         #expect(try await allBytes(of: body, room: room) == expected(content))
     }
 
-    @Test func `slices of other byte sequences are chunks, too`() async throws {
+    @Test func `array slices are accepted as chunks`() async throws {
         let stream = AsyncStream<ArraySlice<UInt8>> { continuation in
             continuation.yield([1, 2, 3, 4][1...2])
             continuation.finish()
@@ -44,7 +44,7 @@ import WaybillCore
         #expect(try await allBytes(of: body) == expected([2, 3]))
     }
 
-    @Test func `a stream that is made anew can be sent again, and is not made before`() async throws {
+    @Test func `a stream from a factory can be sent again and is created on demand`() async throws {
         let made = CountedStream.Count()
         let chunks = chunks
         let part = MultipartPart.stream("s", length: 71_001, fileName: "s.bin") {
@@ -57,7 +57,7 @@ import WaybillCore
         #expect(made.value == 2)
     }
 
-    @Test func `a stream that can't be made fails the part with its cause`() async throws {
+    @Test func `a factory that throws fails the part with its cause`() async throws {
         struct NotToday: Error {}
         let part = MultipartPart.stream("s", length: 5, fileName: "s.bin") { () throws -> CountedStream in
             throw NotToday()
@@ -66,8 +66,7 @@ import WaybillCore
         #expect(error.code == .streamFailed && error.cause is NotToday)
     }
 
-    @Test func `a second reader of a stream that is read once is refused before a byte, naming the part`() async throws
-    {
+    @Test func `a second reader of a one-shot stream is refused with the part's name`() async throws {
         let part = MultipartPart.stream("s", CountedStream(chunks: [[1]]), length: 1, fileName: "s.bin")
         let body = try await form(part).prepared(boundary: boundary)
         _ = try await allBytes(of: body)
@@ -75,7 +74,7 @@ import WaybillCore
         #expect(error?.code == .bodyNotReplayable && error?.part == "s" && error?.partIndex == 1)
     }
 
-    @Test func `a part's stream is asked for one chunk ahead, however long nobody reads`() async throws {
+    @Test func `at most one chunk of a part's stream is requested ahead`() async throws {
         let stream = CountedStream(chunks: (0..<10).map { _ in pattern(100) })
         let body = try await MultipartForm([.stream("s", stream, length: 1_000)]).prepared(boundary: boundary)
         let pull = try BodyPull(body)
@@ -87,9 +86,11 @@ import WaybillCore
         }
     }
 
-    /// The error of a form with this part, which must come before more of the part's content than these bytes.
+    /// Returns the error of a form with this part, which must occur before more than these bytes of its content are
+    /// read.
     ///
-    /// How much of what precedes it comes is a matter of time: a read gives nothing if the stream has failed before its end.
+    /// How many of the preceding bytes are read depends on timing: a read returns nothing if the stream has already
+    /// failed.
     func failure(of part: MultipartPart, after content: [UInt8] = []) async throws -> BodyError {
         let body = try await form(part).prepared(boundary: boundary)
         let pull = try BodyPull(body)
@@ -101,20 +102,20 @@ import WaybillCore
         return try #require(error)
     }
 
-    @Test func `a stream shorter than stated fails its part before the closing boundary`() async throws {
+    @Test func `a stream shorter than declared fails its part before the closing boundary`() async throws {
         let error = try await failure(
             of: .stream("s", CountedStream(chunks: [[1, 2]]), length: 3, fileName: "s.bin"), after: [1, 2])
         #expect(error.code == .tooFewBytes && error.message.contains("2 bytes, 3 were declared"))
     }
 
     @Test(arguments: [[[1, 2], [3, 4]], [[1, 2, 3], [4]], [[1, 2, 3, 4]]] as [[[UInt8]]])
-    func `a stream longer than stated fails its part before the closing boundary`(chunks: [[UInt8]]) async throws {
+    func `a stream longer than declared fails its part before the closing boundary`(chunks: [[UInt8]]) async throws {
         let error = try await failure(
             of: .stream("s", CountedStream(chunks: chunks), length: 3, fileName: "s.bin"), after: [1, 2])
         #expect(error.code == .tooManyBytes)
     }
 
-    @Test func `a stream that throws fails its part before the closing boundary, with its cause`() async throws {
+    @Test func `a stream that throws fails its part with its cause`() async throws {
         let stream = CountedStream(chunks: [[1, 2, 3]], failure: .init())
         let error = try await failure(of: .stream("s", stream, length: 3, fileName: "s.bin"))
         #expect(error.code == .streamFailed && error.cause is CountedStream.Failed)
@@ -125,7 +126,7 @@ import WaybillCore
         #expect(await BodyError.Code.thrown { _ = try await form.prepared() } == .unknownLength)
     }
 
-    @Test func `closing the reader in the middle of a stream cancels the stream`() async throws {
+    @Test func `closing the reader cancels the stream`() async throws {
         let started = Moment()
         let cancelled = Moment()
         let never = Moment()
@@ -155,7 +156,7 @@ import WaybillCore
         #expect(body.description.contains("unknown length"))
     }
 
-    @Test func `fail refuses a stream of unknown length and names it`() async throws {
+    @Test func `fail refuses a stream of unknown length with its name`() async throws {
         var form = form(.stream("s", CountedStream(chunks: chunks), length: nil))
         form.unknownLength = .fail
         let error = await #expect(throws: BodyError.self) { try await form.prepared() }

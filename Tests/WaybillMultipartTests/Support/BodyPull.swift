@@ -2,13 +2,13 @@ import WaybillCore
 
 @testable import WaybillMultipart
 
-/// Reads a body as a transport does, read by read, with a room of a chosen size.
+/// Reads a body as a transport does, with a buffer of the given size for each read.
 final class BodyPull {
     let reader: any BodyReader
     private let signal: WakeSignal
-    /// How often the reader answered *later*.
+    /// How often the reader returned `later`.
     private(set) var waits = 0
-    /// Everything that was handed over.
+    /// All bytes read so far.
     private(set) var received: [UInt8] = []
 
     init(_ body: some UploadBody) throws {
@@ -21,7 +21,7 @@ final class BodyPull {
         reader.close()
     }
 
-    /// The next bytes, or `nil` at the end.
+    /// Returns the next bytes, or `nil` at the end.
     func next(room: Int) async throws -> [UInt8]? {
         while true {
             let (answer, bytes) = try read(room: room)
@@ -68,7 +68,7 @@ func allBytes(of body: some UploadBody, room: Int = 65_536) async throws -> [UIn
 }
 
 extension BodyError.Code {
-    /// The code of what a piece of work throws, or `nil` if it throws nothing or something else.
+    /// Returns the code of the error thrown by a closure, or `nil` for no error or another one.
     static func thrown(by work: () async throws -> Void) async -> BodyError.Code? {
         do {
             try await work()

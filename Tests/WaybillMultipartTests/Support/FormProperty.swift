@@ -1,8 +1,8 @@
-// What must hold for any form whatever. The fuzzer has this very file as a link, so it uses public API only.
+// Properties of every form. The fuzzer links to this file, so it uses only public API.
 
 import WaybillMultipart
 
-/// A form made of bytes, and what the encoder must make of it, worked out without the encoder.
+/// A form derived from bytes, and the expected result of encoding it, computed without the encoder.
 struct PlannedForm {
     struct Part {
         var name: String
@@ -16,7 +16,7 @@ struct PlannedForm {
     var boundary: String
     var parts: [Part] = []
 
-    /// Takes whatever bytes come as choices, names and contents.
+    /// Creates a form from arbitrary bytes, which become choices, names and contents.
     init(_ input: [UInt8]) {
         var source = ChoiceSource(input)
         boundary = ["B", "golden-boundary", String(repeating: "x", count: 70)][source.choice(of: 3)]
@@ -27,7 +27,7 @@ struct PlannedForm {
                     contentType: source.choice(of: 3) == 0 ? source.text() : nil,
                     note: source.choice(of: 4) == 0 ? source.text() : nil, content: source.bytes(), isText: false))
             if source.choice(of: 2) == 0 {
-                // What is no UTF-8 can't be said as a text.
+                // Bytes that are not UTF-8 cannot be a text.
                 let text = String(decoding: parts[parts.count - 1].content, as: UTF8.self)
                 parts[parts.count - 1].content = Array(text.utf8)
                 parts[parts.count - 1].isText = true
@@ -35,7 +35,7 @@ struct PlannedForm {
         }
     }
 
-    /// As a user says it.
+    /// The form as a user would write it.
     var form: MultipartForm {
         MultipartForm(
             parts.map { plan in
@@ -51,10 +51,10 @@ struct PlannedForm {
     }
 }
 
-/// Checks a form that is made of an input: it is refused for a reason that is there, or its bytes are as many as it
-/// promises and the parser gets out what was put in, however they are cut.
+/// Checks the form derived from an input: it is refused for a valid reason, or its length is as promised and the
+/// parser returns the original parts, however the bytes are split.
 ///
-/// - Returns: What does not hold, or `nil`.
+/// - Returns: The violated property, or `nil`.
 func formViolation(of input: [UInt8]) async -> String? {
     let plan = PlannedForm(input)
     var encoded: [UInt8] = []
@@ -95,7 +95,8 @@ extension PlannedForm {
         return nil
     }
 
-    /// Why the form must be refused; ``BodyError/Code/headerTooLarge`` alone says that it may be.
+    /// The reasons for which the form must be refused. ``BodyError/Code/headerTooLarge`` alone means that it may be
+    /// refused.
     fileprivate var refusals: Set<BodyError.Code> {
         var codes: Set<BodyError.Code> = []
         for part in parts {
@@ -134,7 +135,7 @@ extension PlannedForm.Part {
     }
 }
 
-/// The input of a fuzzer, taken piece by piece; zeros when nothing is left.
+/// The input of a fuzzer, consumed piece by piece. Returns zeros when exhausted.
 private struct ChoiceSource {
     private var rest: ArraySlice<UInt8>
 
@@ -144,7 +145,7 @@ private struct ChoiceSource {
 
     mutating func choice(of count: Int) -> Int { Int(rest.popFirst() ?? 0) % count }
 
-    /// As many bytes as the first one says: none to 127, or up to 16 times as many.
+    /// Returns the number of bytes given by the first one: 0 to 127, or up to 16 times as many.
     mutating func bytes() -> [UInt8] {
         let size = Int(rest.popFirst() ?? 0)
         let taken = rest.prefix(size < 128 ? size : (size - 127) * 16)
@@ -155,7 +156,7 @@ private struct ChoiceSource {
     mutating func text() -> String { String(decoding: bytes(), as: UTF8.self) }
 }
 
-/// Every CR, LF and CRLF as CRLF.
+/// Replaces every CR, LF and CRLF by CRLF.
 private func normal(_ text: String) -> [UInt8] {
     var result: [UInt8] = []
     var previous: UInt8 = 0

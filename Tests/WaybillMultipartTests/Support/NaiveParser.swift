@@ -1,10 +1,10 @@
-// A second parser, written to be looked at and not to be fast: the whole body at once, a line of the grammar a line of
-// code. The fuzzer has this very file as a link, so it uses public API only.
+// A second parser, optimized for reading and not for speed: it takes the whole body, and each line of the grammar is
+// a line of code. The fuzzer links to this file, so it uses only public API.
 
 import WaybillMultipart
 
-/// Reads a body as the grammar says (RFC 2046 section 5.1.1, RFC 7578, and the decisions of ``MultipartParser``), without
-/// limits but that of padding.
+/// Parses a body according to the grammar (RFC 2046, section 5.1.1, RFC 7578, and the decisions of
+/// ``MultipartParser``), without limits except that of padding.
 struct NaiveParser {
     struct Part: Hashable {
         var name: [UInt8]
@@ -12,16 +12,16 @@ struct NaiveParser {
         var content: [UInt8]
     }
 
-    /// The parts, or `nil` for a body that must be refused.
+    /// Returns the parts, or `nil` for a body that must be refused.
     static func parts(_ body: [UInt8], boundary: String) -> [Part]? {
-        // As if a line had just ended: a boundary may be the first thing in a body.
+        // As if a line had just ended: a body may begin with a boundary.
         let text = Array("\r\n".utf8) + body
         guard var line = nextLine(text, from: 0, boundary) else { return nil }
-        // With a preamble there are parts, or something before the first boundary hides them.
+        // After a preamble there must be parts; otherwise bytes before the first boundary hide them.
         if line.isClosing, line.start > 2 { return nil }
         var parts: [Part] = []
         while !line.isClosing {
-            // The blank line that ends the headers: its CRLF may begin the delimiter that follows.
+            // The empty line that ends the headers: its CRLF may begin the following delimiter.
             guard let blank = firstIndex(of: Array("\r\n\r\n".utf8), in: text, from: line.end - 2) else { return nil }
             let headers = blank < line.end ? [] : Array(text[line.end..<blank])
             guard let next = nextLine(text, from: blank + 2, boundary) else { return nil }
@@ -48,7 +48,7 @@ struct NaiveParser {
             if text[end...].starts(with: "--".utf8) {
                 end += 2
                 while end < text.count, isBlank(text[end]) { end += 1 }
-                // Nothing more, or the end of the line; a lone CR at the end of the body is as good as nothing.
+                // The end of the body or of the line. A lone CR at the end of the body is accepted, too.
                 let rest = text[end...]
                 guard rest.isEmpty || rest.elementsEqual("\r".utf8) || rest.starts(with: "\r\n".utf8) else {
                     return nil
@@ -70,7 +70,7 @@ struct NaiveParser {
                 lines.append([])
                 index += 2
             } else {
-                // A lone CR or LF, or a NUL, has no place in a line.
+                // A lone CR or LF and a NUL are not permitted in a line.
                 if [0, 10, 13].contains(headers[index]) { return nil }
                 lines[lines.count - 1].append(headers[index])
                 index += 1
@@ -93,7 +93,7 @@ struct NaiveParser {
             }
         }
         guard let disposition else { return nil }
-        // A quote behind a backslash is a quote where that makes sense of the line, else an end.
+        // A quote after a backslash is an escaped quote if the line can be parsed that way, otherwise the end.
         let readings = [
             parameters(disposition, backslashMayEnd: false), parameters(disposition, backslashMayEnd: true),
         ]

@@ -1,8 +1,8 @@
-// What must hold for any input whatever. The fuzzer has this very file as a link, so it uses public API only.
+// Properties of every input. The fuzzer links to this file, so it uses only public API.
 
 import WaybillMultipart
 
-/// What a parser told about a body.
+/// The events and the error that a parser reported for a body.
 struct ParserRecord: MultipartHandler, Hashable {
     struct Part: Hashable {
         var head: MultipartPartHead
@@ -25,7 +25,7 @@ struct ParserRecord: MultipartHandler, Hashable {
         parts[parts.count - 1].hasEnded = true
     }
 
-    /// Parses a body that comes in the given pieces.
+    /// Parses a body that arrives in the given pieces.
     init(_ body: [UInt8], cutAt cuts: [Int], boundary: String, limits: MultipartLimits) {
         do {
             var parser = try MultipartParser(boundary: boundary, limits: limits)
@@ -41,7 +41,7 @@ struct ParserRecord: MultipartHandler, Hashable {
     }
 }
 
-/// Small limits, so that short inputs reach them.
+/// Returns small limits that short inputs reach.
 func narrowLimits() -> MultipartLimits {
     var limits = MultipartLimits()
     limits.parts = 6
@@ -55,10 +55,9 @@ func narrowLimits() -> MultipartLimits {
     return limits
 }
 
-/// Checks an input: every way to cut it gives the same parts, and what was understood survives being encoded and
-/// parsed again.
+/// Checks an input: every way to split it yields the same parts, and the parsed result survives encoding and parsing.
 ///
-/// - Returns: What does not hold, or `nil`.
+/// - Returns: The violated property, or `nil`.
 func violation(of body: [UInt8], boundary: String) async -> String? {
     for limits in [MultipartLimits(), narrowLimits()] {
         let whole = ParserRecord(body, cutAt: [], boundary: boundary, limits: limits)
@@ -71,9 +70,10 @@ func violation(of body: [UInt8], boundary: String) async -> String? {
     return oracleViolation(of: body, boundary: boundary)
 }
 
-/// Checks an input against a parser that was written another way.
+/// Checks an input against the independently written parser.
 private func oracleViolation(of body: [UInt8], boundary: String) -> String? {
-    // Its searches are quadratic, and it knows no limits: wide ones, so that the two differ in nothing but a mistake.
+    // Its searches are quadratic, and it has no limits. The limits here are wide, so that the two differ only by an
+    // error.
     guard body.count <= 4_096 else { return nil }
     var limits = MultipartLimits()
     limits.parts = .max
@@ -97,7 +97,7 @@ private func oracleViolation(of body: [UInt8], boundary: String) -> String? {
     return isEqual ? nil : "\(record) instead of \(expected)"
 }
 
-/// Byte by byte, and at places that the input itself chooses.
+/// Returns splits at every byte and at positions derived from the input.
 private func waysToCut(_ body: [UInt8]) -> [[Int]] {
     guard body.count > 1 else { return [] }
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
@@ -136,12 +136,12 @@ private func roundTripViolation(of record: ParserRecord) async -> String? {
     return isEqual ? nil : "\(again) instead of \(record) after a round trip"
 }
 
-/// What a parser lets pass and the encoder refuses.
+/// The errors with which the encoder may refuse a form that the parser accepted.
 private let refusals: Set<BodyError.Code> = [
     .emptyFieldName, .invalidContentType, .headerTooLarge, .boundaryInContent,
 ]
 
-/// The WHATWG algorithm can't tell an escape from a text that looks like one.
+/// The WHATWG algorithm cannot distinguish an escape from a text that looks like one.
 private func isUnambiguous(_ head: MultipartPartHead) -> Bool {
     let texts = [head.name, head.fileName ?? ""].map { $0.lowercased() }
     return !texts.contains { text in ["%22", "%0d", "%0a"].contains { contains($0, in: text) } }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A server for one request: it takes everything, answers 200, and tells what came.
+/// A server for a single request: it reads the request, responds with 200, and returns what it received.
 @safe final class RawSink: Sendable {
     let port: UInt16
     private let listener: Int32
@@ -31,7 +31,7 @@ import Foundation
         close(listener)
     }
 
-    /// Head and body of the request.
+    /// Returns head and body of the request.
     func request() async throws -> (head: String, body: [UInt8]) {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try self.take() }) }

@@ -1,4 +1,4 @@
-/// Random numbers that a seed brings back: SplitMix64.
+/// A random number generator with a reproducible seed (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
@@ -19,7 +19,7 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// Bytes in which every position can be told from its neighbours.
+/// Returns bytes in which every position differs from its neighbors.
 func pattern(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var generator = SeededGenerator(seed: seed)
     let block = generator.bytes(251)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A directory of one test, gone with it.
+/// A directory for a test, removed with the object.
 @safe final class TemporaryDirectory: Sendable {
     let path: String
 
@@ -26,7 +26,7 @@ import Glibc
         return file
     }
 
-    /// A file of so many zeros that takes no room on the disk.
+    /// Creates a sparse file of the given size.
     func sparse(_ name: String, _ size: Int) throws -> String {
         let path = try file(name, [])
         guard unsafe truncate(path, off_t(size)) == 0 else { throw Failure(what: "truncate \(path)", number: errno) }
@@ -73,10 +73,10 @@ func contents(of path: String) throws -> [UInt8] {
     }
 }
 
-/// How many descriptors of this process are open on a path.
+/// Returns how many descriptors of this process are open on a path.
 func openDescriptors(on path: String) -> Int { openDescriptors(onAnyOf: [path]) }
 
-/// How many descriptors of this process are open on some paths.
+/// Returns how many descriptors of this process are open on any of the paths.
 func openDescriptors(onAnyOf paths: Set<String>) -> Int {
     openPaths().count { path in
         let deleted = " (deleted)"
@@ -84,10 +84,10 @@ func openDescriptors(onAnyOf paths: Set<String>) -> Int {
     }
 }
 
-/// How many descriptors of this process are open on files in a folder, files without a name included.
+/// Returns how many descriptors of this process are open on files in a directory, including unnamed ones.
 func openDescriptors(under folder: String) -> Int { openPaths().count { $0.hasPrefix(folder + "/") } }
 
-/// What every descriptor of this process is open on (proc(5)).
+/// Returns the target of every descriptor of this process (proc(5)).
 private func openPaths() -> [String] {
     var paths: [String] = []
     guard let directory = unsafe opendir("/proc/self/fd") else { fatalError("/proc is not there") }
@@ -106,15 +106,15 @@ private func openPaths() -> [String] {
     return paths
 }
 
-/// What the system says of an open file.
+/// Returns link count, mode and size of an open file.
 func facts(of descriptor: Int32) -> (links: Int, mode: UInt32, size: Int64) {
     var status = stat()
     unsafe fstat(descriptor, &status)
     return (Int(status.st_nlink), status.st_mode & 0o777, Int64(status.st_size))
 }
 
-/// Whether no file in a folder is open any more, within ten seconds: a thread of the pool may hold one for a moment after
-/// it has answered.
+/// Returns whether all files in a directory are closed within ten seconds: a thread of the pool may keep a descriptor
+/// for a moment after it has responded.
 func areDescriptorsGone(under folder: String) async -> Bool {
     for _ in 0..<1_000 {
         if openDescriptors(under: folder) == 0 { return true }

@@ -1,10 +1,10 @@
 import WaybillCore
 
-/// A stream of known chunks that counts how often it was asked, and may throw at its end.
+/// A stream of known chunks that counts requests and can throw at its end.
 struct CountedStream: AsyncSequence, Sendable {
     let chunks: [[UInt8]]
     var failure: Failed?
-    /// Called with the number of each chunk before it is given, and once more before the end.
+    /// Called with the number of each chunk before it is returned, and again before the end.
     var before: @Sendable (Int) async throws -> Void = { _ in }
     let asked = Count()
 
@@ -33,7 +33,7 @@ struct CountedStream: AsyncSequence, Sendable {
     }
 }
 
-/// Something that is waited for, once it has happened at once.
+/// An event that can be awaited. Waiting returns immediately once it has happened.
 final class Moment: Sendable {
     private let stream: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
@@ -44,7 +44,7 @@ final class Moment: Sendable {
 
     func happen() { continuation.finish() }
 
-    /// Waits for it, or for the task's cancellation.
+    /// Waits for the event or for cancellation of the task.
     func wait() async {
         for await _ in stream {}
     }

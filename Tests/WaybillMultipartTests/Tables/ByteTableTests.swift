@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import WaybillMultipart
 
-/// The encoder against bytes that were written down by hand.
+/// Compares the encoder with bytes written by hand.
 @Suite struct ByteTableTests {
     @Test(arguments: TableForm.all)
     func `a form has exactly the bytes of the table`(table: TableForm) async throws {
@@ -16,7 +16,7 @@ import WaybillMultipart
         }
     }
 
-    @Test func `a name with a NUL is refused, wherever it stands`() async {
+    @Test func `a name with a NUL is refused at any position`() async {
         for name in NameTable.refused {
             let field: MultipartForm = [.text(name, "")]
             #expect(await BodyError.Code.thrown { _ = try await field.prepared() } == .invalidFieldName)
@@ -25,9 +25,9 @@ import WaybillMultipart
         }
     }
 
-    /// Escaping switched off, in a copy: the tables have to notice, and to notice nothing else. The same is done to a copy
-    /// of the sources by `Scripts/mutate`.
-    @Test func `without escaping the tables fail`() {
+    /// Disables escaping in a copy of the encoder: exactly the affected tables must fail. `Scripts/mutate` does the
+    /// same with a copy of the sources.
+    @Test func `without escaping exactly the affected tables fail`() {
         let failing = TableForm.all.filter { Unescaped.encode($0.parts) != $0.body }.map(\.id)
         let expected = [
             "quote", "only quotes", "backslash and quote", "CR", "LF", "CRLF", "LF and CR", "a header put in",
@@ -36,7 +36,7 @@ import WaybillMultipart
         #expect(failing == expected)
     }
 
-    @Test func `no two forms of the tables share a name, and none is left out`() {
+    @Test func `the forms of the tables have unique names, and none is omitted`() {
         #expect(Set(TableForm.all.map(\.id)).count == TableForm.all.count)
         #expect(TableForm.all.count > 110)
     }
@@ -50,7 +50,7 @@ import WaybillMultipart
     }
 }
 
-/// An encoder that puts names between the quotes as they are, as many did.
+/// An encoder that writes names without escaping, as many did.
 enum Unescaped {
     static func encode(_ parts: [TablePart]) -> [UInt8] {
         var body: [UInt8] = []
