@@ -1,4 +1,4 @@
-/// A response as bytes, correct or as wrong as a test wants it.
+/// A response as bytes, valid or as invalid as a test needs.
 ///
 /// ```swift
 /// Answer(201, headers: [("Location", "/1")], text: "made")
@@ -6,12 +6,12 @@
 /// Answer.raw("HTTP/1.1 200 OK\r\nX-Odd: a\r\n folded\r\nContent-Length: 0\r\n\r\n")
 /// ```
 package struct Answer: Sendable {
-    /// What goes over the wire.
+    /// The bytes on the wire.
     package var bytes: [UInt8]
-    /// Whether the server closes the connection after it, because the answer says so.
+    /// Whether the server closes the connection afterwards, because the response says so.
     package var closes: Bool
 
-    /// An answer with a `Content-Length`, unless `headers` frame it in their own way or the status has no body.
+    /// Creates a response with a `Content-Length`, unless `headers` contains framing or the status has no body.
     package init(_ status: Int = 200, headers: [(String, String)] = [], body: [UInt8] = []) {
         let framing = ["content-length", "transfer-encoding"]
         let isFramed = headers.contains { framing.contains($0.0.lowercased()) }
@@ -21,12 +21,12 @@ package struct Answer: Sendable {
         closes = Self.saysClose(headers)
     }
 
-    /// An answer with a text.
+    /// Creates a response with a text body.
     package init(_ status: Int = 200, headers: [(String, String)] = [], text: String) {
         self.init(status, headers: headers, body: Array(text.utf8))
     }
 
-    /// A chunked answer (RFC 9112 section 7.1).
+    /// Creates a chunked response (RFC 9112, section 7.1).
     package init(_ status: Int = 200, headers: [(String, String)] = [], chunks: [String]) {
         bytes = Self.head(status, headers + [("Transfer-Encoding", "chunked")])
         for chunk in chunks where !chunk.isEmpty {
@@ -36,20 +36,20 @@ package struct Answer: Sendable {
         closes = Self.saysClose(headers)
     }
 
-    /// These bytes, whatever they are.
+    /// Creates a response of arbitrary bytes.
     package static func raw(_ text: String) -> Answer {
         var answer = Answer()
         answer.bytes = Array(text.utf8)
         return answer
     }
 
-    /// The status, if the bytes begin as an answer does.
+    /// The status, if the bytes begin like a response.
     var status: Int? {
         let words = String(decoding: bytes.prefix(13), as: UTF8.self).split(separator: " ")
         return words.count > 1 ? Int(words[1].prefix(3)) : nil
     }
 
-    /// Status line, header lines, empty line.
+    /// Returns status line, header lines and empty line.
     static func head(_ status: Int, _ headers: [(String, String)]) -> [UInt8] {
         var text = "HTTP/1.1 \(status) \(reasons[status] ?? "Status")\r\n"
         for (name, value) in headers { text += "\(name): \(value)\r\n" }

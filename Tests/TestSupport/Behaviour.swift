@@ -1,4 +1,4 @@
-/// What a ``LoopbackServer`` does with one request: a list of steps, so that a fault is a value.
+/// The behavior of a ``LoopbackServer`` for one request: a list of steps, so that a fault is a value.
 ///
 /// ```swift
 /// let server = try LoopbackServer(
@@ -7,56 +7,56 @@
 ///     otherwise: .respond(200))                    // all that follow
 /// ```
 ///
-/// After the last step the next request is awaited on the same connection. A body that was not read by then is not
-/// read any more: the connection stays open until the peer closes it.
+/// After the last step the server awaits the next request on the same connection. A body not read by then stays
+/// unread: the connection remains open until the peer closes it.
 package struct Behaviour: Sendable {
-    /// One thing to do.
+    /// A single step.
     package enum Step: Sendable {
-        /// Reads so many bytes of the body (`nil`: all that is left), at most so many a second.
+        /// Reads the given number of body bytes (`nil` for the rest), optionally limited to a rate.
         case read(Int? = nil, bytesPerSecond: Int? = nil)
-        /// Reads so many bytes of the body (`nil`: all that is left) and hands them on instead of keeping them.
+        /// Reads the given number of body bytes (`nil` for the rest) and passes them on instead of storing them.
         case take(Int? = nil, @Sendable ([UInt8]) -> Void)
-        /// Does what comes of a look at the request as far as it was read.
+        /// Performs the steps that a closure returns for the request as read so far.
         case decide(@Sendable (RecordedRequest) -> [Step])
-        /// Does these steps and then calls, however they ended.
+        /// Performs these steps and then calls the closure, however they ended.
         case ensure([Step], then: @Sendable () -> Void)
-        /// Takes it that the client will not send the body after all.
+        /// Assumes that the client will not send the body.
         case forgetBody
         /// Waits until the test opens the gate.
         case wait(Gate)
-        /// Sends bytes; closes after them when the answer says `Connection: close`.
+        /// Sends bytes, and closes the connection if the response says `Connection: close`.
         case send(Answer)
         /// Sends bytes in pieces with a pause after each.
         case drip(Answer, piece: Int, pause: Duration)
-        /// Sends the same bytes over and over until the peer has enough.
+        /// Sends the same bytes repeatedly until the peer closes.
         case sendForever(String)
-        /// Reads nothing and sends nothing until the peer closes.
+        /// Neither reads nor sends anything until the peer closes.
         case hold
         /// Ends the connection.
         case close(Closing)
     }
 
-    /// How a connection ends.
+    /// The way to close a connection.
     package enum Closing: Sendable {
-        /// With a FIN; what the peer still sends is thrown away until it closes too.
+        /// With a FIN; data from the peer is discarded until it closes, too.
         case finish
-        /// As close(2) does: a RST when bytes of the peer lie unread, else a FIN. What a crashed server looks like.
+        /// Like close(2): a RST if unread bytes remain, otherwise a FIN. This is what a crashed server looks like.
         case abandon
         /// With a RST.
         case reset
     }
 
-    /// What is done about `Expect: 100-continue`.
+    /// The handling of `Expect: 100-continue`.
     package enum Expectation: Sendable {
-        /// `100 Continue` is sent before the first byte of the body is read.
+        /// Sends `100 Continue` before reading the first byte of the body.
         case honoured
-        /// Nothing is sent; the body is awaited all the same.
+        /// Sends nothing, but awaits the body.
         case ignored
     }
 
     package var steps: [Step]
     package var expectation = Expectation.honoured
-    /// Whether the steps start when the first byte of the request can be read, before any is.
+    /// Whether the steps start when the first byte of the request is readable, before it is read.
     package var startsBeforeHead = false
 
     package init(_ steps: [Step]) { self.steps = steps }
@@ -65,79 +65,79 @@ package struct Behaviour: Sendable {
 extension Behaviour {
     // MARK: What servers do
 
-    /// Reads the whole body, then answers.
+    /// Reads the whole body and then responds.
     package static func respond(
         _ status: Int = 200, headers: [(String, String)] = [], body: String = ""
     ) -> Behaviour {
         .respond(Answer(status, headers: headers, text: body))
     }
 
-    /// Reads the whole body, then answers.
+    /// Reads the whole body and then responds.
     package static func respond(_ answer: Answer) -> Behaviour { Behaviour([.read(), .send(answer)]) }
 
-    /// Sends interim responses (RFC 9110 section 15.2) after the body, then the final one.
+    /// Sends interim responses (RFC 9110, section 15.2) after the body, and then the final one.
     package static func respond(_ answer: Answer, afterInterim statuses: [Int]) -> Behaviour {
         Behaviour([.read()] + statuses.map { .send(Answer($0)) } + [.send(answer)])
     }
 
-    /// Sends the answer slowly.
+    /// Sends the response slowly.
     package static func drip(_ answer: Answer, piece: Int, pause: Duration) -> Behaviour {
         Behaviour([.read(), .drip(answer, piece: piece, pause: pause)])
     }
 
-    /// Answers before a byte of the body is read and goes on as told, with the body unread.
+    /// Responds before reading the body and continues with the given step, with the body unread.
     ///
-    /// After `.close(.finish)` and with `.hold` the answer is always read. After `.close(.abandon)` the RST may overtake
-    /// it (RFC 9112 section 9.6), as it does with real servers, and either is to be expected.
+    /// With `.close(.finish)` and `.hold` the client always receives the response. With `.close(.abandon)` the RST
+    /// may overtake it (RFC 9112, section 9.6), as with real servers, so tests must accept both results.
     package static func early(_ answer: Answer, then: Step) -> Behaviour { Behaviour([.send(answer), then]) }
 
-    /// Answers `Expect: 100-continue` with a final status; the body is not sent then.
+    /// Responds to `Expect: 100-continue` with a final status; the body is not sent.
     package static func refuse(_ status: Int = 417) -> Behaviour {
         Behaviour([.send(Answer(status)), .forgetBody])
     }
 
     // MARK: What goes wrong
 
-    /// Reads so many bytes of the body and no more; the connection stays open.
+    /// Reads the given number of body bytes and no more; the connection stays open.
     package static func stall(afterBodyBytes count: Int) -> Behaviour { Behaviour([.read(count), .hold]) }
 
-    /// Reads the whole body and never answers; the connection stays open.
+    /// Reads the whole body and never responds; the connection stays open.
     package static let neverAnswer = Behaviour([.read(), .hold])
 
-    /// Reads so many bytes of the body, then ends the connection.
+    /// Reads the given number of body bytes and then closes the connection.
     package static func close(afterBodyBytes count: Int, _ closing: Closing = .finish) -> Behaviour {
         Behaviour([.read(count), .close(closing)])
     }
 
-    /// Reads so many bytes of the body, then resets the connection.
+    /// Reads the given number of body bytes and then resets the connection.
     package static func reset(afterBodyBytes count: Int) -> Behaviour { close(afterBodyBytes: count, .reset) }
 
-    /// Reads the whole body, then ends the connection without an answer.
+    /// Reads the whole body and then closes the connection without a response.
     package static func closeWithoutAnswer(_ closing: Closing = .finish) -> Behaviour {
         Behaviour([.read(), .close(closing)])
     }
 
-    /// Reads the whole body, sends these bytes and ends the connection: a head that is cut, garbage, nothing.
+    /// Reads the whole body, sends these bytes and closes the connection: a truncated head, garbage, nothing.
     package static func answerCut(_ text: String, _ closing: Closing = .finish) -> Behaviour {
         Behaviour([.read(), .send(.raw(text)), .close(closing)])
     }
 
-    /// Sends an answer that announces more body than comes.
+    /// Sends a response that announces more body than it contains.
     package static func bodyCut(announced: Int, sent: String, _ closing: Closing = .finish) -> Behaviour {
         answerCut("HTTP/1.1 200 OK\r\nContent-Length: \(announced)\r\n\r\n\(sent)", closing)
     }
 
-    /// Sends header lines without end.
+    /// Sends header lines indefinitely.
     package static let endlessHead = Behaviour([
         .read(), .send(.raw("HTTP/1.1 200 OK\r\n")), .sendForever("X-Filler: 0123456789abcdef\r\n"),
     ])
 
-    /// Sends a body without end, framed by the close that never comes.
+    /// Sends a body indefinitely, delimited by a close that never happens.
     package static let endlessBody = Behaviour([
         .read(), .send(.raw("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")), .sendForever("0123456789abcdef"),
     ])
 
-    /// Ends a kept-alive connection when the next request arrives, before a byte of it is read.
+    /// Closes a kept-alive connection when the next request arrives, before reading it.
     package static func closeUnderRequest(_ closing: Closing = .abandon) -> Behaviour {
         var behaviour = Behaviour([.close(closing)])
         behaviour.startsBeforeHead = true
@@ -146,7 +146,7 @@ extension Behaviour {
 
     // MARK: Variations
 
-    /// Waits at the gate before the first byte goes out, which is after the body where that is read.
+    /// Waits at the gate before sending the first byte, that is after reading the body if it is read.
     package func held(at gate: Gate) -> Behaviour {
         var copy = self
         let place = steps.firstIndex { step in
@@ -159,14 +159,14 @@ extension Behaviour {
         return copy
     }
 
-    /// Reads so many bytes of the body first and waits at the gate before it goes on.
+    /// Reads the given number of body bytes first and waits at the gate before continuing.
     package func paused(afterBodyBytes count: Int, until gate: Gate) -> Behaviour {
         var copy = self
         copy.steps.insert(contentsOf: [.read(count), .wait(gate)], at: 0)
         return copy
     }
 
-    /// Reads at most so many bytes of the body a second.
+    /// Limits the rate at which the body is read.
     package func reading(bytesPerSecond: Int) -> Behaviour {
         var copy = self
         copy.steps = steps.map { step in
@@ -176,7 +176,7 @@ extension Behaviour {
         return copy
     }
 
-    /// Lets `Expect: 100-continue` go unanswered.
+    /// Sends no response to `Expect: 100-continue`.
     package func ignoringExpect() -> Behaviour {
         var copy = self
         copy.expectation = .ignored

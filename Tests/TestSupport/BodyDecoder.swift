@@ -1,8 +1,8 @@
-/// Reads the body of one request from its connection, without the framing (RFC 9112 sections 6 and 7).
+/// Reads the body of a request from its connection and removes the framing (RFC 9112, sections 6 and 7).
 struct BodyDecoder {
     enum Piece {
         case bytes([UInt8])
-        /// The body is complete; trailer lines come with it.
+        /// The body is complete. Contains the trailer lines.
         case end(trailers: [String])
         case peerEnded(ConnectionRecord.PeerEnd)
         case stopped
@@ -20,7 +20,7 @@ struct BodyDecoder {
 
     private var state: State
 
-    /// - Returns: `nil` when the framing of the request is not clear.
+    /// - Returns: `nil` if the framing of the request is ambiguous.
     init?(_ request: RecordedRequest) {
         let codings = request.values(of: "Transfer-Encoding")
         let lengths = request.values(of: "Content-Length")
@@ -35,7 +35,7 @@ struct BodyDecoder {
         }
     }
 
-    /// Whether nothing is left to read.
+    /// Whether the whole body has been read.
     var isAtEnd: Bool {
         switch state {
         case .end, .length(0): true

@@ -1,6 +1,6 @@
 internal import CTestSupport
 
-/// A running check sum (FNV-1a, 64 bits), to compare bodies that are too large to keep.
+/// A running checksum (FNV-1a, 64 bits) for comparing bodies that are too large to store.
 ///
 /// ```swift
 /// #expect(request.digest == BodyDigest(of: expected))
@@ -12,7 +12,7 @@ package struct BodyDigest: Sendable, Hashable {
 
     package init(of bytes: [UInt8]) { update(bytes[...]) }
 
-    /// Goes on with more bytes.
+    /// Adds more bytes.
     package mutating func update(_ bytes: ArraySlice<UInt8>) {
         unsafe bytes.withUnsafeBytes { buffer in
             guard let start = buffer.baseAddress else { return }

@@ -1,22 +1,22 @@
 internal import Glibc
 
-/// What this program has open and running, as proc(5) tells it.
+/// The open descriptors and running threads of this process, from proc(5).
 ///
-/// It counts everything, so what is asked of it must be asked where nothing else runs: in a child process.
+/// Everything in the process is counted, so use it where nothing else runs: in a child process.
 package struct Census: Sendable, Equatable, CustomStringConvertible {
-    /// What each descriptor leads to, sorted: `socket:[4711]`, `/tmp/card.jpg`.
+    /// The targets of the descriptors, sorted: `socket:[4711]`, `/tmp/card.jpg`.
     package let descriptors: [String]
     /// The names of the threads, sorted.
     package let threads: [String]
 
-    /// Looks now.
+    /// Takes a census.
     package static func now() -> Census {
         let descriptors = names(in: "/proc/self/fd").compactMap { number -> String? in
             var buffer = [UInt8](repeating: 0, count: 4_096)
             let count = unsafe buffer.withUnsafeMutableBytes {
                 unsafe readlink("/proc/self/fd/\(number)", $0.baseAddress!, $0.count)
             }
-            // The one that the look itself is taken through is gone by now.
+            // The descriptor used for listing the directory is closed by now.
             return count < 0 ? nil : String(decoding: buffer[..<count], as: UTF8.self)
         }
         let threads = names(in: "/proc/self/task").compactMap { number in
@@ -25,8 +25,8 @@ package struct Census: Sendable, Equatable, CustomStringConvertible {
         return Census(descriptors: descriptors.sorted(), threads: threads.sorted())
     }
 
-    /// Looks again until what is asked for holds, or ten seconds have passed: threads and sockets of other programs
-    /// take their time to go.
+    /// Takes a census repeatedly until it satisfies the condition or ten seconds have passed: threads and sockets
+    /// need time to close.
     package static func settled(_ isMet: @escaping @Sendable (Census) -> Bool) async -> Census {
         await onOwnThread {
             var census = now()

@@ -1,21 +1,21 @@
 internal import CTestSupport
 
-/// Certificates of an authority of the test's own, made by the `openssl` command and shared while somebody uses them.
+/// Certificates of a test authority, created with the `openssl` command and shared while in use.
 ///
 /// ```swift
 /// let certificates = try await Certificates.shared
 /// options.transfer.tls.certificateAuthorities = certificates.authority
 /// ```
 package final class Certificates: Sendable {
-    /// A server's certificate.
+    /// A server certificate.
     package enum Leaf: String, Sendable, Hashable, CaseIterable {
-        /// For `localhost` and 127.0.0.1, of the authority.
+        /// For `localhost` and 127.0.0.1, issued by the authority.
         case valid
-        /// The same, but it ran out yesterday.
+        /// Like `valid`, but expired.
         case expired
-        /// Of the authority, for another host.
+        /// Issued by the authority for another host.
         case wrongName
-        /// For the right host, of an authority that nobody knows.
+        /// For the right host, issued by an unknown authority.
         case unknownAuthority
     }
 
@@ -23,23 +23,23 @@ package final class Certificates: Sendable {
 
     /// The PEM file of the authority.
     package var authority: String { folder.path("authority.pem") }
-    /// The PEM file of a server's certificate.
+    /// The PEM file of a server certificate.
     package func certificate(_ leaf: Leaf) -> String { folder.path("\(leaf.rawValue).pem") }
-    /// The PEM file of its key.
+    /// The PEM file of its private key.
     package func key(_ leaf: Leaf) -> String { folder.path("\(leaf.rawValue).key") }
 
-    /// The PEM file of a certificate that shows a client of ours to a server, of the authority.
+    /// The PEM file of a client certificate issued by the authority.
     package var clientCertificate: String { folder.path("client.pem") }
-    /// Its key in a PEM file.
+    /// The PEM file of its private key.
     package var clientKey: String { folder.path("client.key") }
-    /// Its key in a PEM file, encrypted with ``passphrase``.
+    /// The PEM file of its private key, encrypted with ``passphrase``.
     package var lockedClientKey: String { folder.path("client.locked.key") }
-    /// Both in a PKCS#12 file, encrypted with ``passphrase``.
+    /// A PKCS#12 file with certificate and key, encrypted with ``passphrase``.
     package var clientStore: String { folder.path("client.p12") }
-    /// What they are encrypted with.
+    /// The passphrase of the encrypted files.
     package static let passphrase = "pa55-phrase"
 
-    /// The hash of a certificate's public key, as a pin.
+    /// Returns the hash of a certificate's public key as a pin.
     package func pin(of leaf: Leaf) async throws -> String {
         let run = try await ChildProcess.run(
             "sh",
@@ -54,7 +54,7 @@ package final class Certificates: Sendable {
         return "sha256//" + run.text.filter { !$0.isWhitespace }
     }
 
-    /// Those of this program; made when nobody has them.
+    /// The shared certificates of this process, created on demand.
     package static var shared: Certificates {
         get async throws { try await mint.certificates() }
     }
@@ -83,7 +83,7 @@ package final class Certificates: Sendable {
         guard run.exit == .status(0) else { throw HelperFailure(message: "openssl failed: \(run.errorText)") }
     }
 
-    /// Newer versions of openssl want a certificate's past to be said in dates.
+    /// Newer versions of openssl require explicit dates for an expired certificate.
     private static let script = """
         new='-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes'
         for name in authority stranger; do

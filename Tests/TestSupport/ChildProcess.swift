@@ -2,34 +2,34 @@ internal import CTestSupport
 internal import Glibc
 internal import WaybillCore
 
-/// Another program, run by posix_spawn(3) and watched from a thread of its own.
+/// A child process, spawned with posix_spawn(3) and observed from a dedicated thread.
 ///
 /// ```swift
 /// let run = try await ChildProcess.run("curl", ["-s", server.url("/")])
 /// #expect(run.exit == .status(0), "\(run.errorText)")
 /// ```
 package final class ChildProcess: Sendable {
-    /// How it ended.
+    /// The way the process ended.
     package enum Exit: Sendable, Hashable {
         case status(Int)
         case signal(Int)
     }
 
-    /// What is left of it.
+    /// The result of a finished process.
     package struct Finished: Sendable {
         package let exit: Exit
         package let output: [UInt8]
         package let errorOutput: [UInt8]
-        /// The most memory it had resident, to a few milliseconds of its end.
+        /// The peak resident memory, accurate to a few milliseconds before the end.
         package let peakResidentBytes: Int
-        /// What it used of the processors, in the kernel too.
+        /// The processor time used, including time in the kernel.
         package let cpuTime: Duration
 
         package var text: String { String(decoding: output, as: UTF8.self) }
         package var errorText: String { String(decoding: errorOutput, as: UTF8.self) }
     }
 
-    /// What it has written so far.
+    /// The output so far.
     package struct Progress: Sendable {
         package var output: [UInt8] = []
         package var errorOutput: [UInt8] = []
@@ -52,15 +52,15 @@ package final class ChildProcess: Sendable {
         ).finish()
     }
 
-    /// Starts a program, which is looked for in `PATH` unless it has a slash.
+    /// Starts a program, which is looked up in `PATH` unless it contains a slash.
     ///
     /// - Parameters:
     ///   - program: Its path or its name.
-    ///   - arguments: Without the name of the program itself.
-    ///   - environment: All of its environment; `nil` hands on this program's.
-    ///   - input: What it reads from its standard input, followed by the end.
-    ///   - directory: Where it starts; `nil` is this program's own place.
-    /// - Throws: ``SystemCallFailure`` when it can't be started.
+    ///   - arguments: The arguments without the name of the program.
+    ///   - environment: The complete environment; `nil` inherits that of this process.
+    ///   - input: The contents of its standard input.
+    ///   - directory: The working directory; `nil` inherits that of this process.
+    /// - Throws: ``SystemCallFailure`` if it cannot be started.
     package init(
         _ program: String, _ arguments: [String] = [], environment: [String: String]? = nil, input: [UInt8] = [],
         directory: String? = nil
@@ -73,23 +73,23 @@ package final class ChildProcess: Sendable {
         ServerThread { ChildWatch(child: child, pipes: pipes, progress: progress).run(input) }.detach()
     }
 
-    /// What it has written so far.
+    /// The output so far.
     package var writtenSoFar: Progress { progress.value }
 
-    /// Waits until what it has written is as asked. If it ends before that, the answer has `finished` set.
+    /// Waits until the output satisfies the condition. If the process ends first, the result has `finished` set.
     @discardableResult
     package func waitUntil(_ isMet: @escaping @Sendable (Progress) -> Bool) async throws -> Progress {
         try await progress.waitUntil { isMet($0) || $0.finished != nil }
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the process.
     package func finish() async throws -> Finished {
         try await progress.waitUntil { $0.finished != nil }.finished!
     }
 
-    /// Sends it a signal, if it still lives.
+    /// Sends a signal if the process is still running.
     package func signal(_ number: Int32) {
-        // Collected processes are not signalled: their number may be another's by now.
+        // A reaped process is not signalled, because its number may have been reused.
         if progress.value.finished == nil { kill(pid, number) }
     }
 }

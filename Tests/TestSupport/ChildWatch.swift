@@ -21,7 +21,7 @@ struct ChildPipes {
         return (ends[0], ends[1])
     }
 
-    /// Starts the program and closes the child's ends here.
+    /// Starts the program and closes the child's ends in this process.
     func spawn(
         _ program: String, _ arguments: [String], _ environment: [String]?, _ directory: String?
     ) throws -> cts_child {
@@ -59,7 +59,7 @@ struct ChildPipes {
     }
 }
 
-/// The thread behind a ``ChildProcess``: feeds it, listens to it, collects it.
+/// The thread of a ``ChildProcess``: feeds it, reads its output and reaps it.
 struct ChildWatch {
     let child: cts_child
     let pipes: ChildPipes
@@ -74,8 +74,8 @@ struct ChildWatch {
             drain(pipes.output.read) { $0.output += $1 }
             drain(pipes.errorOutput.read) { $0.errorOutput += $1 }
             peak = max(peak, cts_peak_resident_bytes(child.pid))
-            // Readiness of pipes is looked at every 2 ms, with the memory, rather than waited for: one thing to wait
-            // for, the end of the process, keeps this simple, and grandchildren that hold a pipe open do no harm.
+            // The pipes are polled every 2 ms together with the memory instead of awaited: waiting only for the end
+            // of the process is simple, and grandchildren that keep a pipe open do no harm.
             if cts_wait(-1, 0, child.pidfd, -1, 2) & CInt(cts_raised) != 0 { break }
         }
         drain(pipes.output.read) { $0.output += $1 }
@@ -85,7 +85,7 @@ struct ChildWatch {
         collect(sampledPeak: peak)
     }
 
-    /// Writes what fits; closes the pipe after the last byte, or when nobody reads.
+    /// Writes the bytes that fit. Closes the pipe after the last byte or when the reader is gone.
     private func feed(_ rest: inout ArraySlice<UInt8>) -> Bool {
         while !rest.isEmpty {
             let count = unsafe rest.withUnsafeBytes { unsafe write(pipes.input.write, $0.baseAddress!, $0.count) }
@@ -114,8 +114,8 @@ struct ChildWatch {
         var end = cts_child_end()
         let code = unsafe cts_collect(child.pid, &end)
         precondition(code == 0, "a child was collected by somebody else: errno \(-code)")
-        // exec(2) carries the peak of the *parent* over into ru_maxrss; where that may have happened, what was sampled
-        // is the truth.
+        // exec(2) carries the *parent's* peak over into ru_maxrss. If that may have happened, the sampled value is
+        // used.
         let isOwn = end.peak_resident_bytes > cts_peak_resident_bytes(getpid())
         let peak = isOwn ? max(end.peak_resident_bytes, sampledPeak) : sampledPeak
         progress.update { progress in

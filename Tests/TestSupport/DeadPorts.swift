@@ -1,9 +1,9 @@
 internal import CTestSupport
 internal import WaybillCore
 
-/// A port of 127.0.0.1 where nobody listens: connections are refused at once.
+/// A port of 127.0.0.1 without a listener: connections are refused immediately.
 ///
-/// The port stays bound for as long as the value lives, so that nobody else can begin to listen there.
+/// The port stays bound during the lifetime of the value, so that no other process can listen on it.
 package final class ClosedPort: Sendable {
     package let port: Int
     private let socket: Int32
@@ -20,8 +20,8 @@ package final class ClosedPort: Sendable {
     package func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
 }
 
-/// A port of 127.0.0.1 where connections neither succeed nor fail: the queue of the listener is full, so the kernel
-/// drops the SYN.
+/// A port of 127.0.0.1 where connections neither succeed nor fail: the listener's queue is full, so the kernel drops
+/// the SYN.
 package final class BlackHole: Sendable {
     package let port: Int
     private let listener: Int32
@@ -32,7 +32,8 @@ package final class BlackHole: Sendable {
         listener = unsafe cts_listen(0, 0, &port)
         guard listener >= 0 else { throw SystemCallFailure(call: "listen", code: -listener) }
         self.port = Int(port)
-        // A backlog of 0 holds one connection, and one more on some kernels; the rest hang where the client's will.
+        // A backlog of 0 holds one connection, or two on some kernels. Further connections hang like those of the
+        // client.
         fillers = (0..<4).map { _ in cts_connect(port, 0) }
         for filler in fillers where filler < 0 { throw SystemCallFailure(call: "connect", code: -filler) }
     }

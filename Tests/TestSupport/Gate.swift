@@ -1,6 +1,6 @@
 internal import CTestSupport
 
-/// A gate that a test opens and a server's thread waits at: how "later" is said without a clock.
+/// A gate that a test opens and a server thread waits at. It expresses "later" without a clock.
 ///
 /// ```swift
 /// let gate = Gate()
@@ -18,9 +18,9 @@ package final class Gate: Sendable {
 
     deinit { cts_close(event) }
 
-    /// Opens the gate for everybody, for good.
+    /// Opens the gate permanently, for all waiters.
     package func open() { cts_event_raise(event) }
 
-    /// Keeps this thread until the gate is open. Not for tasks, whose threads are few.
+    /// Blocks this thread until the gate is open. Not for tasks, whose threads are limited.
     package func wait() { _ = cts_wait(-1, 0, event, -1, -1) }
 }

@@ -1,23 +1,24 @@
-/// An HTTP/2 server that ends or ignores a request at a point of the test's choice.
+/// An HTTP/2 server that ends or ignores a request at a chosen point.
 ///
-/// Written in Python, whose standard library has TLS with ALPN; no installed server can be made to misbehave like this.
+/// Written in Python, whose standard library supports TLS with ALPN. No installed server can be made to misbehave
+/// like this.
 package final class HTTP2Faults: Sendable {
-    /// What is done with a request.
+    /// The handling of a request.
     package enum Fault: String, Sendable, CaseIterable {
-        /// A whole response, then, when the client has seen it, RST_STREAM(NO_ERROR).
+        /// A complete response, and RST_STREAM(NO_ERROR) after the client has read it.
         case responseThenReset
-        /// A whole response and RST_STREAM(NO_ERROR) in one record.
+        /// A complete response and RST_STREAM(NO_ERROR) in a single record.
         case responseWithReset
-        /// RST_STREAM(CANCEL) and no response.
+        /// RST_STREAM(CANCEL) without a response.
         case reset
-        /// Nothing. The window stays as small as it is in the beginning.
+        /// No response. The window keeps its initial size.
         case silence
     }
 
     private let certificates: Certificates
     private let process: HelperProcess
 
-    /// Starts it.
+    /// Starts the server.
     package init(_ fault: Fault, status: Int = 200) async throws {
         let certificates = try await Certificates.shared
         self.certificates = certificates
@@ -32,10 +33,10 @@ package final class HTTP2Faults: Sendable {
     /// The PEM file of the authority to trust.
     package var authority: String { certificates.authority }
 
-    /// The URL of a path.
+    /// Returns the URL of a path.
     package func url(_ path: String = "/") -> String { "https://127.0.0.1:\(process.port)\(path)" }
 
-    /// How many requests came.
+    /// The number of requests received.
     package var requests: Int { process.said.split(separator: "\n").count { $0 == "request" } }
 
     private static let program = #"""

@@ -1,13 +1,13 @@
-/// HTTP/2 over TLS in front of a ``LoopbackServer``: nginx, which hands bodies on as they come.
+/// HTTP/2 over TLS in front of a ``LoopbackServer``: nginx, which forwards bodies unbuffered.
 ///
-/// Three paths have a meaning of their own: `/limited` is answered 413 when the body announced is larger than 1 MiB,
-/// `/early` is answered 200 without a look at the body, and `/once` ends the connection with a GOAWAY after the answer.
+/// Three paths are special: `/limited` responds with 413 if the announced body is larger than 1 MiB, `/early`
+/// responds with 200 without reading the body, and `/once` closes the connection with GOAWAY after the response.
 package final class HTTP2Front: Sendable {
-    /// Its certificates.
+    /// The certificates of the front.
     package let certificates: Certificates
     private let process: HelperProcess
 
-    /// Starts it.
+    /// Starts the front.
     package init(to server: LoopbackServer) async throws {
         let certificates = try await Certificates.shared
         self.certificates = certificates
@@ -22,10 +22,10 @@ package final class HTTP2Front: Sendable {
     /// The PEM file of the authority to trust.
     package var authority: String { certificates.authority }
 
-    /// The URL of a path.
+    /// Returns the URL of a path.
     package func url(_ path: String = "/") -> String { "https://127.0.0.1:\(process.port)\(path)" }
 
-    /// Ends it at once; open connections are reset.
+    /// Kills the front; open connections are reset.
     package func kill() { process.kill() }
 
     private static func settings(

@@ -2,23 +2,23 @@ internal import CTestSupport
 internal import Glibc
 internal import WaybillCore
 
-/// A server program of the system's that runs for as long as the value lives: a TLS front, a proxy.
+/// A server program of the system that runs during the lifetime of the value: a TLS front, a proxy.
 ///
-/// It gets a free port of 127.0.0.1, is ready when it takes connections there, and is ended by its own process number.
-/// What it prints goes to `log` in its folder, which is quoted when it does not come up.
+/// It is given a free port of 127.0.0.1, is ready when it accepts connections there, and is ended by its process
+/// number. Its output is written to `log` in its directory and quoted if it does not start.
 package final class HelperProcess: Sendable {
     package let port: Int
     package let folder: TemporaryDirectory
     private let child: Locked<cts_child?>
 
-    /// Starts a program once more on another port while it does not come up: somebody else may have taken the port
-    /// between the look and the start.
+    /// Starts a program, and retries with another port if it does not start: another process may have taken the port
+    /// in the meantime.
     ///
     /// - Parameters:
-    ///   - program: Its name, looked for in `PATH` and where Debian keeps servers.
-    ///   - arguments: Given the port and the folder, in which they may write what they need.
-    /// - Returns: The program, ready.
-    /// - Throws: ``HelperFailure`` with what the program said.
+    ///   - program: Its name, looked up in `PATH` and in Debian's directories of servers.
+    ///   - arguments: Returns the arguments for a port and a directory, in which it can write files.
+    /// - Returns: The running program.
+    /// - Throws: ``HelperFailure`` with the output of the program.
     package static func start(
         _ program: String, arguments: @escaping @Sendable (Int, TemporaryDirectory) throws -> [String]
     ) async throws -> HelperProcess {
@@ -51,13 +51,13 @@ package final class HelperProcess: Sendable {
 
     deinit { stop() }
 
-    /// What the program printed until now.
+    /// The output of the program so far.
     package var said: String { (try? String(decoding: folder.read("log"), as: UTF8.self)) ?? "" }
 
-    /// Ends the program at once, as a crash would: its connections are reset.
+    /// Kills the program like a crash: its connections are reset.
     package func kill() { end(by: SIGKILL) }
 
-    /// Ends the program.
+    /// Terminates the program.
     package func stop() { end(by: SIGTERM) }
 
     private func end(by signal: Int32) {
@@ -69,14 +69,14 @@ package final class HelperProcess: Sendable {
         cts_close(child.pidfd)
     }
 
-    /// Waits until connections are taken, or the program has ended.
+    /// Waits until connections are accepted, or the program has ended.
     private func isReady() -> Bool {
         guard let pidfd = child.withLock({ $0?.pidfd }) else { return false }
         for _ in 0..<2_000 {
             let socket = cts_connect(UInt16(port), 1)
             if socket >= 0 {
                 cts_close(socket)
-                // Somebody else may listen there while ours is about to give up.
+                // Another process may be listening there while this one is about to fail.
                 return cts_wait(-1, 0, pidfd, -1, 0) == 0
             }
             if cts_wait(-1, 0, pidfd, -1, 5) != 0 { return false }
@@ -109,8 +109,8 @@ package final class HelperProcess: Sendable {
         return "\(folder)/\(program)"
     }
 
-    /// A port where nobody listens, below those that the system gives out by itself, so that no connection of a test
-    /// that runs beside gets it by chance.
+    /// Returns a free port below the ephemeral range, so that no connection of a concurrent test is assigned it by
+    /// chance.
     private static func freePort() throws -> Int {
         for _ in 0..<100 {
             let port = Int.random(in: 10_000..<32_000)
@@ -122,7 +122,7 @@ package final class HelperProcess: Sendable {
     }
 }
 
-/// A server program that did not come up, with what it said.
+/// A server program that did not start, with its output.
 package struct HelperFailure: Error, CustomStringConvertible {
     package let message: String
     package var description: String { message }

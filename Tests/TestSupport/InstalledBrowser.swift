@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// The browser that opens pages in tests: any Chromium, with chromedriver.
+/// The browser for tests of pages: any Chromium, with chromedriver.
 package struct InstalledBrowser: Sendable {
-    /// What is found in `PATH` and where Debian keeps programs.
+    /// The browser found in `PATH` and in Debian's directory of programs.
     package static let here = InstalledBrowser(
         directories: variable("PATH").split(separator: ":").map(String.init) + ["/usr/bin"],
         isCI: variable("CI") == "true")
 
-    /// The reason that a skipped test prints.
+    /// The reason printed by a skipped test.
     package static let remedy: String = "Chromium or chromedriver is not installed; `make setup` does that"
 
     /// The path of the browser.
@@ -18,7 +18,7 @@ package struct InstalledBrowser: Sendable {
     /// Looks for both programs.
     ///
     /// - Parameters:
-    ///   - directories: Where they may be.
+    ///   - directories: The directories to search.
     ///   - isCI: Whether a missing browser is a failure.
     package init(directories: [String], isCI: Bool) {
         func find(_ name: String) -> String? {
@@ -29,7 +29,7 @@ package struct InstalledBrowser: Sendable {
         self.isCI = isCI
     }
 
-    /// Whether tests in a browser run. Where it is `false` they are skipped; in CI they fail instead.
+    /// Whether tests in a browser run. If `false` they are skipped; in CI they fail instead.
     package var isExpected: Bool { isCI || (program != nil && driver != nil) }
 
     private static func variable(_ name: String) -> String {

@@ -1,7 +1,7 @@
 internal import CTestSupport
 
-/// What the kernel that the tests run on can do.
+/// The features of the kernel that runs the tests.
 package enum Kernel {
-    /// Whether it can say what of a file is in memory (`cachestat(2)`, Linux 6.5).
+    /// Whether the kernel reports which pages of a file are cached (`cachestat(2)`, Linux 6.5).
     package static let knowsWhatIsCached = cts_has_cachestat() != 0
 }

@@ -1,7 +1,7 @@
 internal import CTestSupport
 package import WaybillCore
 
-/// An HTTP/1.1 server on 127.0.0.1 whose faults are values, with threads of its own.
+/// An HTTP/1.1 server on 127.0.0.1 whose faults are values. It runs on dedicated threads.
 ///
 /// ```swift
 /// let server = try LoopbackServer(.reset(afterBodyBytes: 1_000_000))
@@ -10,18 +10,18 @@ package import WaybillCore
 /// #expect(request.bodyBytesRead == 1_000_000)
 /// ```
 ///
-/// It listens on a port that the system chose, so any number of tests run at once. When it is released, or told to
-/// ``stop()``, it closes what is open and its threads are joined.
+/// The system chooses the port, so any number of tests can run concurrently. When the server is released or stopped
+/// with ``stop()``, it closes all connections and joins its threads.
 package final class LoopbackServer: Sendable {
-    /// What happens to a connection before its first request.
+    /// The handling of a connection before its first request.
     package enum Arrival: Sendable, Hashable {
         /// Requests are served.
         case serve
-        /// It is reset at once.
+        /// The connection is reset immediately.
         case reset
-        /// It gets a FIN at once.
+        /// A FIN is sent immediately.
         case finish
-        /// It is held open and never read from: a port that is mute.
+        /// The connection stays open and is never read: a silent port.
         case mute
     }
 
@@ -34,13 +34,13 @@ package final class LoopbackServer: Sendable {
     /// Starts a server.
     ///
     /// - Parameters:
-    ///   - script: What is done with the first requests, in their order.
-    ///   - otherwise: What is done with all others.
-    ///   - connections: What happens to the first connections; later ones are served.
-    ///   - receiveBuffer: `SO_RCVBUF` of each connection, which the kernel doubles for its own books: what the peer may
-    ///     have had acknowledged ahead of what the server read.
+    ///   - script: The behavior for the first requests, in order.
+    ///   - otherwise: The behavior for all other requests.
+    ///   - connections: The handling of the first connections; later ones are served.
+    ///   - receiveBuffer: `SO_RCVBUF` of each connection, which the kernel doubles for its bookkeeping. It limits how
+    ///     much of the peer's data is acknowledged but not yet read by the server.
     ///   - keepsBodies: `false` to keep only the count and the digest of bodies.
-    /// - Throws: ``SystemCallFailure`` when no port can be had.
+    /// - Throws: ``SystemCallFailure`` if no port is available.
     package init(
         _ script: Behaviour..., otherwise: Behaviour = .respond(200), connections: [Arrival] = [],
         receiveBuffer: ByteCount? = nil, keepsBodies: Bool = true
@@ -58,50 +58,50 @@ package final class LoopbackServer: Sendable {
 
     deinit { stop() }
 
-    /// The URL of a path, which starts with a slash.
+    /// Returns the URL of a path, which starts with a slash.
     package func url(_ path: String = "/", host: String = "127.0.0.1") -> String { "http://\(host):\(port)\(path)" }
 
-    /// Appends behaviours for requests to come.
+    /// Appends behaviors for later requests.
     package func script(_ behaviours: Behaviour...) {
         core.script.withLock { $0.queue += behaviours }
     }
 
-    /// Sets what is done with requests for a path (without its query), in their order; the last one is for all others.
-    /// A route goes before the script.
+    /// Sets the behavior for requests to a path (without its query), in order; the last one repeats. A route has
+    /// precedence over the script.
     package func route(_ path: String, _ behaviours: Behaviour...) {
         precondition(!behaviours.isEmpty)
         core.script.withLock { $0.routes[path] = behaviours }
     }
 
-    /// What was seen until now.
+    /// The recorded state so far.
     package var state: ServerState { core.state.value }
 
-    /// The requests until now.
+    /// The requests so far.
     package var requests: [RecordedRequest] { state.requests }
 
-    /// How many bytes of the body of the n-th request the server's program has read until now; 0 before it came.
+    /// Returns how many body bytes of the n-th request the server has read so far; 0 before it arrives.
     package func bodyBytesRead(ofRequest index: Int = 0) -> Int {
         let requests = state.requests
         return index < requests.count ? requests[index].bodyBytesRead : 0
     }
 
-    /// Waits until the server has seen what is asked for.
+    /// Waits until the state satisfies the condition.
     @discardableResult
     package func waitUntil(_ isMet: @escaping @Sendable (ServerState) -> Bool) async throws -> ServerState {
         try await core.state.waitUntil(isMet)
     }
 
-    /// Waits until the n-th request was read to its end.
+    /// Waits until the n-th request has been read completely.
     package func request(_ index: Int) async throws -> RecordedRequest {
         try await waitUntil { $0.requests.count > index && $0.requests[index].isComplete }.requests[index]
     }
 
-    /// Waits until the head of the n-th request was read.
+    /// Waits until the head of the n-th request has been read.
     package func requestHead(_ index: Int) async throws -> RecordedRequest {
         try await waitUntil { $0.requests.count > index }.requests[index]
     }
 
-    /// Waits until the peer has ended the n-th connection, and says how and when.
+    /// Waits until the peer has closed the n-th connection, and returns how and when.
     package func peerEnd(ofConnection index: Int = 0) async throws -> (
         how: ConnectionRecord.PeerEnd, at: ContinuousClock.Instant
     ) {
@@ -111,7 +111,7 @@ package final class LoopbackServer: Sendable {
         return (record.peerEnd!, record.peerEndedAt!)
     }
 
-    /// Closes what is open and waits for the threads. Called by `deinit` too.
+    /// Closes all connections and waits for the threads. Also called by `deinit`.
     package func stop() {
         guard let thread = acceptor.withLock({ $0.take() }) else { return }
         cts_event_raise(core.stop)
@@ -119,7 +119,7 @@ package final class LoopbackServer: Sendable {
     }
 }
 
-/// A system call of the test ground that failed, which is the machine's fault and not the code's.
+/// A failed system call of the test support, which indicates a problem of the machine and not of the tested code.
 package struct SystemCallFailure: Error, CustomStringConvertible {
     package let call: String
     package let code: Int32

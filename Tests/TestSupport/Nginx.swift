@@ -1,8 +1,9 @@
-/// The settings of an nginx that keeps to its folder, runs as one process and hands bodies on as they come.
+/// The settings of an nginx that writes only to its directory, runs as a single process and forwards bodies
+/// unbuffered.
 enum Nginx {
     /// - Parameters:
-    ///   - server: What stands in the `server` block.
-    ///   - folder: Where it may write.
+    ///   - server: The contents of the `server` block.
+    ///   - folder: The directory for its files.
     /// - Returns: The text of `nginx.conf`.
     static func settings(server: String, in folder: TemporaryDirectory) -> String {
         let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {

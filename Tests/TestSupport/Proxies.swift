@@ -1,4 +1,4 @@
-/// A proxy for HTTP: tinyproxy.
+/// An HTTP proxy: tinyproxy.
 ///
 /// ```swift
 /// let proxy = try await ForwardProxy(user: "jo", password: "s3cret")
@@ -7,7 +7,7 @@
 package final class ForwardProxy: Sendable {
     private let process: HelperProcess
 
-    /// Starts it; with a user, it answers 407 to everybody who does not give that name and password.
+    /// Starts the proxy. With a user, it responds with 407 unless that name and password are given.
     package init(user: String? = nil, password: String = "") async throws {
         process = try await HelperProcess.start("tinyproxy") { port, folder in
             let credentials = user.map { "BasicAuth \($0) \(password)" } ?? ""
@@ -25,34 +25,34 @@ package final class ForwardProxy: Sendable {
         }
     }
 
-    /// What to give as the proxy.
+    /// Returns the URL of the proxy.
     package func url(user: String? = nil, password: String = "") -> String {
         "http://\(user.map { "\($0):\(password)@" } ?? "")127.0.0.1:\(process.port)"
     }
 
-    /// The port that it listens on.
+    /// The port it listens on.
     package var port: Int { process.port }
 
-    /// Ends it at once; open connections are reset.
+    /// Kills the proxy; open connections are reset.
     package func kill() { process.kill() }
 }
 
-/// A proxy for anything that speaks SOCKS 5 (RFC 1928): microsocks.
+/// A SOCKS 5 proxy (RFC 1928): microsocks.
 package final class SOCKSProxy: Sendable {
     private let process: HelperProcess
 
-    /// Starts it; with a user, it refuses everybody who does not give that name and password (RFC 1929).
+    /// Starts the proxy. With a user, it rejects clients without that name and password (RFC 1929).
     package init(user: String? = nil, password: String = "") async throws {
         process = try await HelperProcess.start("microsocks") { port, _ in
             ["-i", "127.0.0.1", "-p", "\(port)"] + (user.map { ["-u", $0, "-P", password] } ?? [])
         }
     }
 
-    /// What to give as the proxy; names are looked up by it.
+    /// Returns the URL of the proxy, which resolves names.
     package func url(user: String? = nil, password: String = "") -> String {
         "socks5h://\(user.map { "\($0):\(password)@" } ?? "")127.0.0.1:\(process.port)"
     }
 
-    /// Ends it at once; open connections are reset.
+    /// Kills the proxy; open connections are reset.
     package func kill() { process.kill() }
 }

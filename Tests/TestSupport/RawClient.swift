@@ -1,9 +1,9 @@
 internal import CTestSupport
 internal import Glibc
 
-/// A client that sends bytes and reads bytes, to test servers with what no library would send.
+/// A client that sends and receives raw bytes, to test servers with requests that no library would send.
 ///
-/// Its calls block for a few milliseconds; after 10 s they give up.
+/// Its calls block for a few milliseconds and fail after 10 s.
 package final class RawClient: Sendable {
     private let socket: Int32
 
@@ -15,10 +15,10 @@ package final class RawClient: Sendable {
 
     deinit { cts_close(socket) }
 
-    /// Sends all of it.
+    /// Sends the whole text.
     package func send(_ text: String) throws { try send(Array(text.utf8)) }
 
-    /// Sends all of it.
+    /// Sends all bytes.
     package func send(_ bytes: [UInt8]) throws {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -33,7 +33,7 @@ package final class RawClient: Sendable {
         }
     }
 
-    /// Reads until the text so far ends as told, or the server ends the connection.
+    /// Reads until the text ends with the given string, or the server closes the connection.
     package func receive(until ending: String? = nil) throws -> String {
         var bytes: [UInt8] = []
         while true {

@@ -1,34 +1,34 @@
-/// What a ``LoopbackServer`` has seen so far.
+/// The connections and requests that a ``LoopbackServer`` has recorded.
 package struct ServerState: Sendable {
-    /// In the order in which they were accepted.
+    /// The connections in the order in which they were accepted.
     package var connections: [ConnectionRecord] = []
-    /// In the order in which their heads were complete.
+    /// The requests in the order in which their heads were complete.
     package var requests: [RecordedRequest] = []
-    /// What in the requests was against RFC 9112. A well-behaved client leaves it empty.
+    /// Violations of RFC 9112 in the requests. Empty with a conforming client.
     package var complaints: [String] = []
 }
 
-/// A connection as the server saw it.
+/// A connection as observed by the server.
 package struct ConnectionRecord: Sendable {
-    /// How the peer ended it.
+    /// The way in which the peer closed it.
     package enum PeerEnd: Sendable, Hashable {
         /// With a FIN.
         case finished
         /// With a RST.
         case reset
-        /// Its program closed the descriptor while the server read nothing, so that the FIN is stuck behind data.
+        /// Its program closed the descriptor while the server was not reading, so that the FIN is queued behind data.
         case letGo
     }
 
-    /// How the peer ended the connection, or `nil` while it has not, or if the server ended it first.
+    /// How the peer closed the connection; `nil` if it has not, or if the server closed it first.
     package var peerEnd: PeerEnd?
-    /// When the server noticed `peerEnd`; within 20 ms of it, even when it reads nothing.
+    /// When the server noticed `peerEnd`: within 20 ms, even if it is not reading.
     package var peerEndedAt: ContinuousClock.Instant?
     /// Whether the server has closed its side.
     package var isClosed = false
 }
 
-/// A request as it arrived.
+/// A request as received.
 package struct RecordedRequest: Sendable {
     /// The index of its connection in ``ServerState/connections``.
     package let connection: Int
@@ -36,29 +36,29 @@ package struct RecordedRequest: Sendable {
     package let numberOnConnection: Int
     /// The request line and the header lines, each without its CRLF.
     package let lines: [String]
-    /// The decoded body as far as it was read; empty when the server was told not to keep bodies.
+    /// The decoded body read so far; empty if the server does not keep bodies.
     package var body: [UInt8] = []
-    /// How many body bytes the server's program has read.
+    /// How many body bytes the server has read.
     package var bodyBytesRead = 0
-    /// ``BodyDigest`` of what was read.
+    /// The ``BodyDigest`` of the bytes read.
     package var digest = BodyDigest()
-    /// Header lines after a chunked body.
+    /// The header lines after a chunked body.
     package var trailers: [String] = []
-    /// Whether the body was read to its end.
+    /// Whether the body was read completely.
     package var isComplete = false
-    /// The status of the last answer that was sent, interim ones included.
+    /// The status of the last response sent, including interim ones.
     package var answered: Int?
 
     /// `POST`.
     package var method: String { word(0) }
-    /// `/path?query`, or an absolute URL when the server is asked as a proxy.
+    /// `/path?query`, or an absolute URL if the server is used as a proxy.
     package var target: String { word(1) }
     /// The target without its query.
     package var path: String { String(target.prefix { $0 != "?" }) }
     /// The header lines.
     package var headerLines: ArraySlice<String> { lines.dropFirst() }
 
-    /// All values of a field, in order, without the blanks around them.
+    /// Returns all values of a field in order, without surrounding whitespace.
     package func values(of name: String) -> [String] {
         headerLines.compactMap { line in
             guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name.lowercased() else {
@@ -68,7 +68,7 @@ package struct RecordedRequest: Sendable {
         }
     }
 
-    /// The first value of a field.
+    /// Returns the first value of a field.
     package func value(of name: String) -> String? { values(of: name).first }
 
     private func word(_ index: Int) -> String {
@@ -78,7 +78,7 @@ package struct RecordedRequest: Sendable {
 }
 
 extension StringProtocol {
-    /// Without blanks and tabs at both ends.
+    /// The text without spaces and tabs at both ends.
     var trimmingBlanks: SubSequence {
         let start = firstIndex { $0 != " " && $0 != "\t" } ?? endIndex
         guard let last = lastIndex(where: { $0 != " " && $0 != "\t" }) else { return self[start..<start] }

@@ -1,17 +1,17 @@
 internal import Glibc
 
-/// Random numbers that can be had again: SplitMix64.
+/// A random number generator with a reproducible seed (SplitMix64).
 ///
 /// ```swift
 /// var random = SeededGenerator()                  // a new seed each run, printed; WAYBILL_SEED sets it
 /// let bytes = random.bytes(1_000)
 /// ```
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
-    /// The seed, for the comment of an expectation.
+    /// The seed, to be included in the comment of an expectation.
     package let seed: UInt64
     private var state: UInt64
 
-    /// Takes the seed from the environment, else from the system, and prints it with the place it is used in.
+    /// Uses the seed from the environment or else a random one, and prints it with the calling location.
     package init(file: StaticString = #fileID, line: UInt = #line) {
         let given = unsafe getenv("WAYBILL_SEED").flatMap { unsafe UInt64(String(cString: $0)) }
         self.init(seed: given ?? .random(in: .min ... .max))
@@ -32,7 +32,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Bytes that look random and are always the same, fast to make.
+    /// Returns pseudo-random bytes that are always the same and fast to generate.
     package static func pattern(_ count: Int) -> [UInt8] {
         var random = SeededGenerator(seed: 1)
         let block = random.bytes(4_099)
@@ -43,7 +43,7 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
         return bytes
     }
 
-    /// So many random bytes.
+    /// Returns the given number of random bytes.
     package mutating func bytes(_ count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count + 8)

@@ -1,8 +1,8 @@
 internal import CTestSupport
 
-/// The life of one connection, on its own thread: request after request, each by its ``Behaviour``.
+/// Serves one connection on its own thread: request after request, each with its ``Behaviour``.
 struct ServerConnection {
-    /// Whether the connection goes on after a step.
+    /// Whether the connection continues after a step.
     private enum Flow {
         case next
         case end
@@ -65,7 +65,7 @@ struct ServerConnection {
 
     // MARK: Steps
 
-    /// What is left to do of a request while its steps are gone through.
+    /// The remaining state of a request while its steps are performed.
     private struct Course {
         let index: Int?
         let request: RecordedRequest?
@@ -141,7 +141,7 @@ struct ServerConnection {
         to sink: (@Sendable ([UInt8]) -> Void)?
     ) -> Flow {
         let start = ContinuousClock.now
-        // A hundred reads a second: even enough to be a slow line, few enough to be free.
+        // A hundred reads per second: smooth enough for a slow line, few enough to cost nothing.
         let most = bytesPerSecond.map { max(1, min($0 / 100, 65_536)) } ?? 65_536
         var taken = 0
         while taken < count ?? .max {

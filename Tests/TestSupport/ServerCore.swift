@@ -2,7 +2,7 @@ internal import CTestSupport
 internal import Glibc
 internal import WaybillCore
 
-/// What the threads of a ``LoopbackServer`` share. It outlives the server by as long as a thread needs to end.
+/// The state shared by the threads of a ``LoopbackServer``. It outlives the server until its threads have ended.
 final class ServerCore: Sendable {
     struct Script {
         var connections: [LoopbackServer.Arrival] = []
@@ -36,7 +36,7 @@ final class ServerCore: Sendable {
         cts_close(listener)
     }
 
-    /// Takes connections until the server stops; ends after all their threads have.
+    /// Accepts connections until the server stops, and returns after all their threads have ended.
     func acceptConnections() {
         while true {
             let seen = cts_wait(listener, CInt(cts_readable), -1, stop, -1)
@@ -48,17 +48,17 @@ final class ServerCore: Sendable {
         for thread in threads.withLock({ Array($0.running.values) }) { thread.join() }
     }
 
-    /// Whether the next request is answered without being read.
+    /// Whether the next request is handled without being read.
     var isNextUnread: Bool { script.withLock { $0.queue.first?.startsBeforeHead == true } }
 
-    /// The next behaviour of the script, if it wants to see a request before it is read.
+    /// Returns the next behavior of the script if it starts before the request is read.
     func takeBehaviourBeforeHead() -> Behaviour? {
         script.withLock { script in
             script.queue.first?.startsBeforeHead == true ? script.queue.removeFirst() : nil
         }
     }
 
-    /// What to do with a request: its path's own behaviours, else the next of the script, else the usual one.
+    /// Returns the behavior for a request: that of its route, else the next of the script, else the default.
     func takeBehaviour(path: String) -> Behaviour {
         script.withLock { script in
             if let route = script.routes[path] {

@@ -1,10 +1,10 @@
 internal import CTestSupport
 internal import Glibc
 
-/// One end of a loopback connection, with waits that the server's stop interrupts.
+/// The server's end of a loopback connection, with waits that stopping the server interrupts.
 ///
-/// It is used by one thread. Nothing is read ahead: what the server has not asked for stays in the kernel, where it
-/// holds back the sender as it should.
+/// It is used by a single thread. It never reads ahead: bytes that the server has not requested stay in the kernel
+/// and apply back pressure to the sender.
 struct ServerSocket {
     enum Received {
         case bytes([UInt8])
@@ -22,16 +22,16 @@ struct ServerSocket {
     /// Raised when the server stops.
     let stop: Int32
 
-    /// Waits for bytes and takes at most `limit` of them.
+    /// Waits for bytes and reads at most `limit` of them.
     func receive(limit: Int) -> Received {
         unsafe receive(limit: limit) { buffer in
             unsafe cts_receive(descriptor, buffer.baseAddress!, buffer.count)
         }
     }
 
-    /// Takes bytes up to and with the first `terminator`, never more.
+    /// Reads bytes up to and including the first `terminator`, never more.
     ///
-    /// - Returns: `nil` when `limit` bytes came without it.
+    /// - Returns: `nil` if `limit` bytes arrived without it.
     func receive(through terminator: [UInt8], limit: Int) -> Received? {
         var taken: [UInt8] = []
         while taken.count < limit {
@@ -50,7 +50,7 @@ struct ServerSocket {
         return nil
     }
 
-    /// Sends all of it.
+    /// Sends all bytes.
     func send(_ bytes: [UInt8]) -> Passed {
         var sent = 0
         while sent < bytes.count {
@@ -69,13 +69,13 @@ struct ServerSocket {
         return .done
     }
 
-    /// Waits until something can be read, or the peer has ended.
+    /// Waits until bytes can be read, or the peer has closed.
     func waitReadable() -> Passed {
         let seen = cts_wait(descriptor, CInt(cts_readable), -1, stop, -1)
         return seen & CInt(cts_stopped) != 0 ? .stopped : .done
     }
 
-    /// Waits at a gate; also notices that the peer goes away meanwhile.
+    /// Waits at a gate, and reports if the peer closes meanwhile.
     func wait(for gate: Gate, onPeerEnd: (ConnectionRecord.PeerEnd) -> Void) -> Passed {
         var hasEnded = false
         while true {
@@ -90,7 +90,7 @@ struct ServerSocket {
         }
     }
 
-    /// Reads nothing until the peer ends the connection.
+    /// Waits without reading until the peer closes the connection.
     func hold() -> Passed {
         while true {
             let seen = cts_wait(descriptor, CInt(cts_hung_up), -1, stop, Self.watchInterval)
@@ -99,14 +99,14 @@ struct ServerSocket {
         }
     }
 
-    /// Lets time pass.
+    /// Waits for a duration.
     func pause(_ duration: Duration) -> Passed {
         let milliseconds = duration.components.seconds * 1_000 + duration.components.attoseconds / 1_000_000_000_000_000
         let seen = cts_wait(-1, 0, -1, stop, Int32(max(milliseconds, 0)))
         return seen & CInt(cts_stopped) != 0 ? .stopped : .done
     }
 
-    /// Throws away what comes until the peer ends the connection.
+    /// Discards incoming bytes until the peer closes the connection.
     func discardUntilPeerEnds() -> Passed {
         while true {
             switch receive(limit: 65_536) {
@@ -117,8 +117,8 @@ struct ServerSocket {
         }
     }
 
-    /// How often a connection that nobody reads from is looked at, in milliseconds: the FIN of a peer waits behind its
-    /// data, so poll(2) would never tell.
+    /// The interval for checking a connection that is not being read, in milliseconds: the FIN of a peer is queued
+    /// behind its data, so poll(2) would never report it.
     private static let watchInterval: Int32 = 20
 
     private func peerEnd(_ seen: Int32) -> ConnectionRecord.PeerEnd? {

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A thread of its own, for code that blocks and so has no place in Swift's pool.
+/// A dedicated thread for code that blocks and so must not use Swift's thread pool.
 struct ServerThread {
     private let id: pthread_t
 
@@ -24,11 +24,11 @@ struct ServerThread {
 
     func join() { _ = pthread_join(id, nil) }
 
-    /// Lets the thread end alone. For work whose end is told in another way.
+    /// Lets the thread end without being joined, for work whose end is reported otherwise.
     func detach() { pthread_detach(id) }
 }
 
-/// Runs code that blocks on a thread of its own and waits for it without holding a thread of the pool.
+/// Runs blocking code on a dedicated thread and awaits it without blocking a thread of the pool.
 package func onOwnThread<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
         ServerThread { continuation.resume(returning: work()) }.detach()

@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// How much slower than elsewhere everything is here, for the few tests that hold code to a time: `WAYBILL_SLOWNESS`, which
-/// the runs under sanitizers set; 1 otherwise.
+/// How much slower this environment is, for the few tests with time limits: `WAYBILL_SLOWNESS`, which runs with
+/// sanitizers set; otherwise 1.
 package enum Slowness {
-    /// What a limit in time is multiplied by.
+    /// The factor for time limits.
     package static let factor: Int = {
         let given = unsafe getenv("WAYBILL_SLOWNESS").flatMap { unsafe Int(String(cString: $0)) }
         return max(1, given ?? 1)

@@ -1,12 +1,12 @@
-/// HTTP on a Unix socket and on the IPv6 loopback, in front of a ``LoopbackServer``: nginx, which hands bodies on as they
-/// come.
+/// HTTP on a Unix socket and on the IPv6 loopback address in front of a ``LoopbackServer``: nginx, which forwards
+/// bodies unbuffered.
 package final class SocketFront: Sendable {
     private let process: HelperProcess
 
-    /// Starts it.
+    /// Starts the front.
     package init(to server: LoopbackServer) async throws {
         let target = server.port
-        // They are opened in this order, and the last is the one that is waited for.
+        // nginx opens them in this order, and the last is the one that is awaited.
         process = try await HelperProcess.start("nginx") { port, folder in
             let settings = Nginx.settings(
                 server: """
@@ -26,7 +26,7 @@ package final class SocketFront: Sendable {
     /// The path of its Unix socket.
     package var socket: String { process.folder.path("socket") }
 
-    /// The URL of a path, at a host that leads here.
+    /// Returns the URL of a path at a host that resolves to the front.
     package func url(_ path: String = "/", host: String = "localhost") -> String {
         "http://\(host):\(process.port)\(path)"
     }

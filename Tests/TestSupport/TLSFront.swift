@@ -1,6 +1,6 @@
 package import WaybillCore
 
-/// TLS in front of a ``LoopbackServer``: stunnel, with a certificate and a version of the test's choice.
+/// TLS in front of a ``LoopbackServer``: stunnel, with a chosen certificate and version.
 ///
 /// ```swift
 /// let server = try LoopbackServer(.reset(afterBodyBytes: 1_000_000))
@@ -9,30 +9,30 @@ package import WaybillCore
 /// let outcome = await upload(to: front.url("/form"))
 /// ```
 ///
-/// Faults pass through: a RST on one side is one on the other, and so is an end. The buffers of its sockets are small, so
-/// that a server that stops reading is felt by the client soon, as it is without a front.
+/// Faults pass through: a RST or a FIN on one side causes the same on the other. The buffers of its sockets are
+/// small, so that the client soon notices a server that stops reading, as without a front.
 package final class TLSFront: Sendable {
-    /// Which versions of TLS are spoken.
+    /// The supported versions of TLS.
     package enum Version: Sendable, Hashable {
         /// 1.2 and 1.3.
         case modern
-        /// 1.0 only, as nobody should.
+        /// Only the obsolete version 1.0.
         case onlyTLS10
     }
 
-    /// Its certificates.
+    /// The certificates of the front.
     package let certificates: Certificates
     private let process: HelperProcess
 
-    /// Starts it.
+    /// Starts the front.
     ///
     /// - Parameters:
-    ///   - server: Where the plain text goes.
-    ///   - leaf: The certificate that it shows.
-    ///   - version: What it speaks.
-    ///   - wantsClient: Whether a client has to show a certificate of the authority.
-    ///   - buffer: The size that its sockets' buffers are asked to have; the kernel doubles it for its own books.
-    /// - Throws: ``HelperFailure`` when it does not come up.
+    ///   - server: The destination of the decrypted data.
+    ///   - leaf: The certificate it presents.
+    ///   - version: The supported TLS versions.
+    ///   - wantsClient: Whether clients must present a certificate of the authority.
+    ///   - buffer: The requested size of its socket buffers, which the kernel doubles for its bookkeeping.
+    /// - Throws: ``HelperFailure`` if it does not start.
     package convenience init(
         to server: LoopbackServer, showing leaf: Certificates.Leaf = .valid, speaking version: Version = .modern,
         wantsClient: Bool = false, buffer: ByteCount = .kibibytes(16)
@@ -41,7 +41,7 @@ package final class TLSFront: Sendable {
             toPort: server.port, showing: leaf, speaking: version, wantsClient: wantsClient, buffer: buffer)
     }
 
-    /// Starts it in front of any server, or proxy, on 127.0.0.1.
+    /// Starts it in front of any server or proxy on 127.0.0.1.
     package init(
         toPort target: Int, showing leaf: Certificates.Leaf = .valid, speaking version: Version = .modern,
         wantsClient: Bool = false, buffer: ByteCount = .kibibytes(16)
@@ -86,11 +86,11 @@ package final class TLSFront: Sendable {
     /// Its port, on 127.0.0.1.
     package var port: Int { process.port }
 
-    /// The URL of a path.
+    /// Returns the URL of a path.
     package func url(_ path: String = "/", host: String = "127.0.0.1") -> String {
         "https://\(host):\(process.port)\(path)"
     }
 
-    /// Ends it at once; open connections are reset.
+    /// Kills the front; open connections are reset.
     package func kill() { process.kill() }
 }

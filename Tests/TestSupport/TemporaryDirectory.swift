@@ -1,7 +1,7 @@
 internal import CTestSupport
 internal import Glibc
 
-/// A directory of the test's own (0700), gone with the value.
+/// A temporary directory (0700), removed with the value.
 ///
 /// ```swift
 /// let directory = try TemporaryDirectory()
@@ -10,13 +10,13 @@ internal import Glibc
 package final class TemporaryDirectory: Sendable {
     package let path: String
 
-    /// Makes one in `TMPDIR`, else in `/tmp`.
+    /// Creates a directory in `TMPDIR`, or else in `/tmp`.
     package convenience init() throws {
         try self.init(in: unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp")
     }
 
-    /// Makes one for files full of holes. A disk's file system fills memory with a hole that is read, page by page; that
-    /// of `/dev/shm` does not.
+    /// Creates a directory for sparse files. Reading a hole on a disk's file system fills the page cache; on
+    /// `/dev/shm` it does not.
     package static func forSparseFiles() throws -> TemporaryDirectory {
         try unsafe access("/dev/shm", W_OK) == 0 ? TemporaryDirectory(in: "/dev/shm") : TemporaryDirectory()
     }
@@ -31,10 +31,10 @@ package final class TemporaryDirectory: Sendable {
         unsafe cts_remove_tree(path)
     }
 
-    /// The path of a name in it.
+    /// Returns the path of a name in the directory.
     package func path(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Writes a file and gives its path.
+    /// Writes a file and returns its path.
     @discardableResult
     package func write(_ name: String, _ bytes: [UInt8]) throws -> String {
         let path = path(name)
@@ -50,18 +50,18 @@ package final class TemporaryDirectory: Sendable {
         return path
     }
 
-    /// Writes a file and gives its path.
+    /// Writes a file and returns its path.
     @discardableResult
     package func write(_ name: String, _ text: String) throws -> String { try write(name, Array(text.utf8)) }
 
-    /// Makes a file of zeros that takes no room on the disk, however large it is.
+    /// Creates a sparse file of zeros, which uses no disk space whatever its size.
     package func writeSparse(_ name: String, size: Int) throws -> String {
         let path = try write(name, [])
         guard unsafe truncate(path, size) == 0 else { throw SystemCallFailure(call: "truncate", code: errno) }
         return path
     }
 
-    /// Puts bytes over those of a file in it.
+    /// Overwrites bytes of a file in the directory.
     package func overwrite(_ name: String, at offset: Int, _ bytes: [UInt8]) throws {
         let file = unsafe open(path(name), O_WRONLY | O_CLOEXEC)
         guard file >= 0 else { throw SystemCallFailure(call: "open", code: errno) }
@@ -71,10 +71,10 @@ package final class TemporaryDirectory: Sendable {
         }
     }
 
-    /// The bytes of a file in it.
+    /// Returns the contents of a file in the directory.
     package func read(_ name: String) throws -> [UInt8] { try readFile(path(name)) }
 
-    /// The names in it, sorted.
+    /// Returns the names in the directory, sorted.
     package func names() throws -> [String] {
         guard let directory = unsafe opendir(path) else { throw SystemCallFailure(call: "opendir", code: errno) }
         defer { unsafe _ = closedir(directory) }
@@ -89,7 +89,7 @@ package final class TemporaryDirectory: Sendable {
     }
 }
 
-/// The bytes of a file.
+/// Returns the contents of a file.
 package func readFile(_ path: String) throws -> [UInt8] {
     let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { throw SystemCallFailure(call: "open \(path)", code: errno) }

@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// Writes small baseline JPEG files of any layout, byte for byte under the tests' control, without libjpeg.
+/// Writes small baseline JPEG files of any layout without libjpeg, with every byte under the control of the tests.
 ///
-/// Huffman codes are as plain as the format allows: all DC symbols in 4 bits, all AC symbols in 8.
+/// The Huffman codes are as simple as the format permits: all DC symbols in 4 bits, all AC symbols in 8.
 package struct TinyJPEG {
     package struct Component {
         package var identifier: UInt8
         package var horizontal = 1
         package var vertical = 1
-        /// The sample at a pixel of the full-size picture, 0 to 255.
+        /// Returns the sample at a pixel of the full-size image, 0 to 255.
         package var sample: (_ x: Int, _ y: Int) -> Int
 
         package init(
@@ -24,11 +24,11 @@ package struct TinyJPEG {
     package var width: Int
     package var height: Int
     package var components: [Component]
-    /// Whole segments to put behind SOI.
+    /// Complete segments inserted after SOI.
     package var segments: [[UInt8]] = [TinyJPEG.jfif]
     package var frameMarker: UInt8 = 0xC0
     package var precision: UInt8 = 8
-    /// Every entry of the quantisation table.
+    /// The value of every entry of the quantization table.
     package var quantiser: UInt8 = 2
 
     package init(
@@ -54,7 +54,7 @@ package struct TinyJPEG {
         [0xFF, marker, UInt8((body.count + 2) >> 8), UInt8((body.count + 2) & 255)] + body
     }
 
-    /// An Exif segment that holds nothing but an orientation.
+    /// Returns an Exif segment that contains only an orientation.
     package static func exif(orientation: UInt16, isLittleEndian: Bool = true) -> [UInt8] {
         func short(_ value: UInt16) -> [UInt8] {
             isLittleEndian ? [UInt8(value & 255), UInt8(value >> 8)] : [UInt8(value >> 8), UInt8(value & 255)]
@@ -95,7 +95,7 @@ package struct TinyJPEG {
     private func scan() -> [UInt8] {
         let across = components.map(\.horizontal).max() ?? 1
         let down = components.map(\.vertical).max() ?? 1
-        // A single component is not interleaved: its MCU is one block.
+        // A single component is not interleaved: its MCU is a single block.
         let isSingle = components.count == 1
         let (mcuWidth, mcuHeight) = isSingle ? (8, 8) : (8 * across, 8 * down)
         var bits = BitWriter()
@@ -117,7 +117,7 @@ package struct TinyJPEG {
         return bits.finished()
     }
 
-    /// Quantised levels of one block in zigzag order.
+    /// Returns the quantized levels of a block in zigzag order.
     private func levels(_ component: Component, _ left: Int, _ top: Int, _ pitchX: Int, _ pitchY: Int) -> [Int] {
         var samples = [Double](repeating: 0, count: 64)
         for index in 0..<64 {
@@ -193,7 +193,7 @@ private struct BitWriter {
     }
 }
 
-/// The DCT as the standard writes it (ISO/IEC 10918-1 A.3.3), one dimension after the other.
+/// The DCT as defined by the standard (ISO/IEC 10918-1 A.3.3), one dimension after the other.
 package enum PlainDCT {
     private static let basis: [[Double]] = (0..<8).map { frequency in
         (0..<8).map { position in

@@ -1,17 +1,17 @@
 internal import Crypto
 
-/// A server that counts what it was made to do: requests begun, bodies complete, and effects, for each upload and each key.
+/// A server that counts requests begun, complete bodies and effects for each upload and each key.
 ///
-/// Each upload names itself in its body as `item-7-`. With `honoursKeys` it acts once on each idempotency key, and a second
-/// body with a known key has no effect; without, every complete body has one.
+/// Each upload contains its name in its body as `item-7-`. With `honoursKeys` each idempotency key has one effect,
+/// and a second body with the same key has none; otherwise every complete body has an effect.
 package struct VerifyingServer: Sendable {
-    /// What became of one upload, as the server saw it.
+    /// The result of an upload as observed by the server.
     package struct Account: Sendable {
         package var begun = 0
         package var complete = 0
         package var effects = 0
         package var keys: Set<String> = []
-        /// SHA-256 of each complete body, in hexadecimal digits.
+        /// The SHA-256 of each complete body in hexadecimal digits.
         package var digests: Set<String> = []
 
         package init() {}
@@ -20,7 +20,8 @@ package struct VerifyingServer: Sendable {
     package let server: LoopbackServer
     package let honoursKeys: Bool
 
-    /// A server with faults at random: resets within the body and after it, answers that are cut, and "not now".
+    /// Creates a server with random faults: resets during and after the body, truncated responses, and temporary
+    /// rejections.
     package init(honoursKeys: Bool, faults: Int, outOf requests: Int, using random: inout SeededGenerator) throws {
         self.honoursKeys = honoursKeys
         server = try LoopbackServer(otherwise: .respond(200, body: "stored"))
@@ -37,12 +38,12 @@ package struct VerifyingServer: Sendable {
         }
     }
 
-    /// SHA-256 of a body, as ``Account/digests`` has it.
+    /// Returns the SHA-256 of a body in the format of ``Account/digests``.
     package static func digest(of body: [UInt8]) -> String {
         SHA256.hash(data: body).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
-    /// All uploads by name. A 503 or 429 has no effect: such a server says that it did nothing.
+    /// All uploads by name. A 503 or 429 has no effect: such a response means that nothing was done.
     package var accounts: [String: Account] {
         var accounts: [String: Account] = [:]
         for request in server.requests {

@@ -1,6 +1,6 @@
 internal import WaybillCore
 
-/// A value that tests wait for, without sleeping and without polling.
+/// A value that tests can await without sleeping or polling.
 ///
 /// ```swift
 /// let count = Watched(0)
@@ -27,10 +27,10 @@ package final class Watched<Value: Sendable>: Sendable {
         storage = Locked(Storage(value: value))
     }
 
-    /// The value as it is now.
+    /// The current value.
     package var value: Value { storage.withLock { $0.value } }
 
-    /// Changes the value and wakes whoever waited for what it became.
+    /// Changes the value and resumes all waiters whose conditions it satisfies.
     @discardableResult
     package func update<Result: Sendable>(_ change: (inout Value) -> Result) -> Result {
         let (result, met, value) = storage.withLock { storage in
@@ -46,9 +46,9 @@ package final class Watched<Value: Sendable>: Sendable {
         return result
     }
 
-    /// Waits until the value is as asked; at once, if it is so already.
+    /// Waits until the value satisfies the condition. Returns immediately if it already does.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled, as the time limit of a suite does.
+    /// - Throws: `CancellationError` if the task is cancelled, for example by the time limit of a suite.
     @discardableResult
     package func waitUntil(_ isMet: @escaping @Sendable (Value) -> Bool) async throws -> Value {
         let id = newID()
@@ -61,10 +61,10 @@ package final class Watched<Value: Sendable>: Sendable {
         }
     }
 
-    /// Does something once, when the value is as asked; at once, if it is so already.
+    /// Performs an action once when the value satisfies the condition, or immediately if it already does.
     ///
-    /// It is done by whoever changes the value, before that goes on: so nothing that passes is missed, however late a task that
-    /// waits would come.
+    /// The action runs on the thread that changes the value, before it continues. No transient state is missed,
+    /// unlike in a waiting task that resumes later.
     package func once(_ isMet: @escaping @Sendable (Value) -> Bool, _ action: @escaping @Sendable () -> Void) {
         enter(Waiter(id: newID(), isMet: isMet) { _ in action() })
     }

@@ -1,9 +1,9 @@
-/// Contents that are hard to carry: what they begin and end with, what looks like a boundary, what is no text.
+/// Contents that are difficult to transmit: unusual first and last bytes, near boundaries, binary data.
 package struct ContentTable: Sendable {
     package struct Row: Sendable {
         package let id: String
         package let content: [UInt8]
-        /// Whether a field may hold it as it is: UTF-8 whose line breaks are all CRLF already.
+        /// Whether a field can contain it unchanged: UTF-8 in which all line breaks are CRLF.
         package let isText: Bool
     }
 

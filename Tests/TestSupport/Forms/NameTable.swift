@@ -1,21 +1,21 @@
-/// Names that are hard to write or to read.
+/// Names that are difficult to write or to parse.
 ///
-/// Each is sent as the name of a field and as the name of a file, in a form of its own. What stands on the wire is
-/// spelled out: the quote is `%22`, CR and LF are `%0D` and `%0A`, everything else is itself; in the name of a field, not
-/// in that of a file, every line break has first become CRLF.
+/// Each is sent as a field name and as a file name, in separate forms. The bytes on the wire are spelled out: a quote
+/// is `%22`, CR and LF are `%0D` and `%0A`, everything else is unchanged. In field names, but not in file names, line
+/// breaks are first normalized to CRLF.
 package struct NameTable: Sendable {
     package struct Row: Sendable {
         package let id: String
         package let text: String
-        /// Between the quotes, as the name of a field.
+        /// The bytes between the quotes as a field name.
         package let asName: [UInt8]
-        /// Between the quotes, as the name of a file.
+        /// The bytes between the quotes as a file name.
         package let asFileName: [UInt8]
-        /// The name of the field that was meant.
+        /// The expected field name after parsing.
         package let readName: [UInt8]
     }
 
-    /// A name that both places write alike.
+    /// Creates a name that is written the same in both places.
     private static func row(_ id: String, _ text: String, _ wire: String) -> Row {
         row(id, text, bytes: Array(wire.utf8))
     }
@@ -24,7 +24,7 @@ package struct NameTable: Sendable {
         Row(id: id, text: text, asName: bytes, asFileName: bytes, readName: Array(text.utf8))
     }
 
-    /// A name with line breaks.
+    /// Creates a name with line breaks.
     private static func row(
         _ id: String, _ text: String, name: String, fileName: String, meant: String
     ) -> Row {

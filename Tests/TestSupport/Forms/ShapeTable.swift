@@ -1,11 +1,11 @@
-/// Forms whose parts are ordinary, and whose number, order or kinds are not.
+/// Forms of ordinary parts in unusual number, order or combination.
 package struct ShapeTable: Sendable {
     package static let forms: [TableForm] = [
         TableForm("form: empty", [], body: Array("--golden--\r\n".utf8)),
         equalNames, lineBreaks, everySource, types, emptyFileName, charsetField, thousandParts,
     ]
 
-    /// Repeated names, fields and files mixed: nothing is merged, nothing changes places.
+    /// Repeated names with fields and files mixed: nothing is merged or reordered.
     private static let equalNames = TableForm(
         "form: equal names",
         [
@@ -52,7 +52,7 @@ package struct ShapeTable: Sendable {
             --golden--\r\n
             """.utf8))
 
-    /// The line breaks of a text become CRLF, each of them once; those of data stay.
+    /// Each line break in a text becomes one CRLF; those in data are kept.
     private static let lineBreaks = TableForm(
         "form: line breaks",
         [
@@ -136,7 +136,7 @@ package struct ShapeTable: Sendable {
                 + "--golden\r\nContent-Disposition: form-data; name=\"D\"; filename=\"d.txt\"\r\n"
                 + "Content-Type: text/plain; charset=utf-8\r\n\r\nD\r\n--golden--\r\n").utf8))
 
-    /// What a browser sends for a file field that nobody touched.
+    /// What a browser sends for an empty file field.
     private static let emptyFileName = TableForm(
         "form: empty file name",
         [.file("FILE", "", .data([]), type: "application/octet-stream", content: [])],
@@ -144,7 +144,7 @@ package struct ShapeTable: Sendable {
             ("--golden\r\nContent-Disposition: form-data; name=\"FILE\"; filename=\"\"\r\n"
                 + "Content-Type: application/octet-stream\r\n\r\n\r\n--golden--\r\n").utf8))
 
-    /// A field that names the charset of the others, as RFC 7578 section 4.6 has it.
+    /// A field that names the charset of the others, according to RFC 7578, section 4.6.
     private static let charsetField = TableForm(
         "form: charset field", [.text("_charset_", "utf-8"), .text("T", "身")],
         body: Array(
@@ -152,7 +152,7 @@ package struct ShapeTable: Sendable {
                 + "--golden\r\nContent-Disposition: form-data; name=\"T\"\r\n\r\n").utf8) + hex("E8 BA AB")
             + Array("\r\n--golden--\r\n".utf8))
 
-    /// As many as servers commonly let a form have.
+    /// The maximum number of parts that servers commonly permit.
     private static let thousandParts = TableForm(
         "form: 1,000 parts", (0..<1_000).map { .text("field\($0)", "value \($0)") },
         body: Array(

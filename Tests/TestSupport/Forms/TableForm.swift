@@ -1,9 +1,9 @@
 package import WaybillMultipart
 
-/// A form of the tables: what is said to the encoder, and the bytes that must come of it.
+/// A form of the tables: the input of the encoder and the expected bytes.
 ///
-/// The bytes are written down by hand, after the WHATWG algorithm; nothing here asks the encoder. Whoever reads forms is
-/// held against the parts.
+/// The bytes are written by hand according to the WHATWG algorithm and never computed by the encoder. Readers of
+/// forms are compared with the parts.
 package struct TableForm: Sendable {
     package let id: String
     package let parts: [TablePart]
@@ -18,7 +18,7 @@ package struct TableForm: Sendable {
         self.body = body
     }
 
-    /// Every form of every table.
+    /// The forms of all tables.
     package static let all = NameTable.forms + ContentTable.forms + ShapeTable.forms
 }
 
@@ -27,7 +27,7 @@ extension TableForm: CustomStringConvertible {
 }
 
 extension MultipartForm {
-    /// The form as a user says it. Contents of files go into the folder.
+    /// Creates the form as a user would. Contents of files are written to the directory.
     package init(_ table: TableForm, files folder: TemporaryDirectory) throws {
         self.init()
         for part in table.parts { append(try MultipartPart(part, files: folder)) }
@@ -51,7 +51,7 @@ extension MultipartPart {
 
 /// A part of such a form.
 package struct TablePart: Sendable {
-    /// What it is made of.
+    /// The source of the content.
     package enum Source: Sendable {
         case text(String)
         case secret(String)
@@ -62,10 +62,10 @@ package struct TablePart: Sendable {
 
     package var name: String
     package var fileName: String?
-    /// What is said to the encoder; `nil` leaves it to it.
+    /// The content type passed to the encoder; `nil` lets the encoder choose.
     package var contentType: String?
     package var source: Source
-    /// What a reader that undoes exactly what the algorithm does must get, where that differs from the above.
+    /// The expected result of a reader that exactly reverses the algorithm.
     package var read: Read
 
     package struct Read: Sendable, Equatable {
@@ -82,7 +82,7 @@ package struct TablePart: Sendable {
         }
     }
 
-    /// A field. `readName` and `content` are what must come out, where line breaks make a difference.
+    /// Creates a field. `readName` and `content` are the expected results if line breaks change them.
     package static func text(
         _ name: String, _ value: String, readName: [UInt8]? = nil, content: [UInt8]? = nil
     ) -> TablePart {
@@ -91,7 +91,7 @@ package struct TablePart: Sendable {
             read: Read(name: readName ?? Array(name.utf8), content: content ?? Array(value.utf8)))
     }
 
-    /// A file; `type` is what must be sent, `said` what the encoder is told.
+    /// Creates a file. `type` is the expected type, `said` the type passed to the encoder.
     package static func file(
         _ name: String, _ fileName: String, _ source: Source, said: String? = nil, type: String, content: [UInt8]
     ) -> TablePart {
@@ -102,7 +102,7 @@ package struct TablePart: Sendable {
     }
 }
 
-/// Bytes of hexadecimal digits: `hex("E8 BA AB")`.
+/// Returns the bytes of hexadecimal digits: `hex("E8 BA AB")`.
 package func hex(_ digits: String) -> [UInt8] {
     digits.split(separator: " ").compactMap { UInt8($0, radix: 16) }
 }

@@ -1,4 +1,4 @@
-/// What a request asks of an ``OSSStore``.
+/// The operation that a request performs on an ``OSSStore``.
 package enum OSSOperation: String, Sendable, Hashable, CaseIterable {
     case putObject = "PutObject"
     case appendObject = "AppendObject"
@@ -14,13 +14,13 @@ package enum OSSOperation: String, Sendable, Hashable, CaseIterable {
     case unknown = "Unknown"
 }
 
-/// A bucket with a key. Keys are bytes: two spellings of one letter are two keys.
+/// A bucket with a key. Keys are bytes: two spellings of the same letter are different keys.
 struct ObjectName: Hashable, Sendable {
     var bucket: String
     var key: [UInt8]
 }
 
-/// A request as OSS understands it, from its raw target and its `Host`.
+/// A request as OSS interprets it, from its raw target and its `Host`.
 struct OSSCall: Sendable {
     struct Item: Sendable {
         let name: [UInt8]
@@ -33,7 +33,7 @@ struct OSSCall: Sendable {
     let key: [UInt8]
     let query: [Item]
 
-    /// - Throws: ``OSSRefusal`` when the target can't be read.
+    /// - Throws: ``OSSRefusal`` if the target cannot be parsed.
     init(_ request: RecordedRequest, _ settings: OSSStoreSettings) throws {
         self.request = request
         guard let host = request.value(of: "Host"), request.values(of: "Host").count == 1 else {
@@ -55,7 +55,7 @@ struct OSSCall: Sendable {
         operation = Self.operation(request.method, bucket: bucket, key: key, query, request)
     }
 
-    /// The value of a query item, as text.
+    /// Returns the value of a query item as text.
     func query(_ name: String) -> String? {
         query.first { $0.name.elementsEqual(name.utf8) }.map { String(decoding: $0.value, as: UTF8.self) }
     }
@@ -77,7 +77,7 @@ struct OSSCall: Sendable {
         }
     }
 
-    /// Bucket and key, by the three forms of an endpoint.
+    /// Returns bucket and key according to the three forms of an endpoint.
     private static func place(
         _ host: String, _ path: [UInt8], _ settings: OSSStoreSettings
     ) throws -> (bucket: String?, key: [UInt8]) {
@@ -87,7 +87,7 @@ struct OSSCall: Sendable {
             let parts = path.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
             return (String(decoding: parts[0], as: UTF8.self), parts.count > 1 ? Array(parts[1]) : [])
         }
-        // The longest first: `oss.localhost` is a host of the service, and not the bucket `oss`.
+        // The longest first: `oss.localhost` is a host of the service, not the bucket `oss`.
         let services = settings.serviceHosts.sorted { $0.utf8.count > $1.utf8.count }
         guard let service = services.first(where: { host.hasSuffix("." + $0) }) else {
             throw OSSRefusal(404, "NoSuchBucket", "No bucket has the host \(host).", ec: "0015-00000101")
@@ -117,15 +117,15 @@ struct OSSCall: Sendable {
 }
 
 extension Sequence<UInt8> {
-    /// As UTF-8.
+    /// The bytes decoded as UTF-8.
     var text: String { String(decoding: Array(self), as: UTF8.self) }
 }
 
 extension RecordedRequest {
-    /// The first value of a field, as text that is not empty.
+    /// Returns the first value of a field if it is not empty.
     func filled(_ name: String) -> String? { value(of: name).flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// The fields by their lower-case names; values of one name joined by commas.
+    /// The fields by their lower-case names. Values of the same name are joined with commas.
     var fields: [String: String] {
         var fields: [String: String] = [:]
         for line in headerLines {

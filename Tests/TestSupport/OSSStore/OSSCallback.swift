@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// The callback that a request asks for. Nobody is called; what would have been said is kept with the object.
+/// The callback that a request asks for. No callback is sent; its body is stored with the object.
 struct OSSCallback {
     private struct Order: Decodable {
         var callbackUrl: String
@@ -13,9 +13,9 @@ struct OSSCallback {
     private let order: Order
     private let variables: [String: String]
 
-    /// Reads header or query.
+    /// Reads the header or the query.
     ///
-    /// - Throws: ``OSSRefusal`` when it is not one that OSS would take.
+    /// - Throws: ``OSSRefusal`` if OSS would not accept it.
     init?(_ call: OSSCall) throws {
         let header = call.request.filled("x-oss-callback")
         let item = call.query("callback")
@@ -45,12 +45,12 @@ struct OSSCallback {
         self.variables = variables
     }
 
-    /// With these variables besides, as the fields of a form give them.
+    /// Returns the callback with additional variables from the fields of a form.
     func with(_ more: [String: String]) -> OSSCallback {
         OSSCallback(order, variables.merging(more) { $1 })
     }
 
-    /// What the callback server would be told.
+    /// Returns the body that the callback server would receive.
     func expanded(_ call: OSSCall, _ object: OSSObject, key: [UInt8]? = nil) -> String {
         let isJSON = order.callbackBodyType == "application/json"
         var values = [

@@ -1,64 +1,64 @@
-/// What an ``OSSStore`` does wrong, as a value.
+/// A fault of an ``OSSStore`` as a value.
 ///
 /// ```swift
 /// store.fail(.busy(), on: .uploadPart, times: 2)
 /// store.fail(.noSuchUpload, on: .uploadPart, part: 3)
 /// ```
 package enum OSSFault: Sendable {
-    /// `503`, before anything is stored, with `Retry-After` in seconds if one is told.
+    /// Responds with `503` before storing anything, with `Retry-After` in seconds if given.
     case busy(retryAfter: Int? = nil)
-    /// The connection is reset after so many bytes of the body.
+    /// Resets the connection after the given number of body bytes.
     case drop(afterBodyBytes: Int)
-    /// Nothing more is read after so many bytes of the body, and nothing is said.
+    /// Stops reading after the given number of body bytes, without a response.
     case stall(afterBodyBytes: Int)
-    /// All is stored; `x-oss-hash-crc64ecma` is that of other bytes.
+    /// Stores the object, but returns an `x-oss-hash-crc64ecma` of other bytes.
     case wrongChecksum
-    /// All is stored, and `203` says that the callback failed.
+    /// Stores the object, and responds with `203` for a failed callback.
     case callbackFailed
-    /// `404` as if the multipart upload had been aborted; it is aborted, too.
+    /// Responds with `404` as if the multipart upload had been aborted, and aborts it.
     case noSuchUpload
-    /// `403` as if the security token had run out.
+    /// Responds with `403` as if the security token had expired.
     case tokenExpired
-    /// `403` as if the policy of the account left this out.
+    /// Responds with `403` as if the policy of the account did not permit the request.
     case denied
-    /// `417` to `Expect: 100-continue`, without a byte of the body read. Other requests are served.
+    /// Responds with `417` to `Expect: 100-continue` without reading the body. Other requests are served.
     case refuseContinue
-    /// A page instead of an answer, as a proxy has them.
+    /// Responds with an HTML page, as proxies do.
     case html(status: Int)
-    /// All is stored, and then the connection ends without an answer.
+    /// Stores the object and then closes the connection without a response.
     case storeThenDrop
-    /// All is stored, and the answer is this text instead of what it should be.
+    /// Stores the object and responds with this text.
     case xml(status: Int, HostileXML)
 
-    /// Markup made to harm its reader.
+    /// XML intended to harm its reader.
     package enum HostileXML: String, Sendable, CaseIterable {
-        /// Entities that grow to gigabytes ("billion laughs").
+        /// Entities that expand to gigabytes ("billion laughs").
         case entities
-        /// An external entity that names a file.
+        /// An external entity that refers to a file.
         case externalEntity
-        /// A hundred thousand elements, each in the other.
+        /// A hundred thousand nested elements.
         case deep
         /// Megabytes of attributes.
         case wide
         /// An element that is not closed.
         case cut
-        /// Bytes that are no UTF-8.
+        /// Bytes that are not valid UTF-8.
         case notText
     }
 }
 
-/// How the clock of an ``OSSStore`` runs beside the true one, and what it tells of it.
+/// The deviation of the clock of an ``OSSStore``, and how the store reports it.
 package struct OSSSkew: Sendable {
     package enum Telling: Sendable, CaseIterable {
-        /// The refusal has `ServerTime`, and the answer a true `Date`.
+        /// The error has `ServerTime`, and the response a correct `Date`.
         case serverTime
-        /// The refusal has no `ServerTime`; `Date` is true.
+        /// The error has no `ServerTime`; `Date` is correct.
         case dateOnly
-        /// The refusal has no `ServerTime`; `Date` is the first of January 1970.
+        /// The error has no `ServerTime`; `Date` is 1 January 1970.
         case dateOf1970
-        /// The refusal has `ServerTime`; `Date` is the first of January 1970.
+        /// The error has `ServerTime`; `Date` is 1 January 1970.
         case serverTimeAndDateOf1970
-        /// To version 4: `400 InvalidArgument`, "Invalid signing date in Authorization header."; `Date` is true.
+        /// Version 4: `400 InvalidArgument`, "Invalid signing date in Authorization header."; `Date` is correct.
         case invalidSigningDate
     }
 
@@ -104,12 +104,12 @@ extension OSSFault.HostileXML {
     }
 }
 
-/// A fault with the requests it befalls.
+/// A fault with the requests it applies to.
 struct OSSFaultRule: Sendable {
     var fault: OSSFault
     var operations: Set<OSSOperation>
     var part: Int?
-    /// How often still; `nil` for ever.
+    /// The remaining number of times; `nil` for no limit.
     var times: Int?
 
     func befalls(_ call: OSSCall) -> Bool {

@@ -1,7 +1,7 @@
 internal import CTestSupport
 
-/// A form as PostObject reads it: the fields before the file, and the file. Read with the C library's search, apart from
-/// the parser under test.
+/// A form as PostObject parses it: the fields before the file, and the file. Parsed with the search of the C library,
+/// independently of the parser under test.
 struct OSSForm {
     struct Field {
         let name: String
@@ -13,13 +13,13 @@ struct OSSForm {
     private(set) var fields: [Field] = []
     private(set) var file: Field
 
-    /// - Throws: ``OSSRefusal`` when it is none.
+    /// - Throws: ``OSSRefusal`` if the form is invalid.
     init(_ body: [UInt8], contentType: String) throws {
         guard let boundary = Self.parameter("boundary", of: contentType), !boundary.isEmpty else {
             throw Self.malformed("The Content-Type has no boundary.")
         }
         let delimiter = Array("\r\n--\(boundary)".utf8)
-        // The first delimiter may stand at the very start.
+        // The first delimiter may be at the very start.
         let bytes = [13, 10] + body
         guard var start = Self.find(delimiter, in: bytes, from: 0).map({ $0 + delimiter.count }) else {
             throw Self.malformed("The body has no boundary.")
@@ -30,7 +30,7 @@ struct OSSForm {
                 throw Self.malformed("A part has no end.")
             }
             let field = try Self.field(bytes[(start + 2)..<end])
-            // What comes after the file is not looked at.
+            // Parts after the file are ignored.
             if found == nil {
                 if field.name == "file" { found = field } else { fields.append(field) }
             }
@@ -48,7 +48,7 @@ struct OSSForm {
         }
     }
 
-    /// The value of a field by its exact name.
+    /// Returns the value of a field by its exact name.
     func value(_ name: String) -> String? { fields.first { $0.name == name }?.value.text }
 
     private static func field(_ part: ArraySlice<UInt8>) throws -> Field {
@@ -74,7 +74,7 @@ struct OSSForm {
             contentType: contentType)
     }
 
-    /// A parameter, in quotation marks or without them.
+    /// Returns a parameter with or without quotation marks.
     private static func parameter(_ name: String, of value: String) -> String? {
         var isInQuotes = false
         let pieces = value.split { character in

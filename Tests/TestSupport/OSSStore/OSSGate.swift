@@ -1,20 +1,20 @@
 internal import FoundationEssentials
 
-/// How a request said who sent it.
+/// The type of a request's signature.
 package enum OSSSignatureKind: String, Sendable {
     case none, v1Header, v1URL, v4Header, v4URL, v1Form, v4Form
 }
 
-/// Whom an ``OSSStore`` lets in: keys, tokens, clocks and signatures, by the rules of the service.
+/// The authorization of an ``OSSStore``: keys, tokens, clocks and signatures, by the rules of the service.
 struct OSSGate {
     static let allowedSkew = 900
 
     let settings: OSSStoreSettings
-    /// The store's own time.
+    /// The store's current time.
     let now: Int
     let skew: OSSSkew?
 
-    /// Who sent a request that is no form.
+    /// Authenticates a request that is not a form.
     ///
     /// - Throws: ``OSSRefusal``.
     func identify(_ call: OSSCall) throws -> OSSSignatureKind {
@@ -68,7 +68,7 @@ struct OSSGate {
     // MARK: Version 4
 
     private func checkV4Header(_ call: OSSCall, _ words: String) throws -> OSSSignatureKind {
-        // In any order and with blanks: the clients of the vendor differ in that.
+        // In any order and with spaces: the vendor's clients differ in that.
         var items: [String: String] = [:]
         for item in words.dropFirst("OSS4-HMAC-SHA256".count).split(separator: ",") {
             let halves = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -116,7 +116,7 @@ struct OSSGate {
         return .v4URL
     }
 
-    /// The account and the scope of `id/day/region/product/aliyun_v4_request`.
+    /// Returns the account and the scope of `id/day/region/product/aliyun_v4_request`.
     func parse(credential: String) throws -> (OSSAccount, OSSSignatures.Scope) {
         let halves = credential.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard halves.count == 2, let scope = OSSSignatures.Scope(halves[1]) else {

@@ -109,7 +109,7 @@ extension OSSWork {
         return reply
     }
 
-    /// The parts that the body of Complete names, each of them there with that ETag.
+    /// Returns the parts that the body of Complete names. Each must exist with that ETag.
     private func namedParts(of upload: OSSOpenUpload) throws -> [Int] {
         if call.request.value(of: "x-oss-complete-all") == "yes" {
             guard body.size == 0 else { throw OSSRefusal.badRequest("x-oss-complete-all goes without a body.") }
@@ -135,7 +135,7 @@ extension OSSWork {
         }
     }
 
-    /// The upload that the request names, of its bucket and key.
+    /// Returns the upload that the request names, of its bucket and key.
     func upload(_ state: OSSState) throws -> OSSOpenUpload {
         let id = call.uploadID ?? ""
         guard let upload = state.uploads[id], upload.bucket == call.bucket, upload.key == call.key else {

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// The policy of a form (PostObject): its end and its conditions, in all six forms.
+/// The policy of a form (PostObject): its expiration and its conditions, in all six forms.
 struct OSSPolicy {
     enum Condition {
         case equal(name: String, value: String)
@@ -13,9 +13,9 @@ struct OSSPolicy {
     let expiration: Int
     let conditions: [Condition]
 
-    /// Reads the field `policy`.
+    /// Parses the field `policy`.
     ///
-    /// - Throws: ``OSSRefusal`` when it is not one.
+    /// - Throws: ``OSSRefusal`` if it is invalid.
     init(encoded: String) throws {
         guard let data = Data(base64Encoded: encoded), let text = String(validating: data, as: UTF8.self) else {
             throw Self.invalid("The policy is not base64 of a text.", ec: "0006-00000207")
@@ -36,7 +36,8 @@ struct OSSPolicy {
         conditions = try list.flatMap(Self.conditions)
     }
 
-    /// What the form has to be, and is not; `nil` when it is all right. Fields are asked for by their lower-case names.
+    /// Returns the violated condition, or `nil` if the form satisfies the policy. Fields are looked up by their
+    /// lower-case names.
     func violation(fileSize: Int, value: (String) -> String?) -> OSSRefusal? {
         for condition in conditions {
             let isMet =
@@ -66,7 +67,7 @@ struct OSSPolicy {
         return nil
     }
 
-    /// The fields that a condition wants to have one value.
+    /// Returns whether a condition requires a specific value of a field.
     func wants(_ name: String) -> Bool {
         conditions.contains { condition in
             if case .equal(name, _) = condition { true } else { false }
@@ -119,7 +120,7 @@ struct OSSPolicy {
         return unescaped(text)
     }
 
-    /// `\$` says a dollar in a policy, though not in JSON.
+    /// Replaces `\$`, which a policy may use for a dollar sign, though JSON does not permit it.
     private static func withPlainDollars(_ text: String) -> String {
         var result = ""
         var isEscaped = false
@@ -150,7 +151,7 @@ struct OSSPolicy {
     }
 }
 
-/// Any JSON that a policy may hold.
+/// Any JSON value that a policy may contain.
 private enum JSON: Decodable {
     case string(String)
     case number(Int)

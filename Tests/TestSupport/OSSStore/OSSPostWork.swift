@@ -1,5 +1,5 @@
 extension OSSWork {
-    /// Takes a form (PostObject).
+    /// Accepts a form (PostObject).
     func post(_ state: inout OSSState) throws -> OSSReply {
         guard let bytes = body.bytes else {
             throw OSSRefusal(400, "EntityTooLarge", "This store reads forms in memory.", ec: "0017-00000603")
@@ -21,7 +21,7 @@ extension OSSWork {
         return answer(form, object, key, callback)
     }
 
-    /// How a form is signed, as its fields say.
+    /// Returns the signature type of a form from its fields.
     static func kind(of form: OSSForm) -> OSSSignatureKind {
         if form.value("x-oss-signature-version") != nil { return .v4Form }
         return form.value("OSSAccessKeyId") != nil ? .v1Form : .none

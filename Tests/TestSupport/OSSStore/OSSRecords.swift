@@ -3,22 +3,22 @@ internal import Crypto
 internal import Glibc
 internal import WaybillCore
 
-/// What a store keeps of the bytes of a body, of a part or of an object.
+/// What a store keeps of the bytes of a body, a part or an object.
 package struct StoredBytes: Sendable, Hashable {
     package var size = 0
-    /// Of the bytes, in upper-case hexadecimal digits.
+    /// The MD5 of the bytes in upper-case hexadecimal digits.
     package var md5 = ""
     /// CRC-64/XZ.
     package var crc64: UInt64 = 0
-    /// The bytes; `nil` when there were too many to keep them.
+    /// The bytes; `nil` if there were too many to keep.
     package var bytes: [UInt8]?
 }
 
 extension StoredBytes {
-    /// What a store would keep of these bytes.
+    /// Creates the record of these bytes.
     package init(of bytes: [UInt8]) { self = BodyIntake.stored(bytes) }
 
-    /// What a store would keep of a piece of a file.
+    /// Creates the record of a range of a file.
     package init(ofFile path: String, from start: Int, count: Int) throws {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw SystemCallFailure(call: "open", code: errno) }
@@ -38,7 +38,7 @@ extension StoredBytes {
     }
 }
 
-/// A body on its way into the store: digests, and the bytes while they are few.
+/// A body being received: its digests, and its bytes up to a limit.
 final class BodyIntake: Sendable {
     private struct Sums {
         var md5 = Insecure.MD5()
@@ -71,7 +71,7 @@ final class BodyIntake: Sendable {
         }
     }
 
-    /// What a store keeps of bytes that are there already.
+    /// Returns the record of existing bytes.
     static func stored(_ bytes: [UInt8]) -> StoredBytes {
         let intake = BodyIntake(keepsUpTo: .max)
         intake.take(bytes)
@@ -88,21 +88,21 @@ package struct OSSObject: Sendable {
     }
 
     package var kind = Kind.normal
-    /// Of the whole; its `md5` is empty unless it came in one piece.
+    /// The record of the whole; its `md5` is empty unless it was sent in one piece.
     package var content = StoredBytes()
-    /// With its quotation marks left out.
+    /// The ETag without its quotation marks.
     package var etag = ""
-    /// The parts it was put together of, by their numbers.
+    /// The parts it was assembled from, by number.
     package var parts: [Int: StoredBytes] = [:]
-    /// The fields of the request that made it, with lower-case names: `x-oss-meta-author`, `content-type`.
+    /// The fields of the request that created it, with lower-case names: `x-oss-meta-author`, `content-type`.
     package var fields: [String: String] = [:]
-    /// How often it was made: by Put, Post, Complete or the first Append.
+    /// How often it was created: by Put, Post, Complete or the first Append.
     package var timesMade = 0
-    /// What the callback server was told when it was made, variables filled in; `nil` without a callback.
+    /// The callback body when it was created, with variables replaced; `nil` without a callback.
     package var callback: String?
 }
 
-/// A multipart upload of an ``OSSStore`` that is not complete.
+/// An incomplete multipart upload of an ``OSSStore``.
 package struct OSSOpenUpload: Sendable {
     package let bucket: String
     package let key: [UInt8]
@@ -112,39 +112,39 @@ package struct OSSOpenUpload: Sendable {
 
 /// How often a part was sent.
 package struct OSSPartCount: Sendable, Hashable {
-    /// Requests that began.
+    /// The number of requests that began.
     package var begun = 0
-    /// Requests whose part was stored.
+    /// The number of requests whose part was stored.
     package var stored = 0
-    /// Requests that began when the part was stored already, so that ListParts would have named it.
+    /// The number of requests that began when the part was already stored, so that ListParts would have listed it.
     package var begunThoughStored = 0
-    /// Requests whose end has not come.
+    /// The number of requests that have not ended.
     package var inFlight = 0
-    /// The most of those at one time.
+    /// The maximum number of concurrent requests.
     package var peakInFlight = 0
 }
 
-/// A request as an ``OSSStore`` remembers it.
+/// A request in the log of an ``OSSStore``.
 package struct OSSLogEntry: Sendable {
     package let operation: OSSOperation
     package let bucket: String?
     package let key: String
     package let partNumber: Int?
     package let uploadID: String?
-    /// Request line and fields as they came.
+    /// The request line and the fields as received.
     package let lines: [String]
-    /// How it was signed; `none` when it was refused before that was known.
+    /// The type of its signature; `none` if it was rejected before that was determined.
     package var signature = OSSSignatureKind.none
     /// How many bytes of its body were read.
     package var bodyBytes = 0
-    /// The status that it was answered with; `nil` when no answer was sent (yet).
+    /// The status of the response; `nil` if none has been sent.
     package var status: Int?
-    /// The code of the error that it was answered with.
+    /// The error code of the response.
     package var code: String?
-    /// Whether it is over, with or without an answer.
+    /// Whether it has ended, with or without a response.
     package var isOver = false
 
-    /// A field of it.
+    /// Returns the value of a field.
     package func value(of name: String) -> String? {
         for line in lines.dropFirst() {
             guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name.lowercased() else {
@@ -156,7 +156,7 @@ package struct OSSLogEntry: Sendable {
     }
 }
 
-/// What an ``OSSStore`` has and has seen.
+/// The contents and the log of an ``OSSStore``.
 package struct OSSState: Sendable {
     /// A part of an upload.
     package struct PartName: Hashable, Sendable {
@@ -164,31 +164,31 @@ package struct OSSState: Sendable {
         package let number: Int
     }
 
-    /// All requests, in the order in which they began.
+    /// All requests in the order in which they began.
     package internal(set) var log: [OSSLogEntry] = []
-    /// How many bytes of bodies were read in all.
+    /// The total number of body bytes read.
     package internal(set) var bodyBytes = 0
-    /// Requests whose end has not come.
+    /// The number of requests that have not ended.
     package internal(set) var inFlight = 0
-    /// The most of those at one time.
+    /// The maximum number of concurrent requests.
     package internal(set) var peakInFlight = 0
-    /// How often each part was sent.
+    /// The counts of each part.
     package internal(set) var counts: [PartName: OSSPartCount] = [:]
-    /// Uploads that are not complete, by their IDs.
+    /// The incomplete uploads by ID.
     package internal(set) var uploads: [String: OSSOpenUpload] = [:]
-    /// How often an upload was aborted.
+    /// The IDs of the aborted uploads.
     package internal(set) var aborted: [String] = []
     var objects: [ObjectName: OSSObject] = [:]
     var faults: [OSSFaultRule] = []
     var skew: OSSSkew?
     var nextUpload = 1
 
-    /// An object.
+    /// Returns an object.
     package func object(_ key: String, in bucket: String = "examplebucket") -> OSSObject? {
         objects[ObjectName(bucket: bucket, key: Array(key.utf8))]
     }
 
-    /// The keys of a bucket, sorted.
+    /// Returns the keys of a bucket, sorted.
     package func keys(in bucket: String = "examplebucket") -> [String] {
         objects.keys.filter { $0.bucket == bucket }.map(\.key.text).sorted()
     }
@@ -198,6 +198,6 @@ package struct OSSState: Sendable {
         objects.map { ($0.key.bucket, $0.key.key.text, $0.value) }.sorted { ($0.bucket, $0.key) < ($1.bucket, $1.key) }
     }
 
-    /// The requests of a kind.
+    /// Returns the requests of an operation.
     package func log(_ operation: OSSOperation) -> [OSSLogEntry] { log.filter { $0.operation == operation } }
 }

@@ -1,12 +1,12 @@
 internal import FoundationEssentials
 
-/// An error that OSS answers with.
+/// An error response of OSS.
 struct OSSRefusal: Error, Sendable {
     var status: Int
     var code: String
     var message: String
     var ec: String
-    /// Elements that come after the common ones, in order.
+    /// The elements that follow the common ones, in order.
     var details: [(String, String)] = []
 
     init(_ status: Int, _ code: String, _ message: String, ec: String, details: [(String, String)] = []) {
@@ -44,7 +44,7 @@ struct OSSRefusal: Error, Sendable {
         return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error>\n\(lines)</Error>\n"
     }
 
-    /// As the answer to a request; to `HEAD` it comes in a field, for there is no body.
+    /// Returns the response to a request. For `HEAD` the error is in a field, because there is no body.
     func answer(requestID: String, host: String, isHead: Bool, fields: [(String, String)]) -> Answer {
         let xml = xml(requestID: requestID, host: host)
         let named = fields + [("x-oss-ec", ec)]

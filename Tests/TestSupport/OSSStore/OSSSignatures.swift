@@ -1,11 +1,11 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// The signatures of OSS from their written rules. Nothing is shared with the code under test.
+/// The signatures of OSS, computed from the published rules. No code is shared with the code under test.
 enum OSSSignatures {
     // MARK: Version 1
 
-    /// The query items that the signature covers (besides those that begin with `x-oss-`).
+    /// The query items that the signature covers, in addition to those that begin with `x-oss-`.
     static let subresources: Set<String> = Set(
         """
         acl append asyncFetch bucketArchiveDirectRead bucketInfo callback callback-var cleanRestoredObject cloudboxes cname comp \
@@ -19,7 +19,8 @@ enum OSSSignatures {
         udfName uploadId uploads versionId versioning versions vod website withHashContext worm wormExtend wormId
         """.split(separator: " ").map(String.init))
 
-    /// What is signed. The date is the `Date` or `x-oss-date` of the request; of a presigned one, its `Expires`.
+    /// Returns the string to sign. The date is the `Date` or `x-oss-date` of the request, or the `Expires` of a
+    /// presigned one.
     static func stringToSignV1(_ call: OSSCall, fields: [String: String], date: String) -> [UInt8] {
         var text = Array(
             "\(call.request.method)\n\(fields["content-md5"] ?? "")\n\(fields["content-type"] ?? "")\n\(date)\n".utf8)
@@ -47,13 +48,13 @@ enum OSSSignatures {
 
     // MARK: Version 4
 
-    /// Where and when a signature of version 4 is good.
+    /// The day, region and product for which a signature of version 4 is valid.
     struct Scope: Equatable {
         var day: String
         var region: String
         var product: String
 
-        /// From `day/region/product/aliyun_v4_request`.
+        /// Parses `day/region/product/aliyun_v4_request`.
         init?(_ text: some StringProtocol) {
             let parts = String(text).split(separator: "/", omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 4, parts[3] == "aliyun_v4_request" else { return nil }

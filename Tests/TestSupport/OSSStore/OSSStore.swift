@@ -1,8 +1,8 @@
 internal import CTestSupport
 internal import WaybillCore
 
-/// Aliyun OSS as far as uploads need it, on 127.0.0.1: it checks raw targets, dates, tokens and signatures by the written
-/// rules, stores, answers in the service's words, counts, and goes wrong as it is told.
+/// The parts of Aliyun OSS that uploads need, on 127.0.0.1. It checks raw targets, dates, tokens and signatures by
+/// the published rules, stores objects, responds like the service, counts requests, and fails as scripted.
 ///
 /// ```swift
 /// let store = try OSSStore()
@@ -11,7 +11,7 @@ internal import WaybillCore
 /// #expect(store.object("cards/front.jpg")?.content.size == 102_400)
 /// ```
 ///
-/// Of bodies that are larger than its settings say, it keeps only the digests, so an object of 200 MiB costs no memory.
+/// Of bodies above the configured size it keeps only the digests, so an object of 200 MiB uses no memory.
 package final class OSSStore: Sendable {
     package let settings: OSSStoreSettings
     private let core: OSSStoreCore
@@ -19,7 +19,7 @@ package final class OSSStore: Sendable {
 
     /// Starts a store.
     ///
-    /// - Throws: ``SystemCallFailure`` when no port can be had.
+    /// - Throws: ``SystemCallFailure`` if no port is available.
     package init(_ settings: OSSStoreSettings = OSSStoreSettings()) throws {
         self.settings = settings
         let core = OSSStoreCore(settings)
@@ -28,25 +28,26 @@ package final class OSSStore: Sendable {
             otherwise: Behaviour([.decide { request in core.begin(request) }]), keepsBodies: false)
     }
 
-    /// Closes what is open and waits for the threads.
+    /// Closes all connections and waits for the threads.
     package func stop() { server.stop() }
 
     // MARK: Where it is
 
     package var port: Int { server.port }
 
-    /// The service by its number: the bucket is in the path then.
+    /// The service by its address: the bucket is part of the path.
     package var endpoint: String { "http://127.0.0.1:\(port)\(settings.pathPrefix)" }
 
-    /// The service by a name that leads here in programs with `CTestSupport`: buckets are in the host.
+    /// The service by a name that resolves to it in programs with `CTestSupport`: the bucket is part of the host.
     package var namedEndpoint: String { "http://oss.loopback.invalid:\(port)\(settings.pathPrefix)" }
 
-    /// The same for programs that use libcurl and nothing of ours.
+    /// Like `namedEndpoint`, for programs that use libcurl without `CTestSupport`.
     package var localEndpoint: String { "http://oss.localhost:\(port)\(settings.pathPrefix)" }
 
     // MARK: What it does wrong
 
-    /// Lets a fault befall requests: of these operations (none named: of all), of this part, so often (`nil`: for ever).
+    /// Applies a fault to requests of these operations (all if none is given) and this part, the given number of
+    /// times (`nil` for no limit).
     package func fail(_ fault: OSSFault, on operations: OSSOperation..., part: Int? = nil, times: Int? = 1) {
         let rule = OSSFaultRule(
             fault: fault, operations: Set(operations.isEmpty ? OSSOperation.allCases : operations), part: part,
@@ -54,13 +55,13 @@ package final class OSSStore: Sendable {
         core.state.update { $0.faults.append(rule) }
     }
 
-    /// Holds every request at a gate before it is answered, from now on.
+    /// Makes all later requests wait at a gate before the response.
     package func hold(at gate: Gate?) { core.gate.withLock { $0 = gate } }
 
-    /// Sets its clock beside the true one.
+    /// Sets the deviation of the store's clock.
     package func skew(_ skew: OSSSkew?) { core.state.update { $0.skew = skew } }
 
-    /// Takes back all faults and puts the clock right.
+    /// Removes all faults and corrects the clock.
     package func heal() {
         core.state.update { state in
             state.faults = []
@@ -68,37 +69,38 @@ package final class OSSStore: Sendable {
         }
     }
 
-    /// Does something once, when so many bytes of bodies have come in all; at once if they have. Before anything more is read.
+    /// Performs an action once when the total number of body bytes reaches the mark, or immediately if it has. The
+    /// action runs before anything more is read.
     package func whenTaken(bytes mark: Int, _ action: @escaping @Sendable () -> Void) {
         once({ $0.bodyBytes >= mark }, action)
     }
 
-    /// Does something once, when the store has what is asked for, before it goes on.
+    /// Performs an action once when the state satisfies the condition, before the store continues.
     package func once(_ isMet: @escaping @Sendable (OSSState) -> Bool, _ action: @escaping @Sendable () -> Void) {
         core.state.once(isMet, action)
     }
 
     // MARK: What it knows
 
-    /// What it has and has seen until now.
+    /// The contents and the log so far.
     package var state: OSSState { core.state.value }
 
-    /// An object.
+    /// Returns an object.
     package func object(_ key: String, in bucket: String = "examplebucket") -> OSSObject? {
         state.object(key, in: bucket)
     }
 
-    /// Waits until the store has what is asked for.
+    /// Waits until the state satisfies the condition.
     @discardableResult
     package func waitUntil(_ isMet: @escaping @Sendable (OSSState) -> Bool) async throws -> OSSState {
         try await core.state.waitUntil(isMet)
     }
 
-    /// Waits until no request is under way: what a client that was killed left behind is over then.
+    /// Waits until no request is in flight: the requests of a killed client have ended then.
     @discardableResult
     package func settled() async throws -> OSSState { try await waitUntil { $0.inFlight == 0 } }
 
-    /// Puts an object there, as if somebody else had.
+    /// Stores an object as if another client had.
     package func put(_ key: String, _ bytes: [UInt8], in bucket: String = "examplebucket") {
         core.state.update { state in
             let content = BodyIntake.stored(bytes)
@@ -107,9 +109,9 @@ package final class OSSStore: Sendable {
         }
     }
 
-    /// Aborts an upload behind the client's back.
+    /// Aborts an upload without the client's knowledge.
     package func abort(_ uploadID: String) { core.state.update { $0.uploads[uploadID] = nil } }
 
-    /// What was against HTTP itself; empty with a well-behaved client.
+    /// Violations of HTTP; empty with a conforming client.
     package var complaints: [String] { server.state.complaints }
 }

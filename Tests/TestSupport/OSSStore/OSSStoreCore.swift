@@ -1,7 +1,7 @@
 internal import CTestSupport
 internal import WaybillCore
 
-/// What the threads of an ``OSSStore`` share: each request begins here and is finished here.
+/// The state shared by the threads of an ``OSSStore``. Each request begins and ends here.
 final class OSSStoreCore: Sendable {
     let settings: OSSStoreSettings
     let state = Watched(OSSState())
@@ -9,7 +9,7 @@ final class OSSStoreCore: Sendable {
 
     init(_ settings: OSSStoreSettings) { self.settings = settings }
 
-    /// A request on its way.
+    /// A request in flight.
     private struct Errand: Sendable {
         let number: Int
         let call: OSSCall
@@ -24,7 +24,7 @@ final class OSSStoreCore: Sendable {
         }
     }
 
-    /// What is to be done about a request whose head has come.
+    /// Returns the steps for a request whose head has arrived.
     func begin(_ request: RecordedRequest) -> [Behaviour.Step] {
         let call: OSSCall
         do {
@@ -44,7 +44,7 @@ final class OSSStoreCore: Sendable {
         return [.ensure(rest) { self.leave(errand) }]
     }
 
-    /// Reads the body and answers; an `Expect` is answered before that with what is wrong already.
+    /// Reads the body and responds. A request with `Expect` is rejected before that if it is already invalid.
     private func serve(_ errand: Errand) -> [Behaviour.Step] {
         let isForm = errand.call.operation == .postObject
         let isSmall = isForm || errand.call.operation == .complete
@@ -62,7 +62,7 @@ final class OSSStoreCore: Sendable {
         ] + hold + [.decide { _ in self.finish(errand, intake, refusal) }]
     }
 
-    /// What is wrong before the body has come.
+    /// Returns the error that is known before the body arrives.
     private func refusal(_ errand: Errand, isForm: Bool) -> OSSRefusal? {
         if let fault = fault(errand) { return fault }
         if isForm { return nil }
@@ -78,7 +78,7 @@ final class OSSStoreCore: Sendable {
         .take(count) { self.count(errand, $0.count) }
     }
 
-    /// The errors that a fault makes before anything is stored.
+    /// Returns the error of a fault that occurs before anything is stored.
     private func fault(_ errand: Errand) -> OSSRefusal? {
         switch errand.fault {
         case .busy?: OSSRefusal(503, "ServiceUnavailable", "Please reduce your request rate.", ec: "0048-00000101")
@@ -206,13 +206,13 @@ final class OSSStoreCore: Sendable {
         }
     }
 
-    /// A fault that only some requests can meet lets the others pass.
+    /// Returns whether a request can trigger a fault. Others are not affected.
     private static func fits(_ fault: OSSFault, _ call: OSSCall) -> Bool {
         if case .refuseContinue = fault { return call.request.value(of: "Expect") != nil }
         return true
     }
 
-    /// Writes down what is answered, before the answer leaves: whoever has it may look at once.
+    /// Records the response before it is sent, because the client may inspect the log immediately afterwards.
     private func end(_ errand: Errand, _ answer: Answer, _ status: Int, _ code: String?) -> Answer {
         state.update { state in
             state.log[errand.number].status = status

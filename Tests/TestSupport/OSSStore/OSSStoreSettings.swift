@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Who may send to an ``OSSStore``.
+/// An account of an ``OSSStore``.
 package struct OSSAccount: Sendable, Hashable {
     package var id: String
     package var secret: String
-    /// The security token that goes with temporary keys.
+    /// The security token of temporary keys.
     package var token: String?
-    /// When temporary keys end, in seconds since 1970 by the clock of the store.
+    /// The expiration of temporary keys, in seconds since 1970 by the clock of the store.
     package var expiration: Int?
 
     package init(_ id: String, _ secret: String, token: String? = nil, expiration: Int? = nil) {
@@ -17,41 +17,41 @@ package struct OSSAccount: Sendable, Hashable {
     }
 }
 
-/// What an ``OSSStore`` is and knows.
+/// The settings of an ``OSSStore``.
 package struct OSSStoreSettings: Sendable {
-    /// Who may send.
+    /// The accounts that may send requests.
     package var accounts = [OSSAccount("ak", "sk")]
-    /// The region that signatures of version 4 name.
+    /// The region in signatures of version 4.
     package var region = "cn-hangzhou"
-    /// Hosts of the service, without port: a path that is asked of them begins with the bucket, and `bucket.host` is the
-    /// bucket's own. The names under `loopback.invalid` lead here in programs that link `CTestSupport`, those under
-    /// `localhost` in programs that use libcurl.
+    /// Hosts of the service, without port: the path of a request to them begins with the bucket, and `bucket.host` is
+    /// the bucket's own host. Names under `loopback.invalid` resolve to the store in programs that link
+    /// `CTestSupport`, those under `localhost` in programs that use libcurl.
     package var serviceHosts: Set<String> = [
         "127.0.0.1", "localhost", "oss.localhost", "oss.loopback.invalid", "oss.test",
     ]
-    /// Hosts that stand for one bucket (CNAME), without port.
+    /// Hosts of a single bucket (CNAME), without port.
     package var ownHosts: [String: String] = [
         "cdn.loopback.invalid": "examplebucket", "cdn.localhost": "examplebucket",
     ]
-    /// What a path begins with before bucket or key, as behind a proxy: `/oss`. It takes no part in signatures.
+    /// The prefix of paths before bucket or key, as behind a proxy: `/oss`. Signatures do not cover it.
     package var pathPrefix = ""
-    /// The buckets; `nil` for every name that a bucket may have.
+    /// The buckets; `nil` for every valid name.
     package var buckets: Set<String>?
-    /// The least size of a part that is not the last one.
+    /// The minimum size of a part other than the last.
     package var smallestPart = 102_400
-    /// The most parts in one answer to ListParts.
+    /// The maximum number of parts in a response to ListParts.
     package var largestPage = 1_000
-    /// Bodies up to this size are kept, of larger ones only the digests.
+    /// The maximum size of bodies that are kept; larger ones are reduced to their digests.
     package var keepsBodiesUpTo = 4 << 20
-    /// What the callback server says to a callback.
+    /// The response of the callback server.
     package var callbackAnswer = #"{"Status":"OK"}"#
-    /// The true time, in seconds since 1970.
+    /// The true time in seconds since 1970.
     package var now: @Sendable () -> Int = { time(nil) }
 
     package init() {}
 }
 
-/// A time as OSS writes it, from seconds since 1970.
+/// A time in the formats of OSS, from seconds since 1970.
 enum StoreDate {
     /// `Wed, 28 Dec 2022 10:27:41 GMT`
     static func http(_ seconds: Int) -> String { formatted(seconds, "%a, %d %b %Y %H:%M:%S GMT") }
@@ -78,7 +78,7 @@ enum StoreDate {
             number(0..<4), number(4..<6), number(6..<8), number(9..<11), number(11..<13), number(13..<15))
     }
 
-    /// With or without a fraction of a second.
+    /// Parses a time with or without a fraction of a second.
     static func fromISO(_ text: String) -> Int? {
         guard text.last == "Z" else { return nil }
         let halves = text.dropLast().split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)

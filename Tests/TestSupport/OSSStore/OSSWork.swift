@@ -1,16 +1,16 @@
 internal import CTestSupport
 
-/// What an operation answers, but for what all answers have.
+/// The response of an operation without the parts common to all responses.
 struct OSSReply {
     var status = 200
     var fields: [(String, String)] = []
     var body: [UInt8] = []
-    /// Goes out as `x-oss-hash-crc64ecma`.
+    /// Sent as `x-oss-hash-crc64ecma`.
     var checksum: UInt64?
-    /// Whether the callback server had its say.
+    /// Whether a callback was performed.
     var calledBack = false
 
-    /// An answer of markup.
+    /// Returns a response with an XML body.
     static func xml(_ root: String, _ elements: [(String, String)], inner: String = "") -> OSSReply {
         let lines = elements.map { "  <\($0.0)>\(StoreText.xml($0.1))</\($0.0)>\n" }.joined()
         let text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<\(root)>\n\(lines)\(inner)</\(root)>\n"
@@ -18,14 +18,14 @@ struct OSSReply {
     }
 }
 
-/// One operation on an ``OSSStore``, its body read and its sender known.
+/// An operation on an ``OSSStore`` after its body was read and its sender authenticated.
 struct OSSWork {
     let call: OSSCall
     let settings: OSSStoreSettings
     let gate: OSSGate
     let body: StoredBytes
 
-    /// - Throws: ``OSSRefusal``; nothing has changed then.
+    /// - Throws: ``OSSRefusal``, in which case nothing has changed.
     func perform(_ state: inout OSSState) throws -> OSSReply {
         try checkName()
         try checkFields()
@@ -114,14 +114,14 @@ struct OSSWork {
 
     // MARK: What operations share
 
-    /// Puts an object in its place.
+    /// Stores an object under its name.
     func add(_ object: OSSObject, _ name: ObjectName, to state: inout OSSState) {
         var object = object
         object.timesMade = (state.objects[name]?.timesMade ?? 0) + 1
         state.objects[name] = object
     }
 
-    /// What Put, Post and Complete answer; the callback server's words are the body if there is one.
+    /// Returns the response to Put, Post and Complete. The body is the response of the callback server, if any.
     func reply(for object: OSSObject, _ callback: OSSCallback?) -> OSSReply {
         var reply = OSSReply(fields: [("ETag", "\"\(object.etag)\"")], checksum: object.content.crc64)
         if callback != nil {
@@ -194,7 +194,7 @@ struct OSSWork {
         }
     }
 
-    /// The fields of a request that an object keeps.
+    /// Returns the fields of a request that are stored with an object.
     static func kept(_ fields: [String: String]) -> [String: String] {
         let standard: Set = [
             "cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires",

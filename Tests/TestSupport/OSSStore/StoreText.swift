@@ -1,6 +1,6 @@
-/// Bytes as protocols write them, for stores of the test ground: nothing here is shared with the code under test.
+/// Text formats of protocols for the test stores. No code is shared with the code under test.
 enum StoreText {
-    /// The bytes of a percent-encoded text; `nil` when an escape is broken. A `+` is a plus.
+    /// Returns the bytes of a percent-encoded text, or `nil` if an escape is invalid. A `+` is a plus sign.
     static func decoded(_ text: some StringProtocol) -> [UInt8]? {
         var result: [UInt8] = []
         var rest = Array(text.utf8)[...]
@@ -18,7 +18,7 @@ enum StoreText {
         return result
     }
 
-    /// Percent-encoded but for the unreserved characters of RFC 3986 and those of `also`.
+    /// Percent-encodes all bytes except the unreserved characters of RFC 3986 and those of `also`.
     static func encoded(_ bytes: some Sequence<UInt8>, also: String = "") -> String {
         let kept = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~".utf8).union(also.utf8)
         var text: [UInt8] = []
@@ -33,17 +33,17 @@ enum StoreText {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// In lower case.
+    /// Returns lower-case hexadecimal digits.
     static func hex(_ bytes: some Sequence<UInt8>) -> String {
         String(decoding: bytes.flatMap(hexDigits), as: UTF8.self)
     }
 
-    /// Sixteen digits, in upper case.
+    /// Returns sixteen upper-case hexadecimal digits.
     static func hex(_ number: UInt64) -> String {
         hex((0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * UInt64($0))) }).uppercased()
     }
 
-    /// As markup that says the text.
+    /// Returns a text escaped for XML.
     static func xml(_ text: String) -> String {
         var result = ""
         for character in text.unicodeScalars {
@@ -58,7 +58,7 @@ enum StoreText {
         return result
     }
 
-    /// The text that simple markup says.
+    /// Returns a text with the escapes of simple XML decoded.
     static func fromXML(_ text: String) -> String {
         var result = text
         for (name, character) in [("lt", "<"), ("gt", ">"), ("quot", "\""), ("#34", "\""), ("apos", "'"), ("amp", "&")]
@@ -68,7 +68,7 @@ enum StoreText {
         return result
     }
 
-    /// What stands between `<name>` and `</name>`, each time.
+    /// Returns the text between each `<name>` and `</name>`.
     static func elements(_ name: String, in text: String) -> [String] {
         text.split(separator: "<\(name)>", omittingEmptySubsequences: false).dropFirst().compactMap { piece in
             let parts = piece.split(separator: "</\(name)>", maxSplits: 1, omittingEmptySubsequences: false)
@@ -76,7 +76,7 @@ enum StoreText {
         }
     }
 
-    /// Whether bytes come before others, by value.
+    /// Returns whether bytes precede others by value.
     static func precedes(_ one: some Sequence<UInt8>, _ other: some Sequence<UInt8>) -> Bool {
         one.lexicographicallyPrecedes(other)
     }

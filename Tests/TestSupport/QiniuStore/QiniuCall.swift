@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// A no of a ``QiniuStore``.
+/// A rejection by a ``QiniuStore``.
 struct QiniuRefusal: Error, Sendable {
     let status: Int
     let message: String
@@ -15,12 +15,12 @@ struct QiniuRefusal: Error, Sendable {
     static let noSuchUpload = QiniuRefusal(612, "no such uploadId")
 }
 
-/// A request as Qiniu understands it, from its raw target.
+/// A request as Qiniu interprets it, from its raw target.
 struct QiniuCall: Sendable {
     let request: RecordedRequest
     var operation = QiniuStoreOperation.unknown
     var bucket = ""
-    /// `nil` where the store makes the key.
+    /// `nil` if the store generates the key.
     var key: [UInt8]?
     var uploadID: String?
     var part: Int?
@@ -55,7 +55,7 @@ struct QiniuCall: Sendable {
         }
     }
 
-    /// A value of the query.
+    /// Returns a value of the query.
     func query(_ name: String) -> String? {
         guard let mark = request.target.firstIndex(of: "?") else { return nil }
         for pair in request.target[request.target.index(after: mark)...].split(separator: "&") {
@@ -67,7 +67,7 @@ struct QiniuCall: Sendable {
     }
 }
 
-/// What Qiniu writes in Base64.
+/// The Base64 encoding of Qiniu.
 enum QiniuText {
     static func base64(_ bytes: [UInt8]) -> String {
         String(
@@ -93,7 +93,7 @@ enum QiniuText {
         return Data(base64Encoded: standard).map { Array($0) }
     }
 
-    /// A text as JSON.
+    /// Returns a text as JSON.
     static func json(_ text: String) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes

@@ -1,45 +1,45 @@
-/// What a request asks of a ``QiniuStore``.
+/// The operation that a request performs on a ``QiniuStore``.
 package enum QiniuStoreOperation: String, Sendable, Hashable, CaseIterable {
     case form, begin, part, complete, list, abort, regions, unknown
 }
 
-/// What a ``QiniuStore`` does wrong, as a value.
+/// A fault of a ``QiniuStore`` as a value.
 ///
 /// ```swift
 /// store.fail(.refuse(400, "incorrect region, please use up-z2.qiniup.com"), on: .form)
 /// store.fail(.refuse(503, ""), on: .part, part: 3, times: 2)
 /// ```
 package enum QiniuFault: Sendable {
-    /// A status with an error, before anything is stored.
+    /// Responds with a status and an error before storing anything.
     case refuse(Int, String)
-    /// All is stored, and `579` says that the callback failed.
+    /// Stores the object, and responds with `579` for a failed callback.
     case callbackFailed
-    /// Somebody in between answers: `200` with a page, without `X-Reqid`. Nothing is stored.
+    /// Responds like a captive portal: `200` with a page, without `X-Reqid`. Nothing is stored.
     case captivePortal
-    /// The connection is reset after so many bytes of the body.
+    /// Resets the connection after the given number of body bytes.
     case drop(afterBodyBytes: Int)
-    /// Nothing more is read after so many bytes of the body, and nothing is said.
+    /// Stops reading after the given number of body bytes, without a response.
     case stall(afterBodyBytes: Int)
-    /// All is stored, and then the connection ends without an answer.
+    /// Stores the object and then closes the connection without a response.
     case storeThenDrop
-    /// All is stored; the hash in the answer is that of other bytes.
+    /// Stores the object; the hash in the response is that of other bytes.
     case wrongHash
-    /// The part is stored; the MD5 in the answer is that of other bytes.
+    /// Stores the part; the MD5 in the response is that of other bytes.
     case wrongMD5
-    /// `612` as if nobody had begun the upload; it is gone, too.
+    /// Responds with `612` as if the upload did not exist, and removes it.
     case forget
-    /// All is stored; the answer is no JSON.
+    /// Stores the object; the response is not JSON.
     case gibberish
 }
 
-/// A fault with the requests it befalls.
+/// A fault with the requests it applies to.
 struct QiniuFaultRule: Sendable {
     var fault: QiniuFault
     var operations: Set<QiniuStoreOperation>
     var part: Int?
-    /// The host that has it; `nil` for all.
+    /// The host with the fault; `nil` for all.
     var host: Int?
-    /// How often still; `nil` for ever.
+    /// The remaining number of times; `nil` for no limit.
     var times: Int?
 
     func befalls(_ call: QiniuCall, host: Int) -> Bool {

@@ -1,7 +1,7 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// The members of a put policy that a ``QiniuStore`` keeps to.
+/// The members of a put policy that a ``QiniuStore`` supports.
 struct QiniuStorePolicy: Decodable, Sendable {
     var scope: String
     var deadline: Int
@@ -17,17 +17,18 @@ struct QiniuStorePolicy: Decodable, Sendable {
     var callbackBody: String?
 
     var bucket: String { String(scope.prefix { $0 != ":" }) }
-    /// The key or the beginning of keys that may be written.
+    /// The key, or the prefix of the keys, that may be written.
     var scopeKey: [UInt8]? {
         scope.utf8.firstIndex(of: UInt8(ascii: ":")).map { Array(scope.utf8[scope.utf8.index(after: $0)...]) }
     }
 }
 
-/// Whom a ``QiniuStore`` lets in. Computed from the written rules; nothing is shared with the code under test.
+/// The authorization of a ``QiniuStore``, computed from the published rules. No code is shared with the code under
+/// test.
 struct QiniuGate: Sendable {
     let settings: QiniuStoreSettings
 
-    /// The policy of a token that is good now.
+    /// Returns the policy of a token that is currently valid.
     ///
     /// - Throws: ``QiniuRefusal``.
     func policy(_ token: String) throws -> QiniuStorePolicy {
@@ -43,7 +44,7 @@ struct QiniuGate: Sendable {
         return policy
     }
 
-    /// The token of a request that is no form.
+    /// Returns the token of a request that is not a form.
     func token(of request: RecordedRequest) throws -> String {
         guard let words = request.value(of: "Authorization"), words.hasPrefix("UpToken ") else {
             throw QiniuRefusal.badToken
@@ -51,7 +52,7 @@ struct QiniuGate: Sendable {
         return String(words.dropFirst("UpToken ".count))
     }
 
-    /// Whether a key may be written by a policy.
+    /// Checks whether a policy permits writing a key.
     func check(_ key: [UInt8]?, _ policy: QiniuStorePolicy) throws {
         guard let scope = policy.scopeKey, let key, policy.forceSaveKey != true else { return }
         let fits = (policy.isPrefixalScope ?? 0) == 0 ? key == scope : key.starts(with: scope)

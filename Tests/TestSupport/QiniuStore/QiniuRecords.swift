@@ -2,18 +2,18 @@ internal import CTestSupport
 internal import Crypto
 internal import WaybillCore
 
-/// What a ``QiniuStore`` keeps of the bytes of a part or of an object.
+/// What a ``QiniuStore`` keeps of the bytes of a part or an object.
 package struct QiniuBytes: Sendable, Hashable {
     package var size = 0
-    /// Hexadecimal, in lower case.
+    /// Lower-case hexadecimal digits.
     package var md5 = ""
     package var crc32: UInt32 = 0
-    /// The SHA-1 of each block of 4 MiB; of one block that is empty for no bytes.
+    /// The SHA-1 of each block of 4 MiB; without bytes that of one empty block.
     package var blocks: [[UInt8]] = []
-    /// The bytes; `nil` when there were too many to keep them.
+    /// The bytes; `nil` if there were too many to keep.
     package var bytes: [UInt8]?
 
-    /// The hash, from the written rule.
+    /// The hash according to the published rule.
     package var etag: String {
         let digest =
             blocks.count == 1 ? [0x16] + blocks[0] : [0x96] + Array(Insecure.SHA1.hash(data: blocks.flatMap(\.self)))
@@ -22,7 +22,7 @@ package struct QiniuBytes: Sendable, Hashable {
 
     package init() {}
 
-    /// What is kept of bytes that are there already.
+    /// Creates the record of existing bytes.
     package init(of bytes: [UInt8]) {
         let intake = QiniuIntake(keepsUpTo: .max)
         intake.take(bytes)
@@ -30,7 +30,7 @@ package struct QiniuBytes: Sendable, Hashable {
     }
 }
 
-/// A body on its way into the store.
+/// A body being received.
 final class QiniuIntake: Sendable {
     private struct Sums {
         var md5 = Insecure.MD5()
@@ -88,22 +88,22 @@ final class QiniuIntake: Sendable {
 /// An object of a ``QiniuStore``.
 package struct QiniuStoredObject: Sendable {
     package var content = QiniuBytes()
-    /// The hash that the store answers: that of the bytes, or with odd parts one of its own.
+    /// The hash that the store returns: that of the bytes, or another one if the parts are irregular.
     package var hash = ""
     package var type = ""
     package var fileName = ""
     package var metadata: [String: String] = [:]
     package var variables: [String: String] = [:]
-    /// The fields of the form that made it, by name.
+    /// The fields of the form that created it, by name.
     package var fields: [String: String] = [:]
-    /// How often it was made.
+    /// How often it was created.
     package var timesMade = 0
 }
 
-/// An upload in parts that is not complete.
+/// An incomplete upload in parts.
 package struct QiniuOpenUpload: Sendable {
     package let bucket: String
-    /// `nil` where the store makes the key.
+    /// `nil` if the store generates the key.
     package let key: [UInt8]?
     package let expires: Int
     package var parts: [Int: QiniuBytes] = [:]
@@ -117,47 +117,47 @@ package struct QiniuPartName: Hashable, Sendable {
 
 /// How often a part was sent.
 package struct QiniuPartCount: Sendable, Hashable {
-    /// Requests that began.
+    /// The number of requests that began.
     package var begun = 0
-    /// Requests whose part was stored.
+    /// The number of requests whose part was stored.
     package var stored = 0
-    /// Requests that began when the part was stored already, so that the list would have named it.
+    /// The number of requests that began when the part was already stored, so that the list would have contained it.
     package var begunThoughStored = 0
     package var inFlight = 0
     package var peakInFlight = 0
 }
 
-/// A request as a ``QiniuStore`` remembers it.
+/// A request in the log of a ``QiniuStore``.
 package struct QiniuLogEntry: Sendable {
     package let operation: QiniuStoreOperation
-    /// Which of the store's hosts was asked.
+    /// The host of the store that received it.
     package let host: Int
     package let bucket: String
     package let part: Int?
     package let uploadID: String?
-    /// Request line and fields as they came.
+    /// The request line and the fields as received.
     package let lines: [String]
     package var bodyBytes = 0
-    /// The status that it was answered with; `nil` when no answer was sent (yet).
+    /// The status of the response; `nil` if none has been sent.
     package var status: Int?
-    /// The upload token that came with it.
+    /// The upload token of the request.
     package var token = ""
     package var isOver = false
 }
 
-/// What a ``QiniuStore`` has and has seen.
+/// The contents and the log of a ``QiniuStore``.
 package struct QiniuState: Sendable {
     struct Name: Hashable, Sendable {
         var bucket: String
         var key: [UInt8]
     }
 
-    /// All requests, in the order in which they began.
+    /// All requests in the order in which they began.
     package internal(set) var log: [QiniuLogEntry] = []
-    /// How many bytes of bodies were read in all.
+    /// The total number of body bytes read.
     package internal(set) var bodyBytes = 0
     package internal(set) var inFlight = 0
-    /// The most requests at one time.
+    /// The maximum number of concurrent requests.
     package internal(set) var peakInFlight = 0
     package internal(set) var counts: [QiniuPartName: QiniuPartCount] = [:]
     package internal(set) var uploads: [String: QiniuOpenUpload] = [:]
@@ -166,12 +166,12 @@ package struct QiniuState: Sendable {
     var faults: [QiniuFaultRule] = []
     var nextUpload = 1
 
-    /// An object.
+    /// Returns an object.
     package func object(_ key: String, in bucket: String = "photos") -> QiniuStoredObject? {
         objects[Name(bucket: bucket, key: Array(key.utf8))]
     }
 
-    /// The keys of a bucket, sorted.
+    /// Returns the keys of a bucket, sorted.
     package func keys(in bucket: String = "photos") -> [String] {
         objects.keys.filter { $0.bucket == bucket }.map(\.key.text).sorted()
     }
@@ -181,6 +181,6 @@ package struct QiniuState: Sendable {
         objects.map { ($0.key.bucket, $0.key.key.text, $0.value) }.sorted { ($0.bucket, $0.key) < ($1.bucket, $1.key) }
     }
 
-    /// The requests of a kind.
+    /// Returns the requests of an operation.
     package func log(_ operation: QiniuStoreOperation) -> [QiniuLogEntry] { log.filter { $0.operation == operation } }
 }

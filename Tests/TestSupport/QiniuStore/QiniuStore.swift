@@ -1,7 +1,7 @@
 internal import WaybillCore
 
-/// Qiniu as far as uploads need it, on 127.0.0.1: it checks tokens, checksums and scopes by the written rules, stores, answers
-/// in the service's words, counts, and goes wrong as it is told.
+/// The parts of Qiniu that uploads need, on 127.0.0.1. It checks tokens, checksums and scopes by the published rules,
+/// stores objects, responds like the service, counts requests, and fails as scripted.
 ///
 /// ```swift
 /// let store = try QiniuStore()
@@ -17,9 +17,9 @@ package final class QiniuStore: Sendable {
     /// Starts a store.
     ///
     /// - Parameters:
-    ///   - settings: What it is and knows.
-    ///   - hosts: How many hosts it has; all of them lead to the same objects.
-    /// - Throws: ``SystemCallFailure`` when no port can be had.
+    ///   - settings: The settings of the store.
+    ///   - hosts: The number of its hosts, all of which serve the same objects.
+    /// - Throws: ``SystemCallFailure`` if no port is available.
     package init(_ settings: QiniuStoreSettings = QiniuStoreSettings(), hosts: Int = 1) throws {
         self.settings = settings
         let core = QiniuStoreCore(settings)
@@ -31,23 +31,23 @@ package final class QiniuStore: Sendable {
         core.ports.withLock { [servers] in $0 = servers.map(\.port) }
     }
 
-    /// Closes what is open and waits for the threads.
+    /// Closes all connections and waits for the threads.
     package func stop() { for server in servers { server.stop() } }
 
-    /// `http://127.0.0.1:port` of a host.
+    /// Returns `http://127.0.0.1:port` of a host.
     package func url(_ host: Int = 0) -> String { "http://127.0.0.1:\(servers[host].port)" }
-    /// `127.0.0.1:port` of a host.
+    /// Returns `127.0.0.1:port` of a host.
     package func name(_ host: Int = 0) -> String { "127.0.0.1:\(servers[host].port)" }
     package var port: Int { servers[0].port }
 
-    /// Lets a fault befall requests.
+    /// Applies a fault to requests.
     ///
     /// - Parameters:
-    ///   - fault: What goes wrong.
-    ///   - operations: All of them when none is named.
-    ///   - part: Only of this part.
-    ///   - host: Only at this host.
-    ///   - times: How often; `nil` is for ever.
+    ///   - fault: The fault.
+    ///   - operations: The affected operations; all if none is given.
+    ///   - part: Limits the fault to this part.
+    ///   - host: Limits the fault to this host.
+    ///   - times: The number of times; `nil` for no limit.
     package func fail(
         _ fault: QiniuFault, on operations: QiniuStoreOperation..., part: Int? = nil, host: Int? = nil, times: Int? = 1
     ) {
@@ -57,41 +57,42 @@ package final class QiniuStore: Sendable {
         core.state.update { $0.faults.append(rule) }
     }
 
-    /// Takes back all faults.
+    /// Removes all faults.
     package func heal() { core.state.update { $0.faults = [] } }
 
-    /// Holds every request at a gate before it is answered, from now on.
+    /// Makes all later requests wait at a gate before the response.
     package func hold(at gate: Gate?) { core.gate.withLock { $0 = gate } }
 
-    /// Does something once, when so many bytes of bodies have come in all; at once if they have. Before anything more is read.
+    /// Performs an action once when the total number of body bytes reaches the mark, or immediately if it has. The
+    /// action runs before anything more is read.
     package func whenTaken(bytes mark: Int, _ action: @escaping @Sendable () -> Void) {
         once({ $0.bodyBytes >= mark }, action)
     }
 
-    /// Does something once, when the store has what is asked for, before it goes on.
+    /// Performs an action once when the state satisfies the condition, before the store continues.
     package func once(_ isMet: @escaping @Sendable (QiniuState) -> Bool, _ action: @escaping @Sendable () -> Void) {
         core.state.once(isMet, action)
     }
 
-    /// What it has and has seen until now.
+    /// The contents and the log so far.
     package var state: QiniuState { core.state.value }
 
-    /// An object.
+    /// Returns an object.
     package func object(_ key: String, in bucket: String = "photos") -> QiniuStoredObject? {
         state.object(key, in: bucket)
     }
 
-    /// Waits until the store has what is asked for.
+    /// Waits until the state satisfies the condition.
     @discardableResult
     package func waitUntil(_ isMet: @escaping @Sendable (QiniuState) -> Bool) async throws -> QiniuState {
         try await core.state.waitUntil(isMet)
     }
 
-    /// Waits until no request is under way: what a client that was killed left behind is over then.
+    /// Waits until no request is in flight: the requests of a killed client have ended then.
     @discardableResult
     package func settled() async throws -> QiniuState { try await waitUntil { $0.inFlight == 0 } }
 
-    /// Puts an object there, as if somebody else had.
+    /// Stores an object as if another client had.
     package func put(_ key: String, _ bytes: [UInt8], in bucket: String = "photos") {
         core.state.update { state in
             var object = QiniuStoredObject()
@@ -102,9 +103,9 @@ package final class QiniuStore: Sendable {
         }
     }
 
-    /// Forgets an upload behind the client's back.
+    /// Removes an upload without the client's knowledge.
     package func forget(_ uploadID: String) { core.state.update { $0.uploads[uploadID] = nil } }
 
-    /// What was against HTTP itself; empty with a well-behaved client.
+    /// Violations of HTTP; empty with a conforming client.
     package var complaints: [String] { servers.flatMap(\.state.complaints) }
 }

@@ -1,7 +1,7 @@
 internal import CTestSupport
 internal import WaybillCore
 
-/// What the threads of a ``QiniuStore`` share: each request begins here and is finished here.
+/// The state shared by the threads of a ``QiniuStore``. Each request begins and ends here.
 final class QiniuStoreCore: Sendable {
     let settings: QiniuStoreSettings
     let state = Watched(QiniuState())
@@ -10,7 +10,7 @@ final class QiniuStoreCore: Sendable {
 
     init(_ settings: QiniuStoreSettings) { self.settings = settings }
 
-    /// A request on its way.
+    /// A request in flight.
     private struct Errand: Sendable {
         let number: Int
         let call: QiniuCall
@@ -19,7 +19,7 @@ final class QiniuStoreCore: Sendable {
         var requestID: String { "reqid-\(number)" }
     }
 
-    /// What is to be done about a request whose head has come.
+    /// Returns the steps for a request whose head has arrived.
     func begin(_ request: RecordedRequest, host: Int) -> [Behaviour.Step] {
         let errand = enter(QiniuCall(request), host: host)
         let rest: [Behaviour.Step]
@@ -65,7 +65,7 @@ final class QiniuStoreCore: Sendable {
         }
     }
 
-    /// The answer to a request that was done.
+    /// Returns the response to a request that was performed.
     private func reply(_ errand: Errand, _ text: String) -> [Behaviour.Step] {
         switch errand.fault {
         case .storeThenDrop?:
@@ -137,7 +137,7 @@ final class QiniuStoreCore: Sendable {
         }
     }
 
-    /// Writes down what is answered, before the answer leaves: whoever has it may look at once.
+    /// Records the response before it is sent, because the client may inspect the log immediately afterwards.
     private func end(_ errand: Errand, _ status: Int, _ answer: Answer) -> Answer {
         state.update { $0.log[errand.number].status = status }
         leave(errand)

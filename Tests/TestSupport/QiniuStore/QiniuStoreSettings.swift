@@ -1,27 +1,27 @@
 internal import Glibc
 
-/// What a ``QiniuStore`` is and knows.
+/// The settings of a ``QiniuStore``.
 package struct QiniuStoreSettings: Sendable {
-    /// Secret keys by access keys.
+    /// Secret keys by access key.
     package var accounts = ["ak": "sk"]
     /// The buckets; `nil` for every name.
     package var buckets: Set<String>?
-    /// How many names of the hosts that take uploads the service of regions answers with, a list for each region; `nil` for
-    /// one region with the store's own hosts. `{0}` stands for the first of those.
+    /// The host names of uploads that the region service returns, a list for each region; `nil` for one region with
+    /// the store's own hosts. `{0}` is replaced by the first of those.
     package var regions: [[String]]?
-    /// How long that is good, in seconds.
+    /// How long the response of the region service is valid, in seconds.
     package var regionLifetime = 86_400
-    /// The least size of a part that is not the last one.
+    /// The minimum size of a part other than the last.
     package var smallestPart = 1 << 20
-    /// The most parts in one answer to a list.
+    /// The maximum number of parts in a response to a list request.
     package var largestPage = 1_000
-    /// For how long an upload in parts is kept, in seconds.
+    /// How long an upload in parts is kept, in seconds.
     package var uploadLifetime = 7 * 86_400
-    /// Bodies up to this size are kept, of larger ones only the digests.
+    /// The maximum size of bodies that are kept; larger ones are reduced to their digests.
     package var keepsBodiesUpTo = 64 << 10
-    /// What the callback server says to a callback.
+    /// The response of the callback server.
     package var callbackAnswer = #"{"success":true}"#
-    /// The time, in seconds since 1970.
+    /// The time in seconds since 1970.
     package var now: @Sendable () -> Int = { time(nil) }
 
     package init() {}

@@ -1,13 +1,13 @@
 internal import FoundationEssentials
 
-/// What a ``QiniuStore`` does for a request that is let in.
+/// Performs the authorized requests of a ``QiniuStore``.
 struct QiniuWork {
     let call: QiniuCall
     let settings: QiniuStoreSettings
     let gate: QiniuGate
     let body: QiniuBytes
 
-    /// Does it, and says what is answered.
+    /// Performs the request and returns the response.
     ///
     /// - Throws: ``QiniuRefusal``.
     func perform(_ state: inout QiniuState) throws -> String {
@@ -139,7 +139,7 @@ struct QiniuWork {
         return try make(object, key: key, policy, &state)
     }
 
-    /// Makes an object by a policy, and says what is answered.
+    /// Creates an object according to a policy and returns the response.
     private func make(
         _ object: QiniuStoredObject, key: [UInt8]?, _ policy: QiniuStorePolicy, _ state: inout QiniuState
     ) throws -> String {
@@ -174,7 +174,7 @@ struct QiniuWork {
         return #"{"hash":"\#(object.hash)","key":\#(QiniuText.json(name.text))}"#
     }
 
-    /// A text with its magic variables filled in.
+    /// Returns a text with its magic variables replaced.
     private static func filled(_ text: String, _ known: [String: String], _ write: (String) -> String) -> String {
         var result = ""
         var rest = text[...]
