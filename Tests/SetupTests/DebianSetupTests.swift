@@ -133,7 +133,7 @@ import Testing
         #expect(!run.called("systemctl") && !run.called("service"))
     }
 
-    @Test func `the build accepts the GnuTLS variant of libcurl and says so`() async throws {
+    @Test func `the build accepts the GnuTLS variant of libcurl and prints a notice`() async throws {
         let run = try await Machine(installed: ["libcurl4-gnutls-dev"]).run("build")
         #expect(run.exit == .status(0), "\(run.errorText)")
         #expect(

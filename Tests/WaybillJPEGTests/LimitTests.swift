@@ -17,7 +17,7 @@ import WaybillCore
         if limit >= 4_000 { #expect(Double(result.bytes.count) >= 0.95 * Double(limit)) }
     }
 
-    @Test func `limits one byte apart all hold`() throws {
+    @Test func `limits one byte apart are all met`() throws {
         let file = Scene.file(96, 64, Scene.photo(96, 64))
         for limit in 1_200..<1_240 {
             let result = try recompress(file, .maxBytes(.bytes(Int64(limit)), mode: .draft))

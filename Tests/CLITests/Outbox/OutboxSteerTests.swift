@@ -111,7 +111,7 @@ import WaybillOutbox
         #expect(list.text.contains("evil\\u{1b}[2J") && !list.text.contains("\u{1B}"))
     }
 
-    @Test func `ls omits delivered items and says so`() async throws {
+    @Test func `ls omits delivered items and prints their number`() async throws {
         let desk = try OutboxDesk(.respond(200), .respond(400))
         for _ in 0..<3 { _ = try await desk.queue("-F", "a=b") }
         _ = try await desk.outbox("pause", "3")

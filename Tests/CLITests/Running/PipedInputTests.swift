@@ -35,7 +35,7 @@ import Testing
 
     private func contains(_ body: [UInt8], _ bytes: [UInt8]) -> Bool { body.firstRange(of: bytes) != nil }
 
-    @Test func `without filename= standard input is named -, as by curl`() async throws {
+    @Test func `without a file name standard input is named -, as by curl`() async throws {
         let server = try LoopbackServer()
         let run = try await Tool.run(["post", server.url(), "-F", "f=@-"], input: Array("abc".utf8))
         #expect(run.exit == .status(0), "\(run.errorText)")

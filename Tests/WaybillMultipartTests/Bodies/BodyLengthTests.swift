@@ -118,7 +118,7 @@ extension BodyLengthTests {
         #expect(code == .formTooLarge)
     }
 
-    @Test func `two sparse files of nearly 2^63 bytes are refused`() throws {
+    @Test func `two sparse files whose sum exceeds Int64 are refused`() throws {
         var builder = BodyBuilder(boundary: try MultipartBoundary("golden"), compatibility: .standard)
         try builder.append(
             .text("a", ""), contentType: nil, content: file(.max - 4_096), at: PartPlace(index: 0, name: "a"))

@@ -12,7 +12,7 @@ import Testing
         var reads = 0
     }
 
-    @Test func `a form of ten times the parts takes ten times the steps`() async throws {
+    @Test func `the work grows linearly with the number of parts`() async throws {
         let thousand = try await steps(for: 1_000)
         let tenThousand = try await steps(for: 10_000)
         // The closing line occurs once.

@@ -13,7 +13,7 @@ import WaybillCore
     }
 
     @Test(arguments: [false, true])
-    func `a reader holds one descriptor while it reads and none afterwards`(throughPool: Bool) async throws {
+    func `a reader keeps one descriptor open while it reads and none afterwards`(throughPool: Bool) async throws {
         let path = try directory.file("a", pattern(150_000))
         var body = try await MultipartForm([.file("f", path: path)]).prepared()
         body.disk.mayAvoidPool = !throughPool
