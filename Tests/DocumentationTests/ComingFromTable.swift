@@ -44,7 +44,9 @@ struct ComingFromTable {
     }
 
     private mutating func read(_ cells: [String], line: Int) {
-        var row = Row(line: line, theirs: cells[0].filter { $0 != "`" }, code: nil, note: cells[2])
+        // Names on several lines of a cell are separated by commas in the region's name.
+        let theirs = cells[0].replacing("<br>", with: ", ").filter { $0 != "`" }
+        var row = Row(line: line, theirs: theirs, code: nil, note: cells[2])
         if row.theirs.isEmpty { complaints.append("line \(line): no name of theirs") }
         if cells[1] == "none" {
             if row.note.isEmpty { complaints.append("line \(line): none, and nothing to do instead") }

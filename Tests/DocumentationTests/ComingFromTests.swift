@@ -54,7 +54,7 @@ struct ComingFromTests {
             Issue.record("Docs/\(guide).md: no row has \(topic)")
         }
         // What there is none of is said, with what to do instead.
-        for absence in ["does not download", "no answer is kept", "ask the system"] {
+        for absence in ["does not download", "does not cache responses", "ask the system"] {
             #expect(rows.contains { $0.code == nil && $0.note.contains(absence) }, "\(absence)")
         }
     }
