@@ -28,20 +28,14 @@ private func sending(
     let ours = UploadSession(configuration: configuration)
     // end
     _ = ours
-    // row: AF.upload(multipartFormData:to:)
+    // row: AF.upload(multipartFormData:to:), AF.upload(multipartFormData:to:method:headers:)
     let task = session.start(form, to: url)
-    // end
-    _ = task
-    // row: AF.upload(multipartFormData:to:method:headers:)
     session.start(form, to: url, method: .patch, headers: headers)
     // end
-    // row: AF.upload(fileURL, to:)
+    _ = task
+    // row: AF.upload(fileURL, to:), AF.upload(data, to:), AF.upload(stream, to:)
     session.start(.file(fileURL), to: url, method: .post)
-    // end
-    // row: AF.upload(data, to:)
     session.start(.data(data, contentType: "image/jpeg"), to: url)
-    // end
-    // row: AF.upload(stream, to:)
     session.start(.stream(chunks, length: length), to: url)
     // end
     // row: AF.upload(multipartFormData:with:), URLRequestConvertible
@@ -68,22 +62,16 @@ private func forms(
     _ form: inout MultipartForm, _ data: Data, _ fileURL: URL, _ chunks: AsyncStream<[UInt8]>, _ length: Int64,
     _ receipt: Receipt
 ) async throws {
-    // row: append(data, withName:)
+    // row: append(data, withName:), append(data, withName:fileName:mimeType:)
     form.append(.text("DOCTYPE", "ID"))
-    // end
-    // row: append(data, withName:fileName:mimeType:)
     form.append(.data("FILE", data, fileName: "front.jpg", contentType: "image/jpeg"))
     // end
-    // row: append(fileURL, withName:)
+    // row: append(fileURL, withName:), append(fileURL, withName:fileName:mimeType:)
     form.append(.file("FILE", url: fileURL))
-    // end
-    // row: append(fileURL, withName:fileName:mimeType:)
     form.append(.file("FILE", url: fileURL, fileName: "front.jpg", contentType: "image/jpeg"))
     // end
-    // row: append(stream, withLength:name:fileName:mimeType:)
+    // row: append(stream, withLength:name:fileName:mimeType:), append(stream, withLength:headers:)
     form.append(.stream("FILE", chunks, length: length, fileName: "scan.pdf", contentType: "application/pdf"))
-    // end
-    // row: append(stream, withLength:headers:)
     form.append(.stream("FILE", chunks, length: length).header("Content-ID", "front"))
     // end
     // row: nested parameters (none for forms)
@@ -112,10 +100,8 @@ private func watching(
     _ session: UploadSession, _ task: UploadTask, _ bar: Bar, _ queue: DispatchQueue, _ request: UploadRequest,
     _ configuration: inout UploadSession.Configuration, _ logger: Logger
 ) async throws {
-    // row: uploadProgress { }
+    // row: uploadProgress { }, uploadProgress(queue:closure:)
     task.onProgress(on: .main) { bar.show($0.fraction) }
-    // end
-    // row: uploadProgress(queue:closure:)
     task.onProgress(on: queue) { bar.show($0.fraction) }
     // end
     // row: for await progress in request.uploadProgress()
@@ -147,22 +133,16 @@ private func control(
     _ session: UploadSession, _ configuration: inout UploadSession.Configuration, _ options: inout UploadOptions,
     _ task: UploadTask, _ form: MultipartForm, _ url: URL, _ photos: [Int], _ chain: UploadChain
 ) async throws {
-    // row: cancel()
+    // row: cancel(), suspend(), resume()
     task.cancel()
-    // end
-    // row: suspend()
     task.pause()
-    // end
-    // row: resume()
     task.resume()
     // end
     // row: startRequestsImmediately
     session.pauseAll()
     // end
-    // row: cancelAllRequests()
+    // row: cancelAllRequests(), withAllRequests
     session.cancelAll()
-    // end
-    // row: withAllRequests
     let all = session.uploads
     // end
     _ = all
@@ -174,7 +154,7 @@ private func control(
     let id = task.id
     // end
     _ = id
-    // row: a dictionary of requests by names of your own
+    // row: a dictionary of requests by name
     options.tags = ["order 7"]
     session.uploads(taggedWith: "order 7").forEach { $0.cancel() }
     // end
@@ -216,10 +196,8 @@ private func intercepts(
     // row: RetryPolicy(retryableHTTPMethods: [.post])
     options.idempotency = .honoured(window: .seconds(23 * 3_600))
     // end
-    // row: ConnectionLostRetryPolicy
+    // row: ConnectionLostRetryPolicy, RequestRetrier, .doNotRetry
     options.retry = .standard
-    // end
-    // row: RequestRetrier, .doNotRetry
     options.retry = .none
     // end
     // row: authenticate(username:password:)
@@ -235,7 +213,7 @@ private func intercepts(
     // row: HTTPHeaders.default, httpAdditionalHeaders
     configuration.headers[.acceptLanguage] = "zh-CN"
     // end
-    // row: a base URL of your own
+    // row: a base URL
     configuration.baseURL = "https://backend.example/api/"
     // end
     // row: parameters in every form
@@ -274,7 +252,7 @@ private func trust(
     // row: DisabledTrustEvaluator
     options.transfer.tls.insecureSkipVerification = true
     // end
-    // row: a client certificate, in a session delegate
+    // row: a client certificate
     options.transfer.tls.clientCertificate = ClientCertificate(.file(path), format: .pkcs12)
     // end
     // none: ServerTrustManager(evaluators:)
@@ -285,10 +263,8 @@ private func answers(
     _ session: UploadSession, _ configuration: inout UploadSession.Configuration, _ options: inout UploadOptions,
     _ form: MultipartForm, _ url: URL, _ response: UploadResponse, _ error: UploadError
 ) async throws {
-    // row: validate()
+    // row: validate(), validate(statusCode:)
     options.accepts = .successful
-    // end
-    // row: validate(statusCode:)
     options.accepts = .only([200, 201, 409])
     // end
     // row: validate(contentType:)
@@ -298,20 +274,18 @@ private func answers(
     // row: validate { request, response, data in }
     configuration.interceptors.append(.judging("size") { $0.body.isEmpty ? .rejected(message: "empty") : .accepted })
     // end
-    // row: an envelope with a code, in a serializer
+    // row: an envelope with a code
     configuration.interceptors.append(JSONEnvelope(code: "code", message: "msg", successCodes: ["0"]))
     // end
     // row: responseDecodable(of:), serializingDecodable
     let receipt = try await session.upload(form, to: url, as: Receipt.self)
     // end
     _ = receipt
-    // row: responseData, serializingData
+    // row: responseData, serializingData, responseString, serializingString
     let bytes = response.body
-    // end
-    _ = bytes
-    // row: responseString, serializingString
     let text = response.text
     // end
+    _ = bytes
     _ = text
     // row: ResponseSerializer, DataPreprocessor
     let parsed = try response.decode(using: parse)
@@ -324,13 +298,11 @@ private func answers(
     // row: AFError.isExplicitlyCancelledError
     if error.isCancelled { log(error.message) }
     // end
-    // row: AFError.responseCode
+    // row: AFError.responseCode, AFError.underlyingError
     let status = error.response?.status.code
-    // end
-    _ = status
-    // row: AFError.underlyingError
     let cause = error.cause
     // end
+    _ = status
     _ = cause
     // row: AFError.isMultipartEncodingError
     let part = error.part
