@@ -69,10 +69,8 @@ private func forms(
     _ form: inout MultipartForm, _ fileURL: URL, _ bytes: [UInt8], _ chunks: AsyncStream<[UInt8]>, _ length: Int64,
     _ fields: Fields, _ path: String, _ task: UploadTask
 ) async throws {
-    // row: appendPartWithFileURL:name:error:
+    // row: appendPartWithFileURL:name:error:, appendPartWithFileURL:name:fileName:mimeType:error:
     form.append(.file("FILE", url: fileURL))
-    // end
-    // row: appendPartWithFileURL:name:fileName:mimeType:error:
     form.append(.file("FILE", url: fileURL, fileName: "front.jpg", contentType: "image/jpeg"))
     // end
     // row: appendPartWithFileData:name:fileName:mimeType:
@@ -96,7 +94,7 @@ private func forms(
     // row: throttleBandwidthWithPacketSize:delay:
     task.limit(to: .kibibytes(200))
     // end
-    // row: UIImageJPEGRepresentation(image, 0.5) before an append
+    // row: UIImageJPEGRepresentation(image, 0.5)
     form.append(.image("FILE", path: path, .maxBytes(.kibibytes(100))))
     // end
 }
@@ -104,22 +102,16 @@ private func forms(
 private func watching(
     _ session: UploadSession, _ task: UploadTask, _ bar: Bar, _ queue: DispatchQueue, _ photos: [Int], _ url: String
 ) async throws {
-    // row: uploadProgress block
+    // row: uploadProgress block, setTaskDidSendBodyDataBlock:
     task.onProgress(on: .main) { bar.show($0.fraction) }
-    // end
-    // row: setTaskDidSendBodyDataBlock:
     task.onProgress { bar.show($0.fraction) }
     // end
-    // row: success:
+    // row: success:, failure:
     task.onSuccess(on: .main) { response in log(response.text) }
-    // end
-    // row: failure:
     task.onFailure(on: .main) { error in log(error.message) }
     // end
-    // row: completionHandler:
+    // row: completionHandler:, completionQueue
     task.onCompletion(on: queue) { result in log("\(result)") }
-    // end
-    // row: completionQueue
     task.onCompletion(on: queue) { _ in log("done") }
     // end
     // row: completionGroup
@@ -143,13 +135,9 @@ private func control(
     _ session: UploadSession, _ configuration: inout UploadSession.Configuration, _ options: inout UploadOptions,
     _ task: UploadTask, _ chain: UploadChain
 ) async throws {
-    // row: [task cancel]
+    // row: [task cancel], [task suspend], [task resume]
     task.cancel()
-    // end
-    // row: [task suspend]
     task.pause()
-    // end
-    // row: [task resume]
     task.resume()
     // end
     // row: task.priority
@@ -163,23 +151,19 @@ private func control(
     options.tags = ["order 7"]
     session.uploads(taggedWith: "order 7").forEach { $0.cancel() }
     // end
-    // row: [manager.tasks makeObjectsPerformSelector:@selector(cancel)]
+    // row: [manager.tasks makeObjectsPerformSelector:@selector(cancel)], invalidateSessionCancelingTasks:resetSession:
     session.cancelAll()
-    // end
-    // row: invalidateSessionCancelingTasks:resetSession:
     await session.close(.cancel)
     // end
-    // row: operationQueue.maxConcurrentOperationCount
+    // row: operationQueue.maxConcurrentOperationCount, HTTPMaximumConnectionsPerHost
     configuration.slots = 4
-    // end
-    // row: HTTPMaximumConnectionsPerHost
     configuration.slotsPerHost = 2
     // end
-    // row: one upload after the other, by nested blocks
+    // row: nested blocks, one upload after the other
     let answers = try await session.run(chain).get()
     // end
     _ = answers
-    // row: a retry of your own in failure:
+    // row: a retry in failure:
     options.retry = RetryPolicy(maxRetries: 5, deadline: .seconds(90))
     // end
     // row: a double tap
@@ -198,7 +182,7 @@ private func requests(
     // row: [requestSerializer setValue:forHTTPHeaderField:], HTTPAdditionalHeaders
     configuration.headers[.acceptLanguage] = "zh-CN"
     // end
-    // row: general parameters of your own
+    // row: general parameters
     configuration.commonFields = [.text("channel", "kiosk")]
     // end
     // row: setAuthorizationHeaderFieldWithUsername:password:
@@ -241,7 +225,7 @@ private func trust(
     // row: allowInvalidCertificates
     options.transfer.tls.insecureSkipVerification = true
     // end
-    // row: a client certificate, in a challenge block
+    // row: a client certificate
     options.transfer.tls.clientCertificate = ClientCertificate(.file(path), format: .pkcs12)
     // end
     // none: validatesDomainName = NO
@@ -273,13 +257,11 @@ private func answers(
     // row: a code in the body that means failure
     configuration.interceptors.append(JSONEnvelope(code: "retcode", message: "msg", successCodes: ["0"]))
     // end
-    // row: AFNetworkingOperationFailingURLResponseErrorKey
+    // row: AFNetworkingOperationFailingURLResponseErrorKey, AFNetworkingOperationFailingURLResponseDataErrorKey
     let status = error.response?.status.code
-    // end
-    _ = status
-    // row: AFNetworkingOperationFailingURLResponseDataErrorKey
     let said = error.response?.text
     // end
+    _ = status
     _ = said
     // row: NSURLErrorTimedOut, NSURLErrorCancelled
     if error.isTimeout { log(error.message) }
