@@ -21,13 +21,11 @@ private func clients(
     _ provider: any CredentialProvider, _ session: UploadSession, _ logger: Logger,
     _ configuration: inout AliyunOSSClient.Configuration, _ settings: inout UploadSession.Configuration
 ) async throws {
-    // row: initWithEndpoint:credentialProvider:
+    // row: initWithEndpoint:credentialProvider:, initWithEndpoint:credentialProvider:clientConfiguration:
     let plain = try AliyunOSSClient(configuration: .init(endpoint: .region("cn-hangzhou")), credentials: provider)
-    // end
-    _ = plain
-    // row: initWithEndpoint:credentialProvider:clientConfiguration:
     let ours = try AliyunOSSClient(configuration: configuration, credentials: provider, session: session)
     // end
+    _ = plain
     _ = ours
     // row: OSSClient.region
     configuration.region = "cn-hangzhou"
@@ -60,10 +58,8 @@ private func configurations(
     // row: timeoutIntervalForResource
     configuration.transfer.limits.total = .seconds(7 * 86_400)
     // end
-    // row: proxyHost, proxyPort
+    // row: proxyHost, proxyPort, userAgentMark
     configuration.transfer.proxy = "http://proxy.example:3128"
-    // end
-    // row: userAgentMark
     settings.userAgent = "Kiosk/2.1"
     // end
     // none: isAllowUACarrySystemInfo
@@ -156,7 +152,7 @@ private func signatures(
     // end
     _ = rules
     _ = newer
-    // row: the string to sign, compared in a log
+    // row: the string to sign, in a log
     let signed = material.signed(with: material.signature(with: secret))
     log("\(OSSSignatureDifference(of: signed, theirStringToSign: theirs))")
     // end
@@ -199,43 +195,26 @@ private func puts(
     _ path: String, _ key: String, _ bytes: [UInt8], _ fileURL: URL, _ session: UploadSession,
     _ upload: ObjectUpload<OSSStoredObject>
 ) async throws {
-    // row: putObject:
+    // row: putObject:, bucketName, objectKey, uploadingData, uploadingFileURL
     let stored = try await client.put(.file(path: path), to: key, options: options)
-    // end
-    _ = stored
-    // row: bucketName
     try await client.put(.file(path: path), to: key, in: "cards")
-    // end
-    // row: objectKey
     try await client.put(.file(path: path), to: "2026/7/front.jpg")
-    // end
-    // row: uploadingData
     try await client.put(.data(bytes), to: key)
-    // end
-    // row: uploadingFileURL
     try await client.put(.file(path: fileURL.path), to: key)
     // end
-    // row: callbackParam
+    _ = stored
+    // row: callbackParam, callbackVar
     options.callback = OSSCallback(["https://example.com/stored"], body: "object=${object}&size=${size}")
-    // end
-    // row: callbackVar
     options.callback?.variables = ["order": "7"]
     // end
     // row: contentType
     options.contentType = "image/jpeg"
     // end
-    // none: contentMd5
-    // none: contentSHA1
-    // row: contentDisposition
+    // none: contentMd5, contentSHA1
+    // row: contentDisposition, contentEncoding, cacheControl, expires
     options.headers[.contentDisposition] = "attachment"
-    // end
-    // row: contentEncoding
     options.headers[.contentEncoding] = "gzip"
-    // end
-    // row: cacheControl
     options.headers[.cacheControl] = "max-age=3600"
-    // end
-    // row: expires
     options.headers[.expires] = "Wed, 28 Dec 2033 10:27:41 GMT"
     // end
     // row: objectMeta
@@ -305,7 +284,7 @@ private func largeFiles(
     try await client.delete(key)
     // end
     // none: getObject:
-    // none: getBucket:, createBucket:, putObjectACL:, copyObject: and others that manage
+    // none: getBucket:, createBucket:, putObjectACL:, copyObject:
 }
 
 private func tasks(
@@ -315,7 +294,6 @@ private func tasks(
     // row: result
     let stored = try await upload.value
     // end
-    _ = stored
     // row: error, exception
     do {
         try await client.put(.file(path: path), to: key)
@@ -323,13 +301,12 @@ private func tasks(
         log(error.message)
     }
     // end
-    // row: completed, isCompleted
+    _ = stored
+    // row: completed, isCompleted, cancelled, faulted, isSuccessful
     let isOver = upload.currentProgress.phase.isTerminal
-    // end
-    _ = isOver
-    // row: cancelled, faulted, isSuccessful
     let hasFailed = upload.currentProgress.phase == .failed
     // end
+    _ = isOver
     _ = hasFailed
     // row: continueWithBlock:
     upload.onCompletion { result in log("\(result)") }
@@ -339,13 +316,9 @@ private func tasks(
     try await client.put(.data(first.url.utf8), to: other)
     // end
     _ = first
-    // row: continueWithExecutor:withBlock:
+    // row: continueWithExecutor:withBlock:, completed:, waitUntilFinished
     upload.onCompletion { result in queue.async { log("\(result)") } }
-    // end
-    // row: completed:
     upload.onCompletion { if case .failure(let error) = $0 { log(error.message) } }
-    // end
-    // row: waitUntilFinished
     _ = try await upload.value
     // end
     // row: taskForCompletionOfAllTasks:, taskForCompletionOfAllTasksWithResults:
@@ -358,9 +331,7 @@ private func tasks(
     // row: taskWithDelay:
     try await Task.sleep(for: .seconds(1))
     // end
-    // none: taskWithResult:, taskWithError:, cancelledTask
-    // none: taskFromExecutor:withBlock:
-    // none: OSSTaskCompletionSource
+    // none: taskWithResult:, taskWithError:, cancelledTask, taskFromExecutor:withBlock:, OSSTaskCompletionSource
     // row: OSSCancellationTokenSource, cancellationToken:
     let task = Task { try await upload.value }
     task.cancel()
@@ -442,14 +413,14 @@ private func background(
     // row: handleEventsForBackgroundURLSession:
     try await outbox.run(session: session)
     // end
-    // row: resumableMultipartUpload: after the app was killed
+    // row: resumableMultipartUpload: after a kill
     for try await item in outbox.items() { log("\(item.id) \(item.state)") }
     // end
     // row: OSSPutObjectResult of a task that ended meanwhile
     let missed = try await outbox.results()
     // end
     _ = missed
-    // row: OSSFederationToken that expires while the program waits
+    // row: an expired OSSFederationToken
     try await outbox.unblock(lane: upload.lane.description)
     // end
 }
