@@ -39,10 +39,8 @@ private func rows1(
     let named = try await client.upload(.data(bytes), to: nil)
     // end
     _ = named
-    // row: QNUpCompletionHandler
+    // row: QNUpCompletionHandler, waiting with a semaphore
     upload.onCompletion { result in log("\(result)") }
-    // end
-    // row: waiting with a semaphore
     let value = try await upload.value
     // end
     _ = value
@@ -57,10 +55,8 @@ private func rows2(
     // row: QNUploadOption.cancellationSignal
     upload.cancel()
     // end
-    // row: QNUploadOption.params
+    // row: QNUploadOption.params, QNUploadOption.metaDataParam
     options.variables["order"] = "7"
-    // end
-    // row: QNUploadOption.metaDataParam
     options.metadata["author"] = "alice"
     // end
     // row: QNUploadOption.mimeType
@@ -77,13 +73,9 @@ private func rows2(
 private func rows3(
     _ configuration: inout QiniuClient.Configuration
 ) throws {
-    // row: putThreshold (4 MB)
+    // row: putThreshold (4 MB), chunkSize (2 MB), useConcurrentResumeUpload, concurrentTaskCount (3)
     configuration.formThreshold = .mebibytes(4)
-    // end
-    // row: chunkSize (2 MB)
     configuration.partSize = .mebibytes(4)
-    // end
-    // row: useConcurrentResumeUpload, concurrentTaskCount (3)
     configuration.partsAtOnce = 3
     // end
     // none: resumeUploadVersion
@@ -91,10 +83,8 @@ private func rows3(
     configuration.records = RecordFolder(path: "/var/lib/photos/uploads")
     // end
     // none: recorderKeyGen
-    // row: retryMax (1)
+    // row: retryMax (1), retryInterval (0.5 s)
     configuration.retriesPerHost = 1
-    // end
-    // row: retryInterval (0.5 s)
     configuration.retryInterval = .milliseconds(500)
     // end
 }
@@ -102,20 +92,14 @@ private func rows3(
 private func rows4(
     _ configuration: inout QiniuClient.Configuration
 ) {
-    // row: timeoutInterval (90 s)
+    // row: timeoutInterval (90 s), useHttps
     configuration.transfer.limits.stall = .seconds(15)
     configuration.transfer.limits.response = .seconds(60)
-    // end
-    // row: useHttps
     configuration.usesTLS = true
     // end
-    // row: zone: QNAutoZone
+    // row: zone: QNAutoZone, zone: QNFixedZone, initWithupDomainList:
     configuration.hosts = .askedOfQiniu
-    // end
-    // row: zone: QNFixedZone
     configuration.hosts = .regions([.z0, .z1])
-    // end
-    // row: initWithupDomainList:
     configuration.hosts = .fixed(["upload.example.com"])
     // end
     // none: accelerateUploading
@@ -167,10 +151,8 @@ private func rows6(
     let signed = try keys.uploadToken(for: policy)
     // end
     _ = signed
-    // row: scope with a key
+    // row: scope with a key, isPrefixalScope
     policy.scope = .key("cards/7.jpg", bucket: "photos")
-    // end
-    // row: isPrefixalScope
     policy.scope = .prefix("cards/", bucket: "photos")
     // end
 }
@@ -229,13 +211,9 @@ private func rows8(
     let watched = client.startBatch(of: photos, work: work, onProgress: { show($0, $1.acknowledged) })
     // end
     _ = watched
-    // row: uploadAllFilesComplete
+    // row: uploadAllFilesComplete, cancelAllUploadTask, cancelAllOperations, [operation cancel]
     batch.onAllComplete { log("\($0)") }
-    // end
-    // row: cancelAllUploadTask, cancelAllOperations
     batch.cancel()
-    // end
-    // row: [operation cancel]
     batch.cancel(at: 3)
     // end
 }
@@ -247,14 +225,12 @@ private func rows9(
     batch.pause()
     batch.resume()
     // end
-    // row: progress of the whole
+    // row: progress of the queue, waitUntilAllOperationsAreFinished
     for await progress in batch.progress { log("\(progress.fraction ?? 0)") }
-    // end
-    // row: waitUntilAllOperationsAreFinished
     let summary = await batch.summary
     // end
     _ = summary
-    // row: the first failure ends it
+    // row: stop at the first failure
     var first = UploadBatchOptions()
     first.onFailure = .stop
     // end
@@ -271,10 +247,8 @@ private func rows9(
 private func rows10(
     _ upload: ObjectUpload<QiniuObject>, _ object: QiniuObject, _ error: StoreError
 ) async {
-    // row: resp[@"key"], resp[@"hash"]
+    // row: resp[@"key"], resp[@"hash"], info.reqId
     log("\(object.key ?? "") \(object.hash ?? "")")
-    // end
-    // row: info.reqId
     log(object.requestID ?? "")
     // end
     // row: info.isOK
@@ -284,21 +258,15 @@ private func rows10(
     let isOver = error.isCancelled
     // end
     _ = isOver
-    // row: info.statusCode 579
+    // row: info.statusCode 579, info.statusCode 401, info.statusCode 614, info.statusCode 612, 701
     let isThere = error.isStored
-    // end
-    _ = isThere
-    // row: info.statusCode 401
     let isRefused = error.status == 401
-    // end
-    _ = isRefused
-    // row: info.statusCode 614
     let isTaken = error.code == .objectExists
-    // end
-    _ = isTaken
-    // row: info.statusCode 612, 701
     let isGone = error.code == .uploadGone
     // end
+    _ = isThere
+    _ = isRefused
+    _ = isTaken
     _ = isGone
 }
 
@@ -313,7 +281,7 @@ private func rows11(
     let isAnother = error.code == .sourceChanged
     // end
     _ = isAnother
-    // row: "may it have been stored?"
+    // row: may it be stored?
     let mayBeThere = error.outcome == .unknown
     // end
     _ = mayBeThere
@@ -334,12 +302,12 @@ private func background(
     // row: recorder after a restart
     try await outbox.run(session: session)
     // end
-    // row: a policy of its own for one file
+    // row: a policy for one file
     let strict = try await DurableQiniuUpload(
         file: path, to: key, in: "photos", credential: "photos", policy: policy)
     // end
     _ = strict
-    // row: the result of an upload without a listener
+    // row: a result without a listener
     let missed = try await outbox.results()
     // end
     _ = missed
