@@ -17,13 +17,9 @@ private func programs(
     // row: Process with -F for each part
     let response = try await session.upload(form, to: url)
     // end
-    // row: -F name=value
+    // row: -F name=value, -F token=…, -F file=@path;type=…;filename=…
     form.append(.text("DOCTYPE", "ID"))
-    // end
-    // row: -F token=…
     form.append(.text("TOKEN", .secret(token)))
-    // end
-    // row: -F file=@path;type=…;filename=…
     form.append(.file("FILE", path: path, fileName: "front.jpg", contentType: "image/jpeg"))
     // end
     // row: -F file=@-
@@ -51,7 +47,7 @@ private func programs(
     // row: --trace-ascii
     configuration.logger = logger
     // end
-    // row: the line to show a colleague
+    // row: a curl command line
     log(session.curlCommand(for: request))
     // end
 }
@@ -60,39 +56,27 @@ private func options(
     _ configuration: inout UploadSession.Configuration, _ options: inout UploadOptions, _ form: inout MultipartForm,
     _ data: Data, _ chunks: AsyncStream<[UInt8]>, _ length: Int64, _ path: String, _ task: UploadTask
 ) async {
-    // row: curl_mime_addpart, curl_formadd
+    // row: curl_mime_addpart, curl_formadd, CURLOPT_READFUNCTION, CURLOPT_SEEKFUNCTION
     form.append(.data("FILE", data, fileName: "front.jpg"))
-    // end
-    // row: CURLOPT_READFUNCTION
     let body = UploadContent.stream(chunks, length: length)
-    // end
-    _ = body
-    // row: CURLOPT_SEEKFUNCTION
     let again = UploadContent.stream(chunks, length: length, replay: .fromCopy)
     // end
+    _ = body
     _ = again
     // row: CURLOPT_XFERINFOFUNCTION
     for await progress in task.progress { log("\(progress.acknowledged)") }
     // end
-    // row: CURLOPT_CONNECTTIMEOUT_MS
+    // row: CURLOPT_CONNECTTIMEOUT_MS, CURLOPT_LOW_SPEED_TIME, CURLOPT_TIMEOUT_MS
     options.transfer.limits.connect = .seconds(5)
-    // end
-    // row: CURLOPT_LOW_SPEED_TIME
     options.transfer.limits.stall = .seconds(15)
-    // end
-    // row: CURLOPT_TIMEOUT_MS
     options.transfer.limits.total = .seconds(60)
     // end
     // row: CURLOPT_MAX_SEND_SPEED_LARGE
     options.transfer.rateLimit = .kibibytes(200)
     // end
-    // row: CURLOPT_CAINFO
+    // row: CURLOPT_CAINFO, CURLOPT_PROXY, CURLOPT_HTTP_VERSION
     options.transfer.tls.certificateAuthorities = path
-    // end
-    // row: CURLOPT_PROXY
     options.transfer.proxy = "socks5h://proxy.example:1080"
-    // end
-    // row: CURLOPT_HTTP_VERSION
     options.transfer.httpVersion = .http2
     // end
     // row: CURLOPT_EXPECT_100_TIMEOUT_MS, Expect:
@@ -101,10 +85,8 @@ private func options(
     // row: CURLOPT_INTERFACE
     options.transfer.curlOptions = [CurlOption("INTERFACE", .text("eth1"))]
     // end
-    // row: curl_easy_pause
+    // row: curl_easy_pause, CURLMOPT_MAX_TOTAL_CONNECTIONS
     task.pause()
-    // end
-    // row: CURLMOPT_MAX_TOTAL_CONNECTIONS
     configuration.slots = 8
     // end
     // row: CURLOPT_FOLLOWLOCATION, CURLOPT_POSTREDIR
