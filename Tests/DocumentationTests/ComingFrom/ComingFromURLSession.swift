@@ -22,17 +22,13 @@ private func sessions(
     _ configuration: inout UploadSession.Configuration, _ options: inout UploadOptions, _ session: UploadSession,
     _ form: MultipartForm, _ url: URL
 ) async throws {
-    // row: URLSession.shared
+    // row: URLSession.shared, URLSession(configuration:), URLSessionConfiguration.ephemeral
     let shared = UploadSession.shared
-    // end
-    _ = shared
-    // row: URLSession(configuration:)
     let ours = UploadSession(configuration: configuration)
-    // end
-    _ = ours
-    // row: URLSessionConfiguration.ephemeral
     let plain = UploadSession.Configuration()
     // end
+    _ = shared
+    _ = ours
     _ = plain
     // row: URLSessionConfiguration.background(withIdentifier:)
     let outbox = try await Outbox(at: "/var/lib/kiosk/outbox")
@@ -63,32 +59,26 @@ private func sessions(
     // none: urlCache, requestCachePolicy
     // none: waitsForConnectivity
     // none: allowsCellularAccess, multipathServiceType
-    // row: finishTasksAndInvalidate()
+    // row: finishTasksAndInvalidate(), invalidateAndCancel()
     await session.close()
-    // end
-    // row: invalidateAndCancel()
     await session.close(.cancel)
     // end
-    // row: getAllTasks(completionHandler:)
+    // row: getAllTasks(completionHandler:), getAllTasks and cancel() on each
     let all = session.uploads
-    // end
-    _ = all
-    // row: getAllTasks and cancel() on each
     session.cancelAll()
     // end
+    _ = all
 }
 
 private func sending(
     _ session: UploadSession, _ form: MultipartForm, _ url: URL, _ fileURL: URL, _ data: Data,
     _ chunks: AsyncStream<[UInt8]>, _ length: Int64
 ) async throws {
-    // row: upload(for:from:)
+    // row: upload(for:from:), upload(for:fromFile:)
     let response = try await session.upload(.data(data, contentType: "image/jpeg"), to: url)
-    // end
-    _ = response
-    // row: upload(for:fromFile:)
     let sent = try await session.upload(.file(fileURL), to: url, method: .post)
     // end
+    _ = response
     _ = sent
     // row: uploadTask(with:from:), resume()
     let task = session.start(form, to: url)
@@ -117,23 +107,17 @@ private func forms(
     _ form: inout MultipartForm, _ path: String, _ data: Data, _ chunks: AsyncStream<[UInt8]>, _ length: Int64,
     _ receipt: Receipt
 ) async throws {
-    // row: "--\(boundary)\r\n", appended to a Data
+    // row: "--\(boundary)\r\n" in a Data, Data(contentsOf:), bytes with a file name, an InputStream
     form.append(.text("DOCTYPE", "ID"))
-    // end
-    // row: Data(contentsOf:) of the file, appended
     form.append(.file("FILE", path: path))
-    // end
-    // row: bytes with a file name
     form.append(.data("FILE", data, fileName: "front.jpg", contentType: "image/jpeg"))
-    // end
-    // row: an InputStream in the middle of a form
     form.append(.stream("FILE", chunks, length: length, fileName: "scan.pdf"))
     // end
     // row: Content-Type: multipart/form-data; boundary=…
     let body = try await form.prepared()
     log("\(body.contentType ?? "") \(body.length ?? 0)")
     // end
-    // row: a photo made small before
+    // row: a compressed photo
     form.append(.image("FILE", path: path, .maxBytes(.kibibytes(100))))
     // end
     // row: a JSON object as fields
@@ -145,16 +129,12 @@ private func watching(
     _ session: UploadSession, _ task: UploadTask, _ bar: Bar, _ configuration: inout UploadSession.Configuration,
     _ logger: Logger
 ) async throws {
-    // row: urlSession(_:task:didSendBodyData:…)
+    // row: urlSession(_:task:didSendBodyData:…), task.progress, countOfBytesSent
     task.onProgress(on: .main) { bar.show($0.fraction) }
-    // end
-    // row: task.progress
     let progress = task.foundationProgress(on: .main)
-    // end
-    _ = progress
-    // row: countOfBytesSent
     for await snapshot in task.progress { log("\(snapshot.acknowledged)") }
     // end
+    _ = progress
     // row: a completion handler
     task.onCompletion { result in log("\(result)") }
     // end
@@ -173,13 +153,9 @@ private func watching(
 private func control(
     _ session: UploadSession, _ options: inout UploadOptions, _ task: UploadTask, _ photos: [Int], _ chain: UploadChain
 ) async throws {
-    // row: task.cancel()
+    // row: task.cancel(), task.suspend(), task.resume()
     task.cancel()
-    // end
-    // row: task.suspend()
     task.pause()
-    // end
-    // row: task.resume() of a suspended one
     task.resume()
     // end
     // row: task.priority
@@ -207,22 +183,18 @@ private func challenges(_ options: inout UploadOptions, _ password: String, _ pa
     // row: URLCredential(user:password:persistence:)
     options.authentication = .basic(user: "clerk", password: .secret(password))
     // end
-    // row: an Authorization field that runs out
+    // row: an expiring Authorization field
     options.authentication = .refreshing(BearerRefresher { try await signIn() })
     // end
-    // row: NSURLAuthenticationMethodServerTrust
+    // row: NSURLAuthenticationMethodServerTrust, a pinned key, NSURLAuthenticationMethodClientCertificate
     options.transfer.tls.certificateAuthorities = path
-    // end
-    // row: a pin checked in the challenge
     options.transfer.tls.pinnedKeys = [pin]
-    // end
-    // row: NSURLAuthenticationMethodClientCertificate
     options.transfer.tls.clientCertificate = ClientCertificate(.file(path), format: .pkcs12)
     // end
     // row: willPerformHTTPRedirection
     options.redirects = .returned
     // end
-    // row: a retry in the completion handler
+    // row: a retry
     options.retry = RetryPolicy(maxRetries: 5, deadline: .seconds(90))
     // end
     // row: a retry of a POST after -1001
@@ -234,31 +206,25 @@ private func answers(
     _ session: UploadSession, _ configuration: inout UploadSession.Configuration, _ options: inout UploadOptions,
     _ form: MultipartForm, _ url: URL, _ answer: UploadResponse, _ error: UploadError
 ) async throws {
-    // row: (response as? HTTPURLResponse)?.statusCode
+    // row: (response as? HTTPURLResponse)?.statusCode, allHeaderFields
     let status = answer.status.code
-    // end
-    _ = status
-    // row: allHeaderFields
     let type = answer.headers[.contentType]
     // end
+    _ = status
     _ = type
-    // row: a check for 200...299
+    // row: a check for 2xx
     options.accepts = .successful
     // end
     // row: JSONDecoder().decode(_:from: data)
     let receipt = try await session.upload(form, to: url, as: Receipt.self)
     // end
     _ = receipt
-    // row: a code in the body that means no
+    // row: a code in the body
     configuration.interceptors.append(JSONEnvelope(code: "code", message: "msg", successCodes: ["0"]))
     // end
-    // row: URLError.cancelled
+    // row: URLError.cancelled, URLError.timedOut, URLError.networkConnectionLost
     if error.isCancelled { log(error.message) }
-    // end
-    // row: URLError.timedOut
     if error.isTimeout { log("\(error.code)") }
-    // end
-    // row: URLError.networkConnectionLost
     let mayHaveArrived = error.outcome == .unknown
     // end
     _ = mayHaveArrived
