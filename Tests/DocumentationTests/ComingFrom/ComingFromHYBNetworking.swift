@@ -28,25 +28,21 @@ private func uploads(
     // row: UIImageJPEGRepresentation(image, 1)
     form.append(.image("FILE", data: photo, .quality(95)))
     // end
-    // row: filename left out: the time as yyyyMMddHHmmss
+    // row: filename as yyyyMMddHHmmss
     form.append(.data("FILE", photo, named: .now, in: .current))
     // end
-    // row: name, filename, mimeType
+    // row: name, filename, mimeType, the original photo
     form.append(.data("FILE", photo, fileName: "front.jpg", contentType: "image/jpeg"))
-    // end
-    // row: the photo as it is
     form.append(.file("FILE", path: path))
     // end
     // row: parameters
     try form.append(fields: parameters)
     // end
-    // row: a secret among the parameters
+    // row: a secret parameter
     form.append(.text("TOKEN", .secret("…")))
     // end
-    // row: uploadFileWithUrl:uploadingFile:progress:success:fail:
+    // row: uploadFileWithUrl:uploadingFile:progress:success:fail:, bytes from memory, or a stream
     session.start(.file(path: path), to: url, method: .post)
-    // end
-    // row: bytes from memory, or a stream
     session.start(.stream(chunks, length: nil), to: url)
     // end
     // row: postWithUrl:refreshCache:params:success:fail:
@@ -67,25 +63,21 @@ private func callbacks(
     // row: HYBUploadProgress
     task.onProgress(on: .main) { bar.show($0.acknowledged, of: $0.total) }
     // end
-    // row: HYBResponseSuccess
+    // row: HYBResponseSuccess, HYBResponseFail
     task.onSuccess(on: .main) { response in log(response.text) }
-    // end
-    // row: HYBResponseFail
     task.onFailure(on: .main) { error in log(error.message) }
     // end
-    // row: success:, fail: in one
+    // row: both in one
     task.onCompletion(on: queue) { result in log("\(result)") }
     // end
     // row: callbackOnCancelRequest:
     task.onFailure(on: queue) { error in if !error.isCancelled { log(error.message) } }
     // end
-    // row: waiting instead of callbacks
+    // row: waiting, a Foundation Progress
     let response = try await task.response
-    // end
-    _ = response
-    // row: a Foundation Progress
     let progress = task.foundationProgress(on: .main)
     // end
+    _ = response
     _ = progress
 }
 
@@ -93,10 +85,8 @@ private func control(
     _ session: UploadSession, _ configuration: inout UploadSession.Configuration, _ options: inout UploadOptions,
     _ form: MultipartForm, _ url: String, _ task: UploadTask, _ photos: [Int], _ chain: UploadChain
 ) async throws {
-    // row: [task cancel]
+    // row: [task cancel], cancelAllRequest
     task.cancel()
-    // end
-    // row: cancelAllRequest
     session.cancelAll()
     // end
     // row: cancelRequestWithURL:
@@ -118,15 +108,15 @@ private func control(
     configuration.slots = 3
     configuration.slotsPerHost = 3
     // end
-    // row: several photos at once, by hand
+    // row: several photos
     let results = await session.uploadAll(photos) { photo in request(for: photo) }
     // end
     _ = results
-    // row: one upload after the other, by nested blocks
+    // row: nested blocks, one upload after the other
     let answers = try await session.run(chain).get()
     // end
     _ = answers
-    // row: a retry by hand
+    // row: a retry
     options.retry = RetryPolicy(maxRetries: 5)
     // end
     // row: a double tap
@@ -148,35 +138,31 @@ private func configures(
     // row: configCommonHttpHeaders:
     configuration.headers[.acceptLanguage] = "zh-CN"
     // end
-    // row: common parameters, by hand
+    // row: common parameters
     configuration.commonFields = [.text("channel", "kiosk")]
     // end
     // row: enableInterfaceDebug:
     configuration.logger = logger
     // end
-    // row: kHYBResponseTypeJSON
+    // row: kHYBResponseTypeJSON, kHYBResponseTypeXML, kHYBResponseTypeData
     let receipt = try response.decode(Receipt.self)
-    // end
-    _ = receipt
-    // row: kHYBResponseTypeXML
     let parsed = try response.decode(using: parse)
-    // end
-    _ = parsed
-    // row: kHYBResponseTypeData
     let bytes = response.body
     // end
+    _ = receipt
+    _ = parsed
     _ = bytes
-    // row: a business code that is looked at in success
+    // row: a business code in success
     configuration.interceptors.append(JSONEnvelope(code: "code", message: "msg", successCodes: ["0"]))
     // end
-    // row: a date or signature in every request
+    // row: a date or signature
     configuration.interceptors.append(.adapting("attempt") { $0.appendQuery("n", "\($0.attempt)") })
     // end
-    // row: AFSecurityPolicy (HYBNetworking sets none)
+    // row: AFSecurityPolicy
     options.transfer.tls.pinnedKeys = [pin]
     options.transfer.tls.certificateAuthorities = path
     // end
-    // row: cookies, kept by the system
+    // row: cookies
     configuration.cookies = CookieJar()
     // end
     // row: the system's proxy
