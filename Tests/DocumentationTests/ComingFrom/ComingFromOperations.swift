@@ -14,13 +14,9 @@ private func kept(
     _ queue: OperationQueue, _ session: UploadSession, _ request: UploadRequest, _ front: UploadOperation,
     _ back: UploadOperation
 ) {
-    // row: a subclass of Operation around an upload task
+    // row: a subclass of Operation, addOperation(_:), addOperations(_:waitUntilFinished:)
     let operation = UploadOperation(request, in: session)
-    // end
-    // row: addOperation(_:)
     queue.addOperation(operation)
-    // end
-    // row: addOperations(_:waitUntilFinished:)
     queue.addOperations([front, back], waitUntilFinished: false)
     // end
     // row: addDependency(_:)
@@ -32,28 +28,22 @@ private func kept(
     // row: isSuspended
     queue.isSuspended = true
     // end
-    // row: queuePriority
+    // row: queuePriority, completionBlock
     operation.queuePriority = .high
-    // end
-    // row: completionBlock
     operation.completionBlock = { log("over") }
     // end
-    // row: the result, in a property of the subclass
+    // row: a result property
     if case .failure(let error)? = operation.result { log(error.message) }
     // end
-    // row: cancel()
+    // row: cancel(), cancelAllOperations()
     operation.cancel()
-    // end
-    // row: cancelAllOperations()
     queue.cancelAllOperations()
     // end
-    // row: waitUntilAllOperationsAreFinished()
+    // row: waitUntilAllOperationsAreFinished(), addBarrierBlock(_:)
     queue.waitUntilAllOperationsAreFinished()
-    // end
-    // row: addBarrierBlock(_:)
     queue.addBarrierBlock { log("all before it are over") }
     // end
-    // row: progress of a task in an operation
+    // row: progress of a task
     operation.task?.onProgress(on: .main) { log("\($0.acknowledged)") }
     // end
 }
@@ -62,25 +52,19 @@ private func replaced(
     _ session: UploadSession, _ configuration: inout UploadSession.Configuration, _ options: inout UploadOptions,
     _ request: UploadRequest, _ task: UploadTask, _ photos: [Int], _ path: String
 ) async throws {
-    // row: OperationQueue()
+    // row: OperationQueue(), queue.addOperation(_:)
     let queue = UploadSession(configuration: configuration)
-    // end
-    _ = queue
-    // row: queue.addOperation(_:)
     let started = session.start(request)
     // end
+    _ = queue
     _ = started
     // row: queue.maxConcurrentOperationCount
     configuration.slots = 4
     configuration.slotsPerHost = 2
     // end
-    // row: queue.isSuspended = true
+    // row: queue.isSuspended = true, queue.isSuspended = false, queue.cancelAllOperations()
     session.pauseAll()
-    // end
-    // row: queue.isSuspended = false
     session.resumeAll()
-    // end
-    // row: queue.cancelAllOperations()
     session.cancelAll()
     // end
     // row: queue.operations, operationCount
@@ -94,16 +78,12 @@ private func replaced(
     options.tags = ["order 7"]
     session.uploads(taggedWith: "order 7").forEach { $0.cancel() }
     // end
-    // row: isReady, isExecuting, isFinished, isCancelled
+    // row: isReady, isExecuting, isFinished, isCancelled, KVO of isFinished, waitUntilFinished()
     let state = task.state
-    // end
-    _ = state
-    // row: KVO of isFinished
     task.onCompletion { result in log("\(result)") }
-    // end
-    // row: waitUntilFinished()
     let response = try await task.response
     // end
+    _ = state
     _ = response
     // row: queue.waitUntilAllOperationsAreFinished()
     await session.close()
@@ -112,21 +92,21 @@ private func replaced(
     let batch = session.startBatch(of: photos) { photo in makeRequest(for: photo) }
     for await progress in batch.progress { log("\(progress.fraction ?? 0)") }
     // end
-    // row: a Foundation Progress of one operation
+    // row: a Foundation Progress
     let progress = task.foundationProgress(on: .main)
     // end
     _ = progress
-    // row: a loop that adds ten thousand operations
+    // row: a loop that adds operations
     let results = await session.uploadAll(photos) { photo in makeRequest(for: photo) }
     // end
     _ = results
-    // row: addDependency(_:) with a value handed on
+    // row: addDependency(_:) with a value
     var chain = UploadChain("front", request)
     chain.then("submit") { done in UploadRequest(.post, "submit/\(done["front"]?.text ?? "")") }
     let answers = try await session.run(chain).get()
     // end
     _ = answers
-    // row: the same operation added twice
+    // row: adding an operation twice
     options.deduplicationKey = "card 20260117-0042 front"
     // end
     // row: a retry in main()
@@ -146,29 +126,23 @@ private func besides(
     _ form: inout MultipartForm, _ url: String, _ path: String, _ bytes: [UInt8], _ chunks: AsyncStream<[UInt8]>,
     _ task: UploadTask, _ bar: Bar, _ pin: String
 ) async throws {
-    // row: URLSession.uploadTask(with:fromFile:)
+    // row: uploadTask(with:fromFile:), uploadTask(with:from:), uploadTask(withStreamedRequest:)
     session.start(.file(path: path), to: url)
-    // end
-    // row: URLSession.uploadTask(with:from:)
     session.start(.data(bytes), to: url)
-    // end
-    // row: URLSession.uploadTask(withStreamedRequest:)
     session.start(.stream(chunks, length: nil), to: url)
     // end
-    // row: a form put together by hand
+    // row: a form
     form.append(.file("FILE", path: path, fileName: "front.jpg", contentType: "image/jpeg"))
     session.start(form, to: url)
     // end
     // row: urlSession(_:task:didSendBodyData:…)
     task.onProgress(on: .main) { bar.show($0.fraction) }
     // end
-    // row: timeoutIntervalForRequest
+    // row: timeoutIntervalForRequest, httpAdditionalHeaders
     options.transfer.limits.stall = .seconds(30)
-    // end
-    // row: httpAdditionalHeaders
     configuration.headers[.acceptLanguage] = "zh-CN"
     // end
-    // row: a code in the body that means failure
+    // row: a code in the body
     configuration.interceptors.append(JSONEnvelope())
     // end
     // row: urlSession(_:didReceive:completionHandler:)
@@ -181,7 +155,7 @@ private func besides(
     // row: connectionProxyDictionary
     options.transfer.proxy = "http://proxy.example:3128"
     // end
-    // none: URLSession.downloadTask(with:)
+    // none: downloadTask(with:)
     // none: URLCache
     // none: waitsForConnectivity, NWPathMonitor
 }
