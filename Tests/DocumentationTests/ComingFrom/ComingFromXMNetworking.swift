@@ -24,13 +24,11 @@ private func configures(
     _ configuration: inout UploadSession.Configuration, _ options: inout UploadOptions, _ task: UploadTask,
     _ queue: DispatchQueue, _ logger: Logger
 ) async throws {
-    // row: XMCenter, [XMCenter defaultCenter]
+    // row: XMCenter, [XMCenter defaultCenter], setupConfig:, [XMCenter center]
     let session = UploadSession.shared
-    // end
-    _ = session
-    // row: setupConfig:, [XMCenter center]
     let own = UploadSession(configuration: configuration)
     // end
+    _ = session
     _ = own
     // row: generalServer
     configuration.baseURL = "https://backend.example/api/"
@@ -69,22 +67,16 @@ private func requests(
     let answer = try await session.send(UploadRequest(.get, "status"))
     // end
     _ = answer
-    // row: server, api, url
+    // row: server, api, url, headers
     request.url = "https://other.example/upload"
-    // end
-    // row: headers
     request.headers = headers
     // end
     // row: useGeneralHeaders, useGeneralParameters
     options.omits = [.headers, .commonFields]
     // end
-    // row: parameters
+    // row: parameters, httpMethod, kXMRequestSerializerJSON
     request.content = .form(["BUSINESSNO": "20260117-0042"])
-    // end
-    // row: httpMethod
     request.method = .put
-    // end
-    // row: kXMRequestSerializerJSON
     request.content = .data(try JSONEncoder().encode(receipt), contentType: "application/json")
     // end
     // row: timeoutInterval
@@ -105,25 +97,21 @@ private func requests(
 private func forms(
     _ form: inout MultipartForm, _ bytes: [UInt8], _ fileURL: URL, _ chunks: AsyncStream<[UInt8]>
 ) async throws {
-    // row: addFormDataWithName:fileData:
+    // row: addFormDataWithName:fileData:, addFormDataWithName:fileName:mimeType:fileData:
     form.append(.data("FILE", bytes))
-    // end
-    // row: addFormDataWithName:fileName:mimeType:fileData:
     form.append(.data("FILE", bytes, fileName: "front.jpg", contentType: "image/jpeg"))
     // end
-    // row: addFormDataWithName:fileURL:
+    // row: addFormDataWithName:fileURL:, addFormDataWithName:fileName:mimeType:fileURL:
     form.append(.file("FILE", url: fileURL))
-    // end
-    // row: addFormDataWithName:fileName:mimeType:fileURL:
     form.append(.file("FILE", url: fileURL, fileName: "front.jpg", contentType: "image/jpeg"))
     // end
     // row: XMUploadFormData, uploadFormDatas
     form.parts.removeAll { $0.name == "FILE" }
     // end
-    // row: a stream (XMNetworking has none)
+    // row: a stream
     form.append(.stream("FILE", chunks, length: nil, fileName: "scan.pdf"))
     // end
-    // row: a photo made small before it is added
+    // row: a compressed photo
     form.append(.image("FILE", url: fileURL, .maxBytes(.kibibytes(100))))
     // end
 }
@@ -131,23 +119,17 @@ private func forms(
 private func callbacks(
     _ task: UploadTask, _ bar: Bar
 ) async throws {
-    // row: onProgress:
+    // row: onProgress:, NSProgress of the block
     task.onProgress(on: .main) { bar.show($0.fraction) }
-    // end
-    // row: NSProgress of the block
     let progress = task.foundationProgress(on: .main)
     // end
     _ = progress
-    // row: onSuccess:
+    // row: onSuccess:, onFailure:, onFinished:
     task.onSuccess(on: .main) { response in log(response.text) }
-    // end
-    // row: onFailure:
     task.onFailure(on: .main) { error in log(error.message) }
-    // end
-    // row: onFinished:
     task.onCompletion(on: .main) { result in log("\(result)") }
     // end
-    // row: waiting instead of blocks
+    // row: waiting
     let response = try await task.response
     // end
     _ = response
@@ -161,11 +143,9 @@ private func control(
     // row: cancelRequest:
     session.upload(id: task.id)?.cancel()
     // end
-    // row: cancelRequest:onCancel:
+    // row: cancelRequest:onCancel:, getRequest:
     task.cancel()
     task.onFailure(on: .main) { error in log("\(error.isCancelled)") }
-    // end
-    // row: getRequest:
     let living = session.upload(id: task.id)
     // end
     _ = living
@@ -173,20 +153,16 @@ private func control(
     configuration.slots = 4
     configuration.slotsPerHost = 2
     // end
-    // row: cancel all
+    // row: cancel all, cancel those with a userInfo
     session.cancelAll()
-    // end
-    // row: cancel those with a userInfo
     session.uploads(taggedWith: "order 7").forEach { $0.cancel() }
     // end
     // row: pause and resume
     task.pause()
     task.resume()
     // end
-    // row: priority
+    // row: priority, a double tap
     options.priority = .high
-    // end
-    // row: one upload for two taps
     options.deduplicationKey = "card 20260117-0042 front"
     // end
     // none: isNetworkReachable, reachabilityStatus
@@ -195,17 +171,13 @@ private func control(
 private func many(
     _ session: UploadSession, _ photos: [Int], _ bar: Bar, _ form: MultipartForm
 ) async throws {
-    // row: sendBatchRequest:onSuccess:onFailure:onFinished:
+    // row: sendBatchRequest:onSuccess:onFailure:onFinished:, XMBatchRequest.requestArray, XMBatchRequest.responseArray
     let batch = session.startBatch(of: photos) { photo in request(for: photo) }
-    // end
-    // row: XMBatchRequest.requestArray
     let underWay = batch.executing
-    // end
-    _ = underWay
-    // row: XMBatchRequest.responseArray
     for await item in batch.results { log("\(item.index): \(item.result)") }
     // end
-    // row: all answers, in order
+    _ = underWay
+    // row: all responses
     let results = await session.uploadAll(photos) { photo in request(for: photo) }
     // end
     _ = results
@@ -213,10 +185,8 @@ private func many(
     let summary = await batch.summary
     // end
     log("\(summary)")
-    // row: progress of a batch (XMNetworking has none)
+    // row: progress of a batch, cancelRequest: of a batch
     for await progress in batch.progress { bar.show(progress.fraction) }
-    // end
-    // row: cancelRequest: with the id of a batch
     batch.cancel()
     // end
     // row: sendChainRequest:onSuccess:onFailure:onFinished:
@@ -228,7 +198,7 @@ private func many(
     // row: *isSent = NO
     chain.then("submit") { done in done.responses.count == 2 ? UploadRequest(.post, "submit") : nil }
     // end
-    // row: the run of a chain
+    // row: running a chain
     let answers = try await session.run(chain).get()
     // end
     _ = answers
@@ -238,17 +208,13 @@ private func answers(
     _ configuration: inout UploadSession.Configuration, _ options: inout UploadOptions, _ response: UploadResponse,
     _ path: String, _ pin: String, _ password: String
 ) async throws {
-    // row: kXMResponseSerializerRAW
+    // row: kXMResponseSerializerRAW, kXMResponseSerializerJSON, kXMResponseSerializerXML, kXMResponseSerializerPlist
     let bytes = response.body
-    // end
-    _ = bytes
-    // row: kXMResponseSerializerJSON
     let receipt = try response.decode(Receipt.self)
-    // end
-    _ = receipt
-    // row: kXMResponseSerializerXML, kXMResponseSerializerPlist
     let parsed = try response.decode(using: parse)
     // end
+    _ = bytes
+    _ = receipt
     _ = parsed
     // row: setResponseProcessBlock: with *error = …
     configuration.interceptors.append(JSONEnvelope(code: "retcode", message: "msg", successCodes: ["0"]))
@@ -259,19 +225,19 @@ private func answers(
     // row: addSSLPinningCert:
     options.transfer.tls.pinnedKeys = [pin]
     // end
-    // row: a certificate of your own, self-signed
+    // row: a self-signed certificate
     options.transfer.tls.certificateAuthorities = path
     // end
     // row: addTwowayAuthenticationPKCS12:keyPassword:
     options.transfer.tls.clientCertificate = ClientCertificate(
         .file(path), format: .pkcs12, passphrase: .secret(password))
     // end
-    // row: cookies, kept by the system
+    // row: cookies
     configuration.cookies = CookieJar()
     // end
     // row: the system's proxy
     options.transfer.proxy = "socks5h://proxy.example:1080"
     // end
     // none: addSSLPinningURL:
-    // none: answers kept by NSURLCache
+    // none: NSURLCache
 }
