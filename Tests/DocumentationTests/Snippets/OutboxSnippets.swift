@@ -6,7 +6,7 @@ private func first(_ form: MultipartForm) async throws {
     // snippet: outbox, first
     let outbox = try await Outbox(at: "/var/lib/kiosk/outbox")
     let receipt = try await outbox.enqueue(form, to: "https://backend.example/upload")
-    print("handed over as #\(receipt.id)")
+    print("queued as #\(receipt.id)")
     try await outbox.run()  // delivers, until the task is cancelled
     // end
 }
@@ -35,10 +35,10 @@ private func choosing(_ outbox: Outbox, _ form: MultipartForm, _ url: String) as
     // snippet: outbox, options
     var options = EnqueueOptions()
     options.priority = .high
-    options.batch = "2026-01-17"  // to watch and to steer together
-    options.tags = ["counter 7"]  // to find it by
-    options.deadline = .seconds(12 * 3_600)  // no attempt begins later; seven days unless set
-    options.maxAttempts = 20  // ten unless set
+    options.batch = "2026-01-17"  // observed and controlled together
+    options.tags = ["counter 7"]  // for selection
+    options.deadline = .seconds(12 * 3_600)  // for the last attempt to begin; 7 days by default
+    options.maxAttempts = 20  // 10 by default
     options.onUnknown = .ask
     try await outbox.enqueue(form, to: url, options: options)
     // end
@@ -74,7 +74,7 @@ private func knowing(_ vault: any Vault, _ path: String) async throws {
 private func delivering(_ outbox: Outbox, _ session: UploadSession) async throws {
     // snippet: outbox, run
     let worker = Task { try await outbox.run(session: session) }
-    outbox.drain(atMost: .seconds(20))  // the end: nothing new, and what is being sent may finish
+    outbox.drain(atMost: .seconds(20))  // starts nothing new; running uploads may finish
     try await worker.value
     await outbox.close()
     // end
@@ -119,7 +119,7 @@ private func watching(_ outbox: Outbox) async throws {
 
     // snippet: outbox, items
     for try await item in outbox.items(ItemSelection(batch: "2026-01-17", states: [.failed])) {
-        print(item.id, item.reason ?? "", item.isDoubtful ? "may be there all the same" : "is not there")
+        print(item.id, item.reason ?? "", item.isDoubtful ? "may have arrived" : "did not arrive")
     }
     // end
 }
