@@ -39,7 +39,7 @@ private func recipe(_ client: AliyunOSSClient, _ number: String) async throws {
     // end
 }
 
-private func handedOver(_ token: String, _ session: UploadSession) async throws {
+private func handedOver(_ token: String) async throws {
     // snippet: page of the outbox
     var configuration = Outbox.Configuration()
     configuration.credentials = CredentialTable { name in name == "backend" ? .secret(token) : nil }
@@ -51,15 +51,6 @@ private func handedOver(_ token: String, _ session: UploadSession) async throws 
         .image("FILE", path: "front.jpg", .maxBytes(.kibibytes(100))),
     ]
     let receipt = try await outbox.enqueue(form, to: "https://backend.example/upload")
-    print(receipt.id)  // it is on the disk, images made: neither kill -9 nor a power cut takes it away
-    // end
-    // snippet: page of the outbox, delivering
-    try await outbox.run(session: session)
-    // end
-    // snippet: page of the outbox, results
-    for result in try await outbox.results() {
-        print(result.item.id, result.isDelivered ? result.text : result.message ?? "")
-        try await outbox.acknowledge(through: result.sequence)
-    }
+    print(receipt.id)  // stored on disk; survives kill -9 and power cuts
     // end
 }
