@@ -308,5 +308,4 @@ private func answers(
     let part = error.part
     // end
     _ = part
-    // none: emptyResponseCodes
 }
