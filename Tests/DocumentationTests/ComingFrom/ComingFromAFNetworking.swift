@@ -266,5 +266,4 @@ private func answers(
     // row: NSURLErrorTimedOut, NSURLErrorCancelled
     if error.isTimeout { log(error.message) }
     // end
-    // none: AFCompoundResponseSerializer
 }
