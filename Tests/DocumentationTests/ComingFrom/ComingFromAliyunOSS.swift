@@ -62,7 +62,6 @@ private func configurations(
     configuration.transfer.proxy = "http://proxy.example:3128"
     settings.userAgent = "Kiosk/2.1"
     // end
-    // none: isAllowUACarrySystemInfo
     // row: cnameExcludeList
     configuration.endpoint = try OSSEndpoint("https://oss.cloud.example", excludedFromDomains: ["cloud.example"])
     // end
@@ -85,7 +84,6 @@ private func configurations(
     // row: isAllowNetworkMetricInfo
     for await event in session.events { log("\(event)") }
     // end
-    // none: isAllowResetRetryCount
 }
 
 private func credentials(
@@ -267,7 +265,6 @@ private func largeFiles(
     // row: recordDirectoryPath
     configuration.records = RecordFolder(path: "/var/lib/kiosk/uploads")
     // end
-    // none: uploadId
     // row: deleteUploadIdOnCancelling, abortResumableMultipartUpload:
     try await client.abandonUpload(file: path, to: key)
     // end
@@ -364,7 +361,6 @@ private func errors(
     let isWrong = error.code == .invalidArgument
     // end
     _ = isWrong
-    // none: OSSClientErrorCodeNilUploadid
     // row: OSSClientErrorCodeTaskCancelled
     let isCancelled = error.isCancelled
     // end
@@ -377,7 +373,6 @@ private func errors(
     let isGone = error.code == .uploadGone
     // end
     _ = isGone
-    // none: OSSClientErrorCodeExcpetionCatched
     // row: OSSClientErrorCodeNotKnown
     let underneath = error.cause
     // end
