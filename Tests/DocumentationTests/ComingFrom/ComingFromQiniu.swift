@@ -78,11 +78,9 @@ private func rows3(
     configuration.partSize = .mebibytes(4)
     configuration.partsAtOnce = 3
     // end
-    // none: resumeUploadVersion
     // row: recorder, QNFileRecorder
     configuration.records = RecordFolder(path: "/var/lib/photos/uploads")
     // end
-    // none: recorderKeyGen
     // row: retryMax (1), retryInterval (0.5 s)
     configuration.retriesPerHost = 1
     configuration.retryInterval = .milliseconds(500)
@@ -147,7 +145,7 @@ private func rows6(
     let bucket = try QiniuUploadToken(.secret(text)).scope.bucket
     // end
     _ = bucket
-    // row: a policy's JSON by hand
+    // row: a policy's JSON
     let signed = try keys.uploadToken(for: policy)
     // end
     _ = signed
