@@ -90,7 +90,6 @@ private func requests(
     configuration.interceptors.append(.adapting("stamp") { $0.appendQuery("attempt", "\($0.attempt)") })
     // end
     // none: kXMRequestDownload, downloadSavePath
-    // none: useGeneralServer
     // none: kXMRequestSerializerRAW, kXMRequestSerializerPlist
 }
 
@@ -133,7 +132,6 @@ private func callbacks(
     let response = try await task.response
     // end
     _ = response
-    // none: cleanCallbackBlocks
 }
 
 private func control(
