@@ -90,9 +90,11 @@ private func rows3(
 private func rows4(
     _ configuration: inout QiniuClient.Configuration
 ) {
-    // row: timeoutInterval (90 s), useHttps
+    // row: timeoutInterval (90 s)
     configuration.transfer.limits.stall = .seconds(15)
     configuration.transfer.limits.response = .seconds(60)
+    // end
+    // row: useHttps
     configuration.usesTLS = true
     // end
     // row: zone: QNAutoZone, zone: QNFixedZone, initWithupDomainList:

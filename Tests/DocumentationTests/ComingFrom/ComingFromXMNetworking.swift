@@ -141,9 +141,11 @@ private func control(
     // row: cancelRequest:
     session.upload(id: task.id)?.cancel()
     // end
-    // row: cancelRequest:onCancel:, getRequest:
+    // row: cancelRequest:onCancel:
     task.cancel()
     task.onFailure(on: .main) { error in log("\(error.isCancelled)") }
+    // end
+    // row: getRequest:
     let living = session.upload(id: task.id)
     // end
     _ = living
