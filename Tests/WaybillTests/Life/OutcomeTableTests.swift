@@ -25,10 +25,7 @@ import WaybillCore
 
     private static let head = "| Response | Request acknowledged | Whole body handed to the kernel | Outcome |"
 
-    @Test(arguments: [
-        "Docs/Architecture.md", "Docs/UploadLife.md", "Sources/Waybill/Waybill.docc/Outcomes.md",
-        "Sources/WaybillCore/UploadOutcome.swift",
-    ])
+    @Test(arguments: ["Sources/Waybill/Waybill.docc/Outcomes.md", "Sources/WaybillCore/UploadOutcome.swift"])
     func `each document has the outcome table of the code`(path: String) throws {
         let rows = try Self.rows(of: path)
         #expect(rows.count == 9)
