@@ -112,7 +112,7 @@ def main():
         pictures=pictures, ours=ours, peers=peers, absent=absent, stored=sorted(stored), results=results,
         shares=shares, scores=scores, libraries=libraries, limit=LIMIT, limits=LIMITS, rounds=options.rounds,
         machine=machine(), load=load, corpus=corpus_name, date=time.strftime("%Y-%m-%d"),
-        library=tools.output_of(ours[0].command("", "", 0)[0], "library").strip(), is_drawn=not options.corpus,
+        library=tools.output_of(ours[0].command("", "", 0)[0], "library").strip(),
     )
     report.write(os.path.join(ROOT, "Docs"))
     print(report.text)

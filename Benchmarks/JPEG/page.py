@@ -146,10 +146,18 @@ class Report:
 
     @property
     def text(self):
+        """Everything, to be printed."""
+        return "\n\n".join([
+            self.page, "### Fill", self.fill(), "### CPU, picture by picture", self.speed(),
+            "### Quality, picture by picture", self.quality(),
+        ])
+
+    @property
+    def page(self):
+        """What is written."""
         programs = "; ".join("%s: %s" % (tool.name, tool.version) for tool in self.peers)
         loaded = sorted({library for found in self.libraries.values() for library in found})
         libraries = ", ".join("%s of %s" % pair for pair in loaded)
-        command = "make bench-jpeg" + ("" if self.is_drawn else " BENCH_JPEG_CORPUS=…/your/photos")
         absent = "" if not self.absent else " Not here, so not measured: %s." % ", ".join(self.absent)
         stored = "" if not self.stored else (
             "¹ Made earlier by that program with a search for the highest quality that fits; only their quality is measured"
@@ -159,8 +167,6 @@ class Report:
             % (self.date, len(self.pictures), self.corpus, self.limit, self.rounds, self.machine, self.load),
             "%s. All of them, and waybill with libjpeg-turbo %s, load %s.%s" % (programs, self.library, libraries, absent),
             self.summary(), stored + "![Quality over CPU time](Images/%s)" % PLOT, "### Against the targets", self.targets(),
-            "### Fill", self.fill(), "### CPU, picture by picture", self.speed(), "### Quality, picture by picture", self.quality(),
-            "Again: `make bench-setup`, then `%s`." % command,
         ])
 
     def write(self, folder):
@@ -179,5 +185,5 @@ class Report:
         before, rest = whole.split(BEGIN)
         after = rest.split(END)[1]
         with open(path + ".new", "w") as file:
-            file.write("%s%s\n\n%s\n\n%s%s" % (before, BEGIN, self.text, END, after))
+            file.write("%s%s\n\n%s\n\n%s%s" % (before, BEGIN, self.page, END, after))
         os.replace(path + ".new", path)

@@ -77,6 +77,28 @@ class Page:
             rows.append(row)
         return table(rows)
 
+    def rates(self):
+        """One table of all forms that are sent concurrently: rates and CPU times. The details are printed only."""
+        groups = {}
+        for workload in self.stored["workloads"]:
+            if workload["kind"] in ("medium", "small"):
+                groups.setdefault((workload["is_secure"], workload["kind"]), []).append(workload)
+        groups = [groups[key] for key in sorted(groups)]
+        rows = [[""]]
+        for workloads in groups:
+            size = re.search("file of ([^,]+)", workloads[0]["title"]).group(1)
+            at_once = "/".join("%d" % each["at_once"] for each in workloads)
+            prefix = "TLS: " if workloads[0]["is_secure"] else ""
+            rows[0] += ["%s%s forms/s, %s at once" % (prefix, size, at_once), "CPU, ms"]
+        for name in self.names([workload for workloads in groups for workload in workloads]):
+            row = [name]
+            for workloads in groups:
+                found = [self.figures.sending[each["key"]].get(name) for each in workloads]
+                for what, form, scale in (("rate", "%.0f", 1), ("cpu", "%.3f", 1e3)):
+                    row.append(slashes(form % (self.middle(runs, what) * scale) if runs else "–" for runs in found))
+            rows.append(row)
+        return table(rows)
+
     def rate(self, workload, runs):
         ours = self.figures.runs(workload["kind"], "waybill", workload["at_once"], workload["is_secure"])
         ratio = self.figures.ratio("rate", runs, ours)
@@ -133,15 +155,13 @@ class Page:
         if "forms" in stored:
             found = stored["forms"]
             small, large = Spread(found["1,000"]), Spread(found["10,000"])
-            rows = [["to build and read {:,} small parts".format(found["total"]), "forms of 1,000", "forms of 10,000", "ratio"]]
-            rows.append(["CPU", small.text("%.3f") + " s", large.text("%.3f") + " s", "%.2f" % (large.middle / small.middle)])
-            parts += ["### Forms of many parts", table(rows)]
+            parts.append("CPU time to build and read {:,} small parts: {} s in forms of 1,000, {} s in forms of 10,000.".format(
+                found["total"], small.text("%.3f"), large.text("%.3f")))
         if "pictures" in stored:
             found = stored["pictures"]
             together, turns = Spread(found["batch"]), Spread(found["in-turn"])
-            rows = [["%d pictures of 12 megapixels, each under 100 KiB, to 500 KiB/s" % found["count"], "batch", "one after the other"]]
-            rows.append(["wall", together.text("%.1f") + " s", turns.text("%.1f") + " s"])
-            parts += ["### Pictures made while others are sent", table(rows)]
+            parts.append("%d images of 12 megapixels, compressed below 100 KiB and sent at 500 KiB/s: %s s as a batch, %s s one by one."
+                         % (found["count"], together.text("%.1f"), turns.text("%.1f")))
         if "parser" in stored:
             parts += ["### Parsers", "Peers: %s." % "; ".join(stored["parsers"]), self.parser()]
         return parts
@@ -181,6 +201,17 @@ class Page:
 
     @property
     def text(self):
+        """Everything, to be printed."""
+        return self.joined(self.workloads())
+
+    @property
+    def page(self):
+        """What is written: the tables of concurrent forms as one."""
+        large = [each for each in self.stored["workloads"] if each["kind"] == "large"]
+        first = ["#### %s" % large[0]["title"], self.large(large)] if large else []
+        return self.joined(first + ["#### Concurrent forms", self.rates()])
+
+    def joined(self, workloads):
         stored = self.stored
         absent = "None of the peers is missing." if not stored["absent"] else (
             "**Not here, so not measured: %s.**" % ", ".join(stored["absent"]))
@@ -191,8 +222,7 @@ class Page:
                 stored["machine"], stored["load"]),
             "; ".join(stored["versions"]) + ". " + absent + " Instructions: %s." % (
                 "those of user space" if stored["has_instructions"] else "not counted, because the processor's counters are not available"),
-            "### Against the targets", self.targets(), *images, "### All figures", *self.workloads(), *self.others(),
-            "Again: `make bench-setup`, then `make bench`.",
+            "### Against the targets", self.targets(), *images, "### All figures", *workloads, *self.others(),
         ])
 
     def write(self, folder):
@@ -205,5 +235,5 @@ class Page:
             before, rest = file.read().split(BEGIN)
         after = rest.split(END)[1]
         with open(path + ".new", "w") as file:
-            file.write("%s%s\n\n%s\n\n%s%s" % (before, BEGIN, self.text, END, after))
+            file.write("%s%s\n\n%s\n\n%s%s" % (before, BEGIN, self.page, END, after))
         os.replace(path + ".new", path)

@@ -58,7 +58,7 @@ def small(figures):
             ratio = figures.ratio(
                 "rate", figures.runs("small", OURS, at_once), figures.runs("small", peer, at_once))
             rows.append(Row(
-                number, "100 KB forms a second, %d at once" % at_once, peer, "≥ %.1f" % bound,
+                number, "100 KB forms/s, %d at once" % at_once, peer, "≥ %.1f" % bound,
                 "–" if ratio is None else ratio.text(), None if ratio is None else ratio.middle >= bound))
     return rows
 
