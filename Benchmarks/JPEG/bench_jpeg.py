@@ -38,13 +38,13 @@ def corpus_of(options):
     """The pictures, and what they are called in the page."""
     if options.corpus:
         folder = os.path.abspath(options.corpus)
-        name = "a folder of photos, scans and drawn cards (`BENCH_JPEG_CORPUS`)"
+        name = "photos, scans and drawn cards (`BENCH_JPEG_CORPUS`)"
     else:
         folder = os.path.join(options.cache, "jpeg-scenes-1")
         os.makedirs(folder, exist_ok=True)
         say("drawing pictures, unless they are there")
         tools.draw(folder)
-        name = "pictures that the benchmark draws"
+        name = "drawn by the benchmark"
     pictures = sorted(glob.glob(os.path.join(folder, "*.jpg")) + glob.glob(os.path.join(folder, "*.jpeg")))
     if not pictures:
         raise SystemExit("bench-jpeg: no JPEG file in %s" % folder)

@@ -101,7 +101,7 @@ class Report:
         return table(rows)
 
     def targets(self):
-        rows = [["", "asked", "reached", ""]]
+        rows = [["", "target", "measured", ""]]
 
         def add(what, asked, reached, is_met):
             rows.append([what, asked, reached, "yes" if is_met else "**no**"])
@@ -146,24 +146,23 @@ class Report:
 
     @property
     def text(self):
-        """Everything, to be printed."""
+        """The complete report, which is printed."""
         return "\n\n".join([
-            self.page, "### Fill", self.fill(), "### CPU, picture by picture", self.speed(),
-            "### Quality, picture by picture", self.quality(),
+            self.page, "### Fill", self.fill(), "### CPU per image", self.speed(),
+            "### Quality per image", self.quality(),
         ])
 
     @property
     def page(self):
-        """What is written."""
+        """The text that is written into the page."""
         programs = "; ".join("%s: %s" % (tool.name, tool.version) for tool in self.peers)
         loaded = sorted({library for found in self.libraries.values() for library in found})
         libraries = ", ".join("%s of %s" % pair for pair in loaded)
-        absent = "" if not self.absent else " Not here, so not measured: %s." % ", ".join(self.absent)
+        absent = "" if not self.absent else " Not installed, so not measured: %s." % ", ".join(self.absent)
         stored = "" if not self.stored else (
-            "¹ Made earlier by that program with a search for the highest quality that fits; only their quality is measured"
-            " here.\n\n")
+            "¹ Images made earlier with the highest quality that fits; only quality is measured.\n\n")
         return "\n\n".join([
-            "Run on %s: %d pictures, %s; limit %d bytes, %d rounds in turn, medians. %s; load %.1f at the start."
+            "Run on %s: %d images, %s; limit %d bytes, %d rounds in turn, medians. %s; load %.1f at the start."
             % (self.date, len(self.pictures), self.corpus, self.limit, self.rounds, self.machine, self.load),
             "%s. All of them, and waybill with libjpeg-turbo %s, load %s.%s" % (programs, self.library, libraries, absent),
             self.summary(), stored + "![Quality over CPU time](Images/%s)" % PLOT, "### Against the targets", self.targets(),

@@ -22,7 +22,7 @@ def network():
     way = os.environ.get("BENCH_NETWORK", "")
     with open("/proc/sys/net/ipv4/tcp_congestion_control") as file:
         control = file.read().strip()
-    return "a network of its own, congestion control %s" % control if way == "private" else (
+    return "own network namespace, congestion control %s" % control if way == "private" else (
         "the machine's network, congestion control %s, which may pace" % control)
 
 

@@ -34,7 +34,7 @@ class Page:
         self.figures = Figures(stored)
 
     def targets(self):
-        rows = [["", "work", "against", "asked", "reached", ""]]
+        rows = [["", "work", "compared with", "target", "measured", ""]]
         rows += [
             [row.number, row.work, row.against, row.asked, row.reached, row.verdict] for row in targets.rows(self.figures)
         ]
@@ -201,12 +201,12 @@ class Page:
 
     @property
     def text(self):
-        """Everything, to be printed."""
+        """The complete report, which is printed."""
         return self.joined(self.workloads())
 
     @property
     def page(self):
-        """What is written: the tables of concurrent forms as one."""
+        """The text that is written into the page: the tables of concurrent forms as one."""
         large = [each for each in self.stored["workloads"] if each["kind"] == "large"]
         first = ["#### %s" % large[0]["title"], self.large(large)] if large else []
         return self.joined(first + ["#### Concurrent forms", self.rates()])
@@ -214,7 +214,7 @@ class Page:
     def joined(self, workloads):
         stored = self.stored
         absent = "None of the peers is missing." if not stored["absent"] else (
-            "**Not here, so not measured: %s.**" % ", ".join(stored["absent"]))
+            "**Not installed, so not measured: %s.**" % ", ".join(stored["absent"]))
         images = ["![%s](Images/%s)" % (title, name) for name, (title, _) in self.plots().items()]
         return "\n\n".join([
             "Run on %s: %s in turn%s. %s; load %.1f at the start." % (

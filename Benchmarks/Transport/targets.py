@@ -81,8 +81,8 @@ def truth(stored):
             worst = max(each["lead"] for each in rounds) / 1024
             samples = sum(len(each["samples"]) for each in rounds)
             rows.append(Row(
-                "P9", "acknowledged − read by a receiver of 500 KiB/s, " + name, "truth", "≤ %d KiB" % bound,
-                "%.0f KiB, the most of %d samples" % (worst, samples), worst <= bound))
+                "P9", "acknowledged − read at 500 KiB/s, " + name, "receiver", "≤ %d KiB" % bound,
+                "%.0f KiB, maximum of %d samples" % (worst, samples), worst <= bound))
     return rows
 
 
@@ -101,9 +101,9 @@ def parser(stored):
         worst = min((speed(name) / speed(name, peer), name) for name in usual) if usual else None
         rows.append(Row(
             "P10", "parser, chunks of 64 KiB, random, printable and CRLF", peer, "≥ %.1f" % bound,
-            "–" if worst is None else "%.2f at least (%s)" % worst, None if worst is None else worst[0] >= bound))
+            "–" if worst is None else "≥ %.2f (%s)" % worst, None if worst is None else worst[0] >= bound))
     hostile, name = min((speed(name) / speed("random"), name) for name in found if name.startswith("hostile"))
-    rows.append(Row("P10", "parser, hostile content", "our random figure", "≥ 0.50", "%.2f at least (%s)" % (hostile, name), hostile >= 0.5))
+    rows.append(Row("P10", "parser, hostile content", "random content", "≥ 0.50", "≥ %.2f (%s)" % (hostile, name), hostile >= 0.5))
     single, name = min((speed(name), name) for name in found if name.startswith("1-byte"))
     rows.append(Row("P10", "parser, " + name, "itself", "≥ 20 MB/s", "%.0f MB/s" % single, single >= 20))
     return rows
@@ -116,8 +116,8 @@ def pictures(stored):
     ratio = median(found["batch"]) / median(found["in-turn"])
     spread = Spread(a / b for a, b in zip(found["batch"], found["in-turn"]))
     spread.middle = ratio
-    work = "recompress and send %d pictures to 500 KiB/s, wall" % found["count"]
-    return [Row("P11", work, "one after the other", "≤ 0.60", spread.text(), ratio <= 0.6)]
+    work = "compress and send %d images at 500 KiB/s, wall" % found["count"]
+    return [Row("P11", work, "one by one", "≤ 0.60", spread.text(), ratio <= 0.6)]
 
 
 def rows(figures):
