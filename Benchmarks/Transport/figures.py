@@ -17,7 +17,7 @@ class Spread:
         self.middle, self.least, self.most = median(self.values), min(self.values), max(self.values)
 
     def text(self, form="%.2f"):
-        return "%s (%s … %s)" % (form % self.middle, form % self.least, form % self.most)
+        return "%s (%s–%s)" % (form % self.middle, form % self.least, form % self.most)
 
 
 class Figures:

@@ -42,23 +42,20 @@ class Page:
 
     def large(self, workloads):
         """A table with a row a program, without TLS and with TLS side by side."""
-        columns = ["wall", "of waybill's", "CPU", "peak memory"] + (["instructions"] if self.counts else [])
+        columns = ["wall, s", "CPU, s", "peak memory, MB"] + (["instructions"] if self.counts else [])
         rows = [[""] + [("TLS: " if each["is_secure"] else "") + column for each in workloads for column in columns]]
         for name in self.names(workloads):
             row = [name]
             for workload in workloads:
                 runs = self.figures.sending[workload["key"]].get(name)
-                ours = self.figures.runs(workload["kind"], "waybill", is_secure=workload["is_secure"])
-                row += self.cells(columns, runs, ours)
+                row += self.cells(columns, runs)
             rows.append(row)
         return table(rows)
 
-    def cells(self, columns, runs, ours):
+    def cells(self, columns, runs):
         if not runs:
             return ["–"] * len(columns)
-        ratio = self.figures.ratio("wall", runs, ours)
-        cells = ["%.3f s" % self.middle(runs, "wall"), "–" if ratio is None else "%.2f" % ratio.middle,
-                 "%.3f s" % self.middle(runs, "cpu"), "%.1f MB" % self.middle(runs, "memory")]
+        cells = ["%.3f" % self.middle(runs, "wall"), "%.3f" % self.middle(runs, "cpu"), "%.1f" % self.middle(runs, "memory")]
         return cells + ([million(self.figures.of(runs, "instructions"))] if self.counts else [])
 
     def many(self, workloads):
