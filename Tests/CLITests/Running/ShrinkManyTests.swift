@@ -23,8 +23,7 @@ import Testing
         #expect(try folder.names().count == 18)
     }
 
-    @Test func `a failure does not stop other files, and the first failure is the exit status`() async throws
-    {
+    @Test func `a failure does not stop other files, and the first failure is the exit status`() async throws {
         let folder = try TemporaryDirectory()
         let good = try folder.write("good.jpg", photo)
         let last = try folder.write("last.jpg", photo)
