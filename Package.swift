@@ -44,6 +44,7 @@ let package = Package(
     name: "waybill",
     products: [
         .library(name: "Waybill", targets: ["Waybill"]),
+        .library(name: "WaybillCore", targets: ["WaybillCore"]),
         .library(name: "WaybillMultipart", targets: ["WaybillMultipart"]),
         .library(name: "WaybillJPEG", targets: ["WaybillJPEG"]),
         .library(name: "WaybillFoundation", targets: ["WaybillFoundation"]),

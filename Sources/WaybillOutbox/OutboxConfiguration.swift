@@ -10,7 +10,7 @@ extension Outbox {
         /// Where to log, or `nil` to be silent.
         public var logger: Logger?
         /// Who knows the credentials that items name.
-        public var credentials: any NamedCredentials = NoCredentials()
+        public var credentials: any NamedCredentials = CredentialTable { _ in nil }
         /// The kinds of uploads, beside forms and files, that it may hold.
         public var kinds: [any DurableUpload.Type] = []
         /// Told of each end, after it was written down: at least once, in order. When it throws it is asked again, six times in

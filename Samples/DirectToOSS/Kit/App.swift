@@ -21,7 +21,7 @@ public struct App: Sendable {
         // This machine talks to itself. With a real endpoint leave it out: it is https.
         configuration.allowsUnencrypted = true
         // Asked when keys are needed, kept, and asked again before they run out.
-        let credentials: any CredentialProvider = .tokenServer(tokens, through: session)
+        let credentials: CredentialProvider = .tokenServer(tokens, through: session)
         client = try AliyunOSSClient(configuration: configuration, credentials: credentials)
     }
 

@@ -8,21 +8,21 @@ public struct DurableFile: Sendable, Hashable {
     ///
     /// The device number is not included, because it may change with a restart of the machine. Neither is the status
     /// change time (`ctime`), because changes of name and permissions do not affect the contents.
-    public struct Stamp: Sendable, Hashable, Codable {
+    package struct Stamp: Sendable, Hashable, Codable {
         /// The inode number (`st_ino`).
-        public var inode: UInt64
+        package var inode: UInt64
         /// The size in bytes.
-        public var size: Int64
+        package var size: Int64
         /// The modification time in seconds since 1970.
-        public var modifiedSeconds: Int64
+        package var modifiedSeconds: Int64
         /// The nanoseconds of the modification time.
-        public var modifiedNanoseconds: Int64
+        package var modifiedNanoseconds: Int64
     }
 
     /// The absolute path. Empty while the content exists only in memory.
     public var path: String
     /// The state of the file; `nil` before ``inspect()``.
-    public var stamp: Stamp?
+    package var stamp: Stamp?
     /// Whether the file is a copy that belongs to the outbox.
     public var isStaged = false
     /// Bytes that are not yet written to a file. They are never encoded.

@@ -12,7 +12,7 @@ public struct DurableFileUpload: DurableUpload {
     public static let kind = "file"
 
     /// The target of the upload.
-    public let target: DurableTarget
+    package let target: DurableTarget
     /// The value of `Content-Type`; `nil` to derive none from the file.
     public let contentType: String?
     private var file: DurableFile

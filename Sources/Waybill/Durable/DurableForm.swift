@@ -19,7 +19,7 @@ public struct DurableForm: DurableUpload {
     public static let kind = "form"
 
     /// The target of the upload.
-    public let target: DurableTarget
+    package let target: DurableTarget
     /// The boundary between the parts, which is the same for each delivery.
     public let boundary: String
     private let compatibility: Compatibility

@@ -3,25 +3,25 @@ import WaybillCore
 import WaybillMultipart
 
 /// The persistable parts of a request except its body: URL, method, header fields and the name of a credential.
-public struct DurableTarget: Codable, Sendable {
+package struct DurableTarget: Codable, Sendable {
     /// The absolute URL. Its query is persisted, too. If it contains a signature, the signature is only as safe as the
     /// directory of the queue, and it may expire before the delivery.
-    public var url: String
+    package var url: String
     /// The method.
-    public var method: String
+    package var method: String
     /// Header fields without credentials.
-    public var headers: HTTPFields
+    package var headers: HTTPFields
     /// The named credential.
-    public var credential: DurableCredential?
+    package var credential: DurableCredential?
     /// The number of seconds for which the server acts only once on an `Idempotency-Key` after it first received it;
     /// `nil` if the server does not guarantee that.
-    public var keyWindowSeconds: Int64?
+    package var keyWindowSeconds: Int64?
 
     /// Creates a target, and checks that the request can be persisted.
     ///
     /// - Throws: ``UploadError/Code/invalidURL``, or ``UploadError/Code/notDurable`` for a URL with a password and for
     ///   header fields that are known to contain credentials.
-    public init(
+    package init(
         _ method: HTTPRequest.Method, _ location: some UploadLocation, headers: HTTPFields = [:],
         credential: DurableCredential? = nil, idempotency: Idempotency = .ignored
     ) throws(UploadError) {
@@ -46,7 +46,7 @@ public struct DurableTarget: Codable, Sendable {
     }
 
     /// The lane: host, port and the name of the credential.
-    public var lane: DurableLane {
+    package var lane: DurableLane {
         (try? DurableLane(url: url, account: credential?.name)) ?? DurableLane(host: url, account: credential?.name)
     }
 

@@ -91,7 +91,8 @@ public struct Delivery: Sendable {
 
     /// Creates a delivery.
     public init(
-        session: UploadSession, credentials: any NamedCredentials = NoCredentials(), idempotencyKey: String,
+        session: UploadSession, credentials: any NamedCredentials = CredentialTable { _ in nil },
+        idempotencyKey: String,
         attempt: Int = 1, sinceFirstAttempt: Duration = .zero, resume: [UInt8]? = nil,
         onProgress: @escaping @Sendable (UploadProgress) -> Void = { _ in },
         saveResume: @escaping @Sendable ([UInt8]) async -> Void = { _ in }

@@ -31,15 +31,6 @@ public struct CredentialTable: NamedCredentials {
     public func credential(named name: String) async throws -> Secret? { try await find(name) }
 }
 
-/// A provider without credentials.
-public struct NoCredentials: NamedCredentials {
-    /// Creates a provider without credentials.
-    public init() {}
-
-    /// Returns `nil`.
-    public func credential(named name: String) async throws -> Secret? { nil }
-}
-
 extension NamedCredentials {
     /// Returns the credential with a name, which must exist.
     ///

@@ -12,7 +12,7 @@ public import WaybillMultipart
 /// Creating a content opens nothing. Files are opened in the phase ``UploadPhase/preparing``, and errors are thrown as
 /// ``UploadError``.
 public struct UploadContent: Sendable {
-    enum Kind: Sendable {
+    package enum Kind: Sendable {
         case empty
         case form(MultipartForm)
         case file(path: String, contentType: String?)
@@ -20,7 +20,7 @@ public struct UploadContent: Sendable {
         case notAFile(url: String)
     }
 
-    let kind: Kind
+    package let kind: Kind
 
     /// No body.
     public static let empty = UploadContent(kind: .empty)
@@ -77,7 +77,7 @@ extension UploadContent {
     }
 
     /// Returns the length of the body, if known before the body is prepared.
-    func expectedLength() async -> ExpectedLength? {
+    package func expectedLength() async -> ExpectedLength? {
         switch kind {
         case .empty: ExpectedLength(0)
         case .form(let form): await form.expectedLength()

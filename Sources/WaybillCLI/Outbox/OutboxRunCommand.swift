@@ -94,7 +94,7 @@ struct OutboxRunCommand: AsyncParsableCommand {
         }
         var configuration = OutboxPlace.configuration
         let named = try OutboxCredentials(credentials, console: console)
-        let accounts: [String: any CredentialProvider] =
+        let accounts: [String: CredentialProvider] =
             named.names(StoreAccountName.oss) ? [:] : [StoreAccountName.oss: .environment()]
         configuration.credentials = StoreAccounts(oss: accounts, others: named)
         console.hide(["OSS_ACCESS_KEY_SECRET", "OSS_SESSION_TOKEN"].compactMap { Environment.value(of: $0) })

@@ -1,3 +1,2 @@
-// `JPEGOptions` takes a `ByteCount`. Re-exported, so that a program that uses this product alone can write
-// `.kibibytes(100)` (MemberImportVisibility would ask for an import of a module that is no product).
-@_exported public import WaybillCore
+// `JPEGOptions` takes a `ByteCount`. It is re-exported, so that a program that uses only this product needs one import.
+@_exported public import struct WaybillCore.ByteCount

@@ -8,7 +8,7 @@
 /// Read by pure code without libjpeg, so that a hostile file is judged before anything is allocated for it.
 public struct JPEGHeader: Sendable, Hashable {
     /// How the samples are coded.
-    public enum Process: Sendable, Hashable {
+    package enum Process: Sendable, Hashable {
         /// One pass, 8 bits (SOF0).
         case baseline
         /// One pass, up to 12 bits (SOF1, SOF9).
@@ -22,7 +22,7 @@ public struct JPEGHeader: Sendable, Hashable {
     }
 
     /// What the components mean, as libjpeg judges.
-    public enum ColorModel: Sendable, Hashable {
+    package enum ColorModel: Sendable, Hashable {
         /// One component.
         case grey
         /// Luma and two colour differences.
@@ -38,13 +38,13 @@ public struct JPEGHeader: Sendable, Hashable {
     }
 
     /// A component with its sampling factors.
-    public struct Component: Sendable, Hashable {
+    package struct Component: Sendable, Hashable {
         /// The component's identifier.
-        public var identifier: UInt8
+        package var identifier: UInt8
         /// Samples across, relative to the other components: 1 to 4.
-        public var horizontalSampling: Int
+        package var horizontalSampling: Int
         /// Samples down, relative to the other components: 1 to 4.
-        public var verticalSampling: Int
+        package var verticalSampling: Int
     }
 
     /// A segment that is not needed to decode.
@@ -64,11 +64,11 @@ public struct JPEGHeader: Sendable, Hashable {
     /// Bits of a sample.
     public var precision: Int
     /// How the samples are coded.
-    public var process: Process
+    package var process: Process
     /// Whether entropy coding is arithmetic and not Huffman.
     public var isArithmetic: Bool
     /// The components in the file's order.
-    public var components: [Component]
+    package var components: [Component]
     /// The Exif orientation of the picture, 1 (upright) to 8; 1 when there is none or it makes no sense.
     public var orientation: Int
     var profile: ICCProfile?
@@ -114,7 +114,7 @@ public struct JPEGHeader: Sendable, Hashable {
 
     /// What the components mean. The rules are libjpeg's (`default_decompress_parms` in jdapimin.c): JFIF, then Adobe,
     /// then the identifiers.
-    public var colorModel: ColorModel {
+    package var colorModel: ColorModel {
         switch components.count {
         case 1: return .grey
         case 4: return adobeTransform == 2 ? .ycck : .cmyk

@@ -1,21 +1,21 @@
 import CWaybillChecksum
 
 /// The checksum that Qiniu verifies for a form: CRC-32 as in zlib.
-public struct CRC32: Sendable, Hashable {
+package struct CRC32: Sendable, Hashable {
     /// The checksum of all bytes so far; 0 for none.
-    public private(set) var value: UInt32 = 0
+    package private(set) var value: UInt32 = 0
 
     /// Creates the checksum of no bytes.
-    public init() {}
+    package init() {}
 
     /// Creates the checksum of a sequence of bytes.
-    public init(of bytes: some Sequence<UInt8>) {
+    package init(of bytes: some Sequence<UInt8>) {
         self.init()
         update(bytes)
     }
 
     /// Adds bytes.
-    public mutating func update(_ bytes: some Sequence<UInt8>) {
+    package mutating func update(_ bytes: some Sequence<UInt8>) {
         let whole: Void? = bytes.withContiguousStorageIfAvailable { buffer in
             unsafe update(UnsafeRawBufferPointer(buffer))
         }

@@ -7,23 +7,23 @@ import CWaybillChecksum
 /// checksum.update(chunk)
 /// print(checksum.value)             // as in x-oss-hash-crc64ecma, a decimal number without sign
 /// ```
-public struct CRC64: Sendable, Hashable {
+package struct CRC64: Sendable, Hashable {
     /// The checksum of all bytes so far; 0 for none.
-    public private(set) var value: UInt64
+    package private(set) var value: UInt64
 
     /// Creates the checksum of no bytes, or continues from a previous checksum.
-    public init(continuing value: UInt64 = 0) {
+    package init(continuing value: UInt64 = 0) {
         self.value = value
     }
 
     /// Creates the checksum of a sequence of bytes.
-    public init(of bytes: some Sequence<UInt8>) {
+    package init(of bytes: some Sequence<UInt8>) {
         self.init()
         update(bytes)
     }
 
     /// Adds bytes.
-    public mutating func update(_ bytes: some Sequence<UInt8>) {
+    package mutating func update(_ bytes: some Sequence<UInt8>) {
         let whole: Void? = bytes.withContiguousStorageIfAvailable { buffer in
             unsafe update(UnsafeRawBufferPointer(buffer))
         }
@@ -39,7 +39,7 @@ public struct CRC64: Sendable, Hashable {
     /// checksum of an object can therefore be combined from those of its parts, without reading them again.
     ///
     /// Appending zero bytes is a linear map of the 64 bits, which is applied by repeated squaring: O(log `count`).
-    public func appending(_ other: UInt64, count: Int64) -> CRC64 {
+    package func appending(_ other: UInt64, count: Int64) -> CRC64 {
         precondition(count >= 0, "a number of bytes is not negative")
         guard count > 0 else { return self }
         var zeros = LinearMap.oneZeroByte

@@ -111,12 +111,12 @@ struct CredentialProcess: Sendable {
     }
 }
 
-extension CredentialProvider where Self == FederatedCredentials {
+extension CredentialProvider {
     /// Returns a provider that runs a command and parses its output as JSON in one of the formats of
     /// ``StoreCredentials/init(json:)``. Credentials are cached and renewed before they expire.
     ///
     /// ```swift
-    /// let credentials: any CredentialProvider = .process(["/usr/local/bin/oss-login", "--role", "uploader"])
+    /// let credentials: CredentialProvider = .process(["/usr/local/bin/oss-login", "--role", "uploader"])
     /// ```
     ///
     /// - Parameters:
@@ -125,8 +125,8 @@ extension CredentialProvider where Self == FederatedCredentials {
     /// - Returns: A provider with a cache. Create it only once.
     public static func process(
         _ arguments: [String], pace: CredentialPace = CredentialPace()
-    ) -> FederatedCredentials {
+    ) -> CredentialProvider {
         let process = CredentialProcess(arguments: arguments, limit: pace.limit)
-        return FederatedCredentials(pace: pace) { try await process.run() }
+        return .federated(pace: pace) { try await process.run() }
     }
 }

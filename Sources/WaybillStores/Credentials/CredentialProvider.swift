@@ -1,60 +1,67 @@
 public import FoundationEssentials
 import WaybillCore
 
-/// A provider of credentials: fixed ones, those of the environment, or those of a token server.
+/// A source of credentials for Aliyun OSS: fixed ones, those of the environment, of a token server, of a command, or of a
+/// closure.
 ///
 /// ```swift
-/// .fixed(credentials)                                  // as they are
-/// .environment()                                       // OSS_ACCESS_KEY_ID and its kin
-/// .federated { try await tokens.fetch() }              // fetched, kept, renewed before they run out
-/// .process(["/usr/local/bin/oss-login"])               // what a command prints
+/// .fixed(credentials)                                  // credentials that do not change
+/// .environment()                                       // OSS_ACCESS_KEY_ID and the variables beside it
+/// .federated { try await tokens.fetch() }              // fetched, cached, renewed before they expire
+/// .process(["/usr/local/bin/oss-login"])               // the output of a command
 /// ```
 ///
-/// The provider is called before every attempt of every request. A provider that fetches credentials must therefore
-/// cache them, as ``FederatedCredentials`` does.
-public protocol CredentialProvider: Sendable {
+/// A client asks for credentials before every attempt of every request, so a provider that fetches them must cache them, as
+/// ``federated(timing:clock:_:)`` does.
+public struct CredentialProvider: Sendable {
+    private let find: @Sendable (Date, StoreCredentials?) async throws(StoreError) -> StoreCredentials
+
+    /// Creates a provider that calls a closure for each attempt.
+    ///
+    /// - Parameter find: Returns credentials that are valid at `now`, the date by the store's clock, and that are not
+    ///   `rejected`, the credentials that the store has just refused. It throws
+    ///   ``StoreError/Code/credentialsRejected`` when it has no others, ``StoreError/Code/credentialsUnavailable`` or
+    ///   ``StoreError/Code/credentialsExpired``.
+    public init(
+        _ find:
+            @escaping @Sendable (
+                _ now: Date, _ rejected: StoreCredentials?
+            ) async throws(StoreError) -> StoreCredentials
+    ) {
+        self.find = find
+    }
+
     /// Returns credentials that are valid at a date.
     ///
     /// - Parameters:
     ///   - now: The date by the store's clock, which decides what has expired.
-    ///   - rejecting: The credentials that the store has just rejected, or `nil`. The provider must return different
-    ///     ones, or throw ``StoreError/Code/credentialsRejected`` if it has no others.
-    /// - Returns: Valid credentials other than the rejected ones.
-    /// - Throws: ``StoreError/Code/credentialsUnavailable``, ``StoreError/Code/credentialsExpired`` or another
-    ///   credential error.
-    func credentials(at now: Date, rejecting: StoreCredentials?) async throws(StoreError) -> StoreCredentials
-}
-
-/// A provider of credentials that do not change.
-public struct FixedCredentials: CredentialProvider {
-    private let credentials: StoreCredentials
-
-    /// Creates a provider of the given credentials.
-    public init(_ credentials: StoreCredentials) {
-        self.credentials = credentials
-    }
-
-    /// Returns the credentials if they are still valid.
+    ///   - rejecting: The credentials that the store has just refused, if any.
+    /// - Returns: Valid credentials other than the refused ones.
+    /// - Throws: ``StoreError/Code/credentialsUnavailable``, ``StoreError/Code/credentialsExpired``,
+    ///   ``StoreError/Code/credentialsRejected`` and others.
     public func credentials(
         at now: Date, rejecting: StoreCredentials?
     ) async throws(StoreError) -> StoreCredentials {
-        try credentials.check()
-        guard credentials.isValid(at: now) else {
-            throw StoreError(
-                .credentialsExpired,
-                "The credentials have expired and are fixed. \(Remedy.renewCredentials)")
-        }
-        guard credentials != rejecting else {
-            throw StoreError(
-                .credentialsRejected, "the store refused the only credentials there are: check id, secret and token")
-        }
-        return credentials
+        try await find(now, rejecting)
     }
-}
 
-extension CredentialProvider where Self == FixedCredentials {
-    /// Returns a provider of credentials that do not change.
-    public static func fixed(_ credentials: StoreCredentials) -> FixedCredentials { FixedCredentials(credentials) }
+    /// Credentials that do not change.
+    public static func fixed(_ credentials: StoreCredentials) -> CredentialProvider {
+        CredentialProvider { now, rejected throws(StoreError) in
+            try credentials.check()
+            guard credentials.isValid(at: now) else {
+                throw StoreError(
+                    .credentialsExpired,
+                    "The credentials have expired and are fixed. \(Remedy.renewCredentials)")
+            }
+            guard credentials != rejected else {
+                throw StoreError(
+                    .credentialsRejected,
+                    "the store refused the only credentials there are: check id, secret and token")
+            }
+            return credentials
+        }
+    }
 }
 
 extension StoreError.Code {

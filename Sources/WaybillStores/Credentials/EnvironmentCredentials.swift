@@ -1,4 +1,3 @@
-public import FoundationEssentials
 import Glibc
 import WaybillCore
 
@@ -7,23 +6,21 @@ import WaybillCore
 ///
 /// The variables are read for every request. The environment must not be modified while other threads read it
 /// (`setenv(3)`).
-public struct EnvironmentCredentials: CredentialProvider {
+struct EnvironmentCredentials: Sendable {
     private let lookUp: @Sendable (String) -> String?
 
     /// Creates a provider that reads the environment of this process.
-    public init() {
+    init() {
         self.init { name in unsafe getenv(name).map { unsafe String(cString: $0) } }
     }
 
     /// Creates a provider that reads from another source, such as a settings file.
-    public init(lookUp: @escaping @Sendable (_ name: String) -> String?) {
+    init(lookUp: @escaping @Sendable (_ name: String) -> String?) {
         self.lookUp = lookUp
     }
 
     /// Returns the credentials if the variables are set.
-    public func credentials(
-        at now: Date, rejecting: StoreCredentials?
-    ) async throws(StoreError) -> StoreCredentials {
+    func credentials(rejecting: StoreCredentials?) throws(StoreError) -> StoreCredentials {
         let credentials = StoreCredentials(
             accessKeyID: try value(of: "OSS_ACCESS_KEY_ID"),
             accessKeySecret: .secret(try value(of: "OSS_ACCESS_KEY_SECRET")),
@@ -49,7 +46,16 @@ public struct EnvironmentCredentials: CredentialProvider {
     private func optional(_ name: String) -> String? { lookUp(name).flatMap { $0.isEmpty ? nil : $0 } }
 }
 
-extension CredentialProvider where Self == EnvironmentCredentials {
-    /// Returns a provider of the credentials in the environment.
-    public static func environment() -> EnvironmentCredentials { EnvironmentCredentials() }
+extension CredentialProvider {
+    /// The credentials of the environment: `OSS_ACCESS_KEY_ID`, `OSS_ACCESS_KEY_SECRET` and, for temporary ones,
+    /// `OSS_SESSION_TOKEN`. They are read for every request.
+    ///
+    /// - Parameter lookUp: Returns the value of a variable; the environment of this process by default.
+    /// - Returns: The provider.
+    public static func environment(
+        lookUp: (@Sendable (_ name: String) -> String?)? = nil
+    ) -> CredentialProvider {
+        let environment = lookUp.map { EnvironmentCredentials(lookUp: $0) } ?? EnvironmentCredentials()
+        return CredentialProvider { _, rejected throws(StoreError) in try environment.credentials(rejecting: rejected) }
+    }
 }

@@ -6,7 +6,7 @@ import WaybillCore
 /// before they expire; concurrent requests share one fetch.
 ///
 /// ```swift
-/// let credentials = FederatedCredentials {
+/// let credentials: CredentialProvider = .federated {
 ///     let answer = try await session.send(UploadRequest(.get, "https://example.com/sts"))
 ///     return try StoreCredentials(json: answer.body)
 /// }
@@ -19,7 +19,7 @@ import WaybillCore
 ///
 /// Expiration is judged by the store's clock, which the client corrects, so that a wrong local clock does not cause
 /// endless fetches. Credentials without an expiration are used until the store rejects them.
-public final class FederatedCredentials: CredentialProvider {
+final class FederatedCredentials: Sendable {
     private let fetch: @Sendable () async throws -> StoreCredentials?
     private let limit: Duration
     private let clock: any Clock<Duration>
@@ -34,7 +34,7 @@ public final class FederatedCredentials: CredentialProvider {
     ///   - fetch: Returns credentials; `nil` counts as a failure. Calls do not overlap: the next one starts after the
     ///     previous one has ended or has exceeded ``CredentialPace/limit``, when it is cancelled and its result is
     ///     ignored.
-    public init(
+    init(
         pace: CredentialPace = CredentialPace(), clock: any Clock<Duration> = ContinuousClock(),
         fetch: @escaping @Sendable () async throws -> StoreCredentials?
     ) {
@@ -46,7 +46,7 @@ public final class FederatedCredentials: CredentialProvider {
     }
 
     /// Returns the cached credentials, or fetches new ones.
-    public func credentials(
+    func credentials(
         at now: Date, rejecting: StoreCredentials?
     ) async throws(StoreError) -> StoreCredentials {
         let time = stopwatch.elapsed
@@ -108,25 +108,40 @@ public final class FederatedCredentials: CredentialProvider {
     }
 }
 
-extension CredentialProvider where Self == FederatedCredentials {
-    /// Returns a provider with a closure that fetches credentials. Create it only once, and share it.
+extension CredentialProvider {
+    /// Returns a provider with a closure that fetches credentials. Credentials are cached and renewed before they expire;
+    /// concurrent requests share one fetch. Create the provider only once, and share it.
+    ///
+    /// While the cached credentials are valid, callers do not wait: they are renewed in the background, and used until they
+    /// expire if the renewal fails. Without valid credentials, all callers wait for the same fetch. A failure is reported
+    /// to all waiting callers and to callers within the back-off. Cancelling a waiting task does not cancel the fetch.
+    ///
+    /// - Parameters:
+    ///   - pace: The timing of fetches.
+    ///   - clock: The clock that measures back-off and the time limit of a fetch.
+    ///   - fetch: Returns credentials; `nil` counts as a failure. Calls do not overlap.
+    /// - Returns: The provider.
     public static func federated(
+        pace: CredentialPace = CredentialPace(), clock: any Clock<Duration> = ContinuousClock(),
         _ fetch: @escaping @Sendable () async throws -> StoreCredentials?
-    ) -> FederatedCredentials {
-        FederatedCredentials(fetch: fetch)
+    ) -> CredentialProvider {
+        let cache = FederatedCredentials(pace: pace, clock: clock, fetch: fetch)
+        return CredentialProvider { now, rejected throws(StoreError) in
+            try await cache.credentials(at: now, rejecting: rejected)
+        }
     }
 
     /// Returns a provider that fetches JSON from a URL, in one of the formats of ``StoreCredentials/init(json:)``.
     ///
     /// ```swift
-    /// let credentials: any CredentialProvider = .tokenServer("https://example.com/sts", through: session)
+    /// let credentials: CredentialProvider = .tokenServer("https://example.com/sts", through: session)
     /// ```
     ///
     /// - Parameters:
     ///   - url: The URL, requested with `GET`.
     ///   - session: The session that sends the request, with its header fields, limits and credentials for that server.
     /// - Returns: A provider with a cache. Create it only once.
-    public static func tokenServer(_ url: String, through session: UploadSession) -> FederatedCredentials {
-        FederatedCredentials { try StoreCredentials(json: await session.send(UploadRequest(.get, url)).body) }
+    public static func tokenServer(_ url: String, through session: UploadSession) -> CredentialProvider {
+        .federated { try StoreCredentials(json: await session.send(UploadRequest(.get, url)).body) }
     }
 }

@@ -25,7 +25,7 @@ public final class StoreAccounts: NamedCredentials {
         var homes: [QiniuHome: QiniuClient] = [:]
     }
 
-    private let oss: [String: any CredentialProvider]
+    private let oss: [String: CredentialProvider]
     private let qiniu: [String: QiniuTokens]
     fileprivate let others: any NamedCredentials
     private let state = Locked(State())
@@ -37,8 +37,8 @@ public final class StoreAccounts: NamedCredentials {
     ///   - qiniu: The sources of upload tokens for Qiniu, by name.
     ///   - others: The resolver of all other names: credentials of forms, and accounts in text format.
     public init(
-        oss: [String: any CredentialProvider] = [:], qiniu: [String: QiniuTokens] = [:],
-        others: any NamedCredentials = NoCredentials()
+        oss: [String: CredentialProvider] = [:], qiniu: [String: QiniuTokens] = [:],
+        others: any NamedCredentials = CredentialTable { _ in nil }
     ) {
         self.oss = oss
         self.qiniu = qiniu
@@ -49,7 +49,7 @@ public final class StoreAccounts: NamedCredentials {
     /// format.
     public func credential(named name: String) async throws -> Secret? { try await others.credential(named: name) }
 
-    func ossProvider(named name: String) -> (any CredentialProvider)? { oss[name] }
+    func ossProvider(named name: String) -> CredentialProvider? { oss[name] }
 
     func qiniuTokens(named name: String) -> QiniuTokens? { qiniu[name] }
 
@@ -89,10 +89,12 @@ struct QiniuHome: Sendable, Hashable {
 
 extension NamedCredentials {
     /// Returns the credential provider of an OSS account.
-    func ossAccount(_ name: String) -> any CredentialProvider {
+    func ossAccount(_ name: String) -> CredentialProvider {
         if let known = (self as? StoreAccounts)?.ossProvider(named: name) { return known }
         let texts = texts
-        return FederatedCredentials { try StoreCredentials(json: Array(try await texts.text(of: name).value.utf8)) }
+        return CredentialProvider.federated {
+            try StoreCredentials(json: Array(try await texts.text(of: name).value.utf8))
+        }
     }
 
     /// Returns the token source of a Qiniu account.

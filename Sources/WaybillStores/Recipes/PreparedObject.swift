@@ -1,22 +1,15 @@
 import Crypto
 public import FoundationEssentials
+public import WaybillCore
 public import WaybillJPEG
 import WaybillMultipart
 
 /// An object prepared by a recipe: its key, content and metadata, ready to be uploaded.
 public struct PreparedObject: Sendable {
-    /// The location of the content.
-    public enum Source: Sendable {
-        /// In memory: a compressed image.
-        case bytes([UInt8])
-        /// In a file that is sent unchanged.
-        case file(path: String)
-    }
-
     /// The object key.
     public var key: String
     /// The location of the content.
-    public var source: Source
+    public var source: PreparedPart.Content
     /// The size of the content in bytes.
     public var length: Int64
     /// The content type.
@@ -103,7 +96,7 @@ extension UploadRecipe {
     }
 
     private func finished(
-        _ source: PreparedObject.Source, length: Int64, type: String, _ digests: Digests?, _ values: ObjectKeyValues
+        _ source: PreparedPart.Content, length: Int64, type: String, _ digests: Digests?, _ values: ObjectKeyValues
     ) throws(StoreError) -> PreparedObject {
         var values = values
         values.sha256 = digests?.sha256

@@ -38,10 +38,10 @@ public protocol ObjectStoreSigner: Sendable {
 /// let signer = OSSCredentialSigner(.environment())
 /// ```
 public struct OSSCredentialSigner: ObjectStoreSigner {
-    private let provider: any CredentialProvider
+    private let provider: CredentialProvider
 
     /// Creates a signer with a credential provider.
-    public init(_ provider: any CredentialProvider) {
+    public init(_ provider: CredentialProvider) {
         self.provider = provider
     }
 

@@ -18,7 +18,7 @@ private func decrypt(_ bytes: [UInt8]) throws -> [UInt8] { bytes }
 private func signOnServer(_ text: String) async throws -> String { text }
 
 private func clients(
-    _ provider: any CredentialProvider, _ session: UploadSession, _ logger: Logger,
+    _ provider: CredentialProvider, _ session: UploadSession, _ logger: Logger,
     _ configuration: inout AliyunOSSClient.Configuration, _ settings: inout UploadSession.Configuration
 ) async throws {
     // row: initWithEndpoint:credentialProvider:, initWithEndpoint:credentialProvider:clientConfiguration:
@@ -92,19 +92,19 @@ private func credentials(
 ) async throws {
     // row: OSSPlainTextAKSKPairCredentialProvider
     let keys = StoreCredentials(accessKeyID: id, accessKeySecret: .secret(secret))
-    let plainText: any CredentialProvider = .fixed(keys)
+    let plainText: CredentialProvider = .fixed(keys)
     // end
     _ = keys
     _ = plainText
     // row: OSSStsTokenCredentialProvider
     let temporary = StoreCredentials(
         accessKeyID: id, accessKeySecret: .secret(secret), securityToken: .secret(token), expiration: end)
-    let sts: any CredentialProvider = .fixed(temporary)
+    let sts: CredentialProvider = .fixed(temporary)
     // end
     _ = temporary
     _ = sts
     // row: OSSFederationCredentialProvider, federationTokenGetter
-    let federated: any CredentialProvider = .federated { try await fetchCredentials() }
+    let federated: CredentialProvider = .federated { try await fetchCredentials() }
     // end
     _ = federated
     // row: OSSFederationToken, expirationTimeInMilliSecond, expirationTimeInGMTFormat
@@ -112,11 +112,11 @@ private func credentials(
     // end
     _ = credentials
     // row: OSSAuthCredentialProvider
-    let server: any CredentialProvider = .tokenServer(url, through: session)
+    let server: CredentialProvider = .tokenServer(url, through: session)
     // end
     _ = server
     // row: responseDecoder
-    let decoded: any CredentialProvider = .federated {
+    let decoded: CredentialProvider = .federated {
         try StoreCredentials(json: decrypt(try await session.send(UploadRequest(.get, url)).body))
     }
     // end
@@ -133,7 +133,7 @@ private func credentials(
 
 private func signatures(
     _ secret: Secret, _ identity: OSSSigningIdentity, _ key: String, _ endpoint: OSSEndpoint,
-    _ provider: any CredentialProvider, _ credentials: StoreCredentials, _ session: UploadSession, _ path: String,
+    _ provider: CredentialProvider, _ credentials: StoreCredentials, _ session: UploadSession, _ path: String,
     _ theirs: String, _ answer: UploadResponse, _ url: String, _ client: AliyunOSSClient
 ) async throws {
     // row: Authorization: OSS id:base64(hmac-sha1(…))

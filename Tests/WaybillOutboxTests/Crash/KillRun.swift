@@ -89,7 +89,7 @@ struct KillRun {
                 [.text("ITEM", "item-\(number)-"), .text("FILL", fill)], to: server.server.url("/u"),
                 idempotency: idempotency)
             var body: [UInt8] = []
-            for try await chunk in try await form.body(NoCredentials()).chunks { body += chunk }
+            for try await chunk in try await form.body(CredentialTable { _ in nil }).chunks { body += chunk }
             digests.append(VerifyingServer.digest(of: body))
             forms.append(form)
         }

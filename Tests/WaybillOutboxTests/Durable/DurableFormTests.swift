@@ -14,7 +14,8 @@ import WaybillMultipart
         try JSONDecoder().decode(DurableForm.self, from: JSONEncoder().encode(form))
     }
 
-    private func bytes(_ form: DurableForm, _ credentials: any NamedCredentials = NoCredentials()) async throws
+    private func bytes(_ form: DurableForm, _ credentials: any NamedCredentials = CredentialTable { _ in nil })
+        async throws
         -> [UInt8]
     {
         var bytes: [UInt8] = []

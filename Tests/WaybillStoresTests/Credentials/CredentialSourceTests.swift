@@ -70,7 +70,7 @@ import WaybillCore
 
     @Test func `the environment is read on each call`() async throws {
         let values = Observed(["OSS_ACCESS_KEY_ID": "a", "OSS_ACCESS_KEY_SECRET": "b"])
-        let provider = EnvironmentCredentials { values.value[$0] }
+        let provider = CredentialProvider.environment { values.value[$0] }
         let fixed = try await provider.credentials(at: Self.now, rejecting: nil)
         #expect(fixed == StoreCredentials(accessKeyID: "a", accessKeySecret: .secret("b")))
         values.update { $0["OSS_SESSION_TOKEN"] = "c" }
@@ -92,7 +92,7 @@ import WaybillCore
         let credentials = StoreCredentials(
             accessKeyID: "a", accessKeySecret: .secret("b"), securityToken: .secret("t"),
             expiration: Self.now.addingTimeInterval(1))
-        let provider = FixedCredentials(credentials)
+        let provider = CredentialProvider.fixed(credentials)
         #expect(try await provider.credentials(at: Self.now, rejecting: nil) == credentials)
         let refused = await #expect(throws: StoreError.self) {
             try await provider.credentials(at: Self.now, rejecting: credentials)
@@ -106,7 +106,7 @@ import WaybillCore
 
     @Test func `credentials are read from the output of a command`() async throws {
         let json = #"{"AccessKeyId":"ak","AccessKeySecret":"sk"}"#
-        let provider: any CredentialProvider = .process(["/bin/echo", json])
+        let provider: CredentialProvider = .process(["/bin/echo", json])
         let credentials = try await provider.credentials(at: Self.now, rejecting: nil)
         #expect(credentials == StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk")))
     }
@@ -115,7 +115,7 @@ import WaybillCore
         let script = #"""
             printf '{"AccessKeyId":"%s","AccessKeySecret":"sk"}' $(sed -n 's/^SigBlk:.//p' /proc/self/status)
             """#
-        let provider: any CredentialProvider = .process(["/bin/sh", "-c", script])
+        let provider: CredentialProvider = .process(["/bin/sh", "-c", script])
         let credentials = try await provider.credentials(at: Self.now, rejecting: nil)
         #expect(credentials.accessKeyID == "0000000000000000")
     }

@@ -34,8 +34,8 @@ import WaybillTesting
 
     private let getter = Getter()
     private let clock = ManualClock()
-    private var provider: FederatedCredentials {
-        FederatedCredentials(clock: clock) { [getter] in try await getter.get() }
+    private var provider: CredentialProvider {
+        CredentialProvider.federated(clock: clock) { [getter] in try await getter.get() }
     }
 
     private static func credentials(_ name: String, until seconds: Double) -> StoreCredentials {

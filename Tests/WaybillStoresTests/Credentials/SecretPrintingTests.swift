@@ -22,9 +22,9 @@ import WaybillMultipart
             .put, bucket: "bucket", key: "key", query: [StoreQueryItem("uploadId", "SECRETUPLOAD")],
             headers: [.authorization: "SECRETSIGN"])
         var values: [Any] = [
-            credentials, credentials.identity, FixedCredentials(credentials), request,
+            credentials, credentials.identity, CredentialProvider.fixed(credentials), request,
             StoreQueryItem("a", "SECRETSIGN"),
-            OSSCredentialSigner(.fixed(credentials)), EnvironmentCredentials { _ in "SECRETKEY" },
+            OSSCredentialSigner(.fixed(credentials)), CredentialProvider.environment { _ in "SECRETKEY" },
         ]
         for version in OSSSignatureVersion.allCases {
             for placement in [OSSSigningRules.Placement.header, .query(validFor: .seconds(60))] {

@@ -59,7 +59,7 @@ import WaybillCore
                 keys.expiration = Date(timeIntervalSince1970: 1_700_000_000)
                 return StoreAccounts(oss: ["test": .fixed(keys)])
             }),
-        OSSRow(testDescription: "an unknown account", ending: "lane", accounts: { NoCredentials() }),
+        OSSRow(testDescription: "an unknown account", ending: "lane", accounts: { CredentialTable { _ in nil } }),
     ]
 
     @Test(arguments: ossRows) func `each failure of OSS has its failure class`(_ row: OSSRow) async throws {
@@ -96,7 +96,7 @@ import WaybillCore
         QiniuRow(testDescription: "other bytes", ending: "passing", fault: .wrongHash),
         QiniuRow(testDescription: "checksum", ending: "passing", fault: .refuse(406, "crc32 does not match")),
         QiniuRow(testDescription: "cut off", ending: "unknown", fault: .drop(afterBodyBytes: 10_000)),
-        QiniuRow(testDescription: "an unknown account", ending: "lane", accounts: { NoCredentials() }),
+        QiniuRow(testDescription: "an unknown account", ending: "lane", accounts: { CredentialTable { _ in nil } }),
         QiniuRow(
             testDescription: "a token for another bucket", ending: "refused",
             accounts: { StoreAccounts(qiniu: ["test": .keys(DurableWorld.qiniuKeys, bucket: "other")]) }),
@@ -159,7 +159,8 @@ import WaybillCore
         let world = try DurableWorld()
         let file = try world.file(1_000)
         let isGood = Watched(false)
-        let provider = FederatedCredentials(pace: CredentialPace(shortestInterval: .zero, firstBackOff: .zero)) {
+        let provider = CredentialProvider.federated(pace: CredentialPace(shortestInterval: .zero, firstBackOff: .zero))
+        {
             var keys = DurableWorld.ossKeys
             if !isGood.value { keys.expiration = Date(timeIntervalSince1970: 1_700_000_000) }
             return keys

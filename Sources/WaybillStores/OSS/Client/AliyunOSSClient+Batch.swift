@@ -3,7 +3,7 @@ public import Waybill
 /// The upload of one batch item to Aliyun OSS.
 public struct OSSBatchWork: Sendable {
     /// The content of the object. A large file is uploaded in parts, everything else in a single request.
-    public var content: ObjectContent
+    public var content: UploadContent
     /// The object key.
     public var key: String
     /// The bucket, or `nil` for the bucket of the client's configuration.
@@ -15,7 +15,7 @@ public struct OSSBatchWork: Sendable {
 
     /// Creates the description of an upload.
     public init(
-        _ content: ObjectContent, to key: String, in bucket: String? = nil,
+        _ content: UploadContent, to key: String, in bucket: String? = nil,
         options: OSSObjectOptions = OSSObjectOptions(), multipart: OSSMultipartOptions = OSSMultipartOptions()
     ) {
         self.content = content
@@ -62,7 +62,7 @@ extension AliyunOSSClient {
         ObjectUpload(group: group) { [self] run throws(StoreError) in
             let bucket = try bucket(work.bucket)
             guard case .file(let path) = work.content.kind else {
-                return try await put(work.content.body(), to: work.key, in: bucket, work.options, run)
+                return try await put(work.content.objectBody(), to: work.key, in: bucket, work.options, run)
             }
             return try await OSSFileUpload(
                 client: self, path: path, bucket: bucket, key: work.key, options: work.options,

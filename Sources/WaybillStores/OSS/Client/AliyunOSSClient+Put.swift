@@ -19,7 +19,7 @@ extension AliyunOSSClient {
     /// - Throws: ``StoreError``.
     @discardableResult
     public func put(
-        _ content: ObjectContent, to key: String, in bucket: String? = nil,
+        _ content: UploadContent, to key: String, in bucket: String? = nil,
         options: OSSObjectOptions = OSSObjectOptions()
     ) async throws(StoreError) -> OSSStoredObject {
         try await startPut(content, to: key, in: bucket, options: options).value
@@ -29,11 +29,11 @@ extension AliyunOSSClient {
     /// the error for an invalid argument.
     @discardableResult
     public func startPut(
-        _ content: ObjectContent, to key: String, in bucket: String? = nil,
+        _ content: UploadContent, to key: String, in bucket: String? = nil,
         options: OSSObjectOptions = OSSObjectOptions()
     ) -> ObjectUpload<OSSStoredObject> {
         ObjectUpload { run throws(StoreError) in
-            try await self.put(content.body(), to: key, in: self.bucket(bucket), options, run)
+            try await self.put(content.objectBody(), to: key, in: self.bucket(bucket), options, run)
         }
     }
 
@@ -53,12 +53,12 @@ extension AliyunOSSClient {
     /// - Throws: ``StoreError``; its store code is `PositionNotEqualToLength` if another client has appended.
     @discardableResult
     public func append(
-        _ content: ObjectContent, to key: String, at position: Int64, continuing checksum: UInt64? = nil,
+        _ content: UploadContent, to key: String, at position: Int64, continuing checksum: UInt64? = nil,
         in bucket: String? = nil, options: OSSObjectOptions = OSSObjectOptions()
     ) async throws(StoreError) -> OSSStoredObject {
         try await ObjectUpload { run throws(StoreError) in
             try await self.append(
-                content.body(), to: key, at: position, continuing: position == 0 ? 0 : checksum,
+                content.objectBody(), to: key, at: position, continuing: position == 0 ? 0 : checksum,
                 in: self.bucket(bucket), options, run)
         }.value
     }

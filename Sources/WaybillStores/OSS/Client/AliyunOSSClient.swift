@@ -33,7 +33,7 @@ public final class AliyunOSSClient: Sendable {
     /// The session that sends the client's requests.
     public let session: UploadSession
     private let caller: OSSCaller
-    private let credentials: (any CredentialProvider)?
+    private let credentials: CredentialProvider?
 
     /// Creates a client that signs with credentials.
     ///
@@ -44,7 +44,7 @@ public final class AliyunOSSClient: Sendable {
     /// - Throws: ``StoreError/Code/encryptionRequired`` for an endpoint without TLS, or TLS without verification;
     ///   ``StoreError/Code/invalidRegion``, ``StoreError/Code/invalidBucket``, ``StoreError/Code/invalidArgument``.
     public convenience init(
-        configuration: Configuration, credentials: any CredentialProvider, session: UploadSession? = nil
+        configuration: Configuration, credentials: CredentialProvider, session: UploadSession? = nil
     ) throws(StoreError) {
         try self.init(
             configuration: configuration, signer: OSSCredentialSigner(credentials), credentials: credentials,
@@ -63,7 +63,7 @@ public final class AliyunOSSClient: Sendable {
 
     /// Creates a client that shares the correction of the clock with other clients.
     convenience init(
-        configuration: Configuration, credentials: any CredentialProvider, session: UploadSession, clock: StoreClock
+        configuration: Configuration, credentials: CredentialProvider, session: UploadSession, clock: StoreClock
     ) throws(StoreError) {
         try self.init(
             configuration: configuration, signer: OSSCredentialSigner(credentials), credentials: credentials,
@@ -71,7 +71,7 @@ public final class AliyunOSSClient: Sendable {
     }
 
     private init(
-        configuration: Configuration, signer: any ObjectStoreSigner, credentials: (any CredentialProvider)?,
+        configuration: Configuration, signer: any ObjectStoreSigner, credentials: CredentialProvider?,
         session: UploadSession?, clock: StoreClock? = nil
     ) throws(StoreError) {
         try configuration.check()

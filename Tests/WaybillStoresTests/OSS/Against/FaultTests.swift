@@ -68,7 +68,7 @@ import WaybillStores
         configuration.wholeUpTo = .bytes(0)
         configuration.retry.baseDelay = .milliseconds(5)
         if let stall = row.stall { configuration.transfer.limits.stall = stall }
-        return try AliyunOSSClient(configuration: configuration, credentials: RotatingCredentials(row.tokens))
+        return try AliyunOSSClient(configuration: configuration, credentials: RotatingCredentials(row.tokens).provider)
     }
 
     private static func run(
@@ -96,8 +96,12 @@ import WaybillStores
 }
 
 /// Credentials that are replaced by the next ones when the store rejects them.
-private final class RotatingCredentials: CredentialProvider {
+private final class RotatingCredentials: Sendable {
     private let left: Locked<[StoreCredentials]>
+
+    var provider: CredentialProvider {
+        CredentialProvider { _, rejected throws(StoreError) in self.credentials(rejecting: rejected) }
+    }
 
     init(_ tokens: [String?]) {
         left = Locked(
@@ -108,7 +112,7 @@ private final class RotatingCredentials: CredentialProvider {
             })
     }
 
-    func credentials(at now: Date, rejecting: StoreCredentials?) async throws(StoreError) -> StoreCredentials {
+    func credentials(rejecting: StoreCredentials?) -> StoreCredentials {
         left.withLock { left in
             if left.count > 1, left[0] == rejecting { left.removeFirst() }
             return left[0]

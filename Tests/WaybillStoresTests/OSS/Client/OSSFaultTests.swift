@@ -129,7 +129,7 @@ import WaybillMultipart
 
     @Test func `expired credentials are refreshed once and the request is repeated`() async throws {
         let fetched = Watched(0)
-        let provider = FederatedCredentials(pace: CredentialPace(shortestInterval: .zero)) {
+        let provider = CredentialProvider.federated(pace: CredentialPace(shortestInterval: .zero)) {
             let number = fetched.update { count in
                 count += 1
                 return count
@@ -149,7 +149,7 @@ import WaybillMultipart
     }
 
     @Test func `rejected fixed credentials end the upload`() async throws {
-        let fixed = FixedCredentials(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk")))
+        let fixed = CredentialProvider.fixed(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk")))
         let world = try OSSWorld(credentials: fixed)
         world.store.fail(.tokenExpired, on: .putObject, times: nil)
         let error = try await storeError { try await world.client.put(.data(bytes), to: "k") }
@@ -199,7 +199,7 @@ import WaybillMultipart
     }
 
     @Test func `a wrong secret is reported as such`() async throws {
-        let wrong = FixedCredentials(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("not-it")))
+        let wrong = CredentialProvider.fixed(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("not-it")))
         for version in OSSSignatureVersion.allCases {
             let world = try OSSWorld(credentials: wrong) { configuration, _ in configuration.signatureVersion = version
             }
@@ -246,7 +246,7 @@ import WaybillMultipart
         sessionSettings.logger = log.logger
         let world = try OSSWorld(
             settings,
-            credentials: FixedCredentials(
+            credentials: CredentialProvider.fixed(
                 StoreCredentials(
                     accessKeyID: "KEY-ID-OF-MINE", accessKeySecret: .secret("SECRET-OF-MINE"),
                     securityToken: .secret("TOKEN-OF-MINE"))),
@@ -263,7 +263,7 @@ import WaybillMultipart
             configuration.signatureVersion = version
             let client = try AliyunOSSClient(
                 configuration: configuration,
-                credentials: FixedCredentials(
+                credentials: CredentialProvider.fixed(
                     StoreCredentials(
                         accessKeyID: "KEY-ID-OF-MINE", accessKeySecret: .secret("SECRET-OF-MINE"),
                         securityToken: .secret("TOKEN-OF-MINE"))),

@@ -176,7 +176,8 @@ import WaybillCore
             unsafe _ = write(file, "x", 1)
             close(file)
         }
-        let world = try OSSWorld(credentials: credentials) { configuration, _ in configuration.partsAtOnce = 1 }
+        let world = try OSSWorld(credentials: credentials.provider) { configuration, _ in configuration.partsAtOnce = 1
+        }
         let error = try await storeError { try await world.client.upload(file: path, to: "k") }
         #expect(error.code == .sourceChanged)
         #expect(world.store.object("k") == nil)
@@ -194,7 +195,7 @@ import WaybillCore
         let credentials = CountedCredentials(count: Watched(0)) { number in
             if number == 1 { _ = try? await gate.waitUntil { $0 } }
         }
-        let world = try OSSWorld(credentials: credentials)
+        let world = try OSSWorld(credentials: credentials.provider)
         let file = try world.file(300_000)
         let first = world.client.startUpload(file: file.path, to: "k")
         try await credentials.count.waitUntil { $0 == 1 }
@@ -216,7 +217,8 @@ import WaybillCore
         let credentials = CountedCredentials(count: Watched(0)) { number in
             if number == 2 { _ = try? await gate.waitUntil { $0 } }
         }
-        let world = try OSSWorld(credentials: credentials) { configuration, _ in configuration.partsAtOnce = 1 }
+        let world = try OSSWorld(credentials: credentials.provider) { configuration, _ in configuration.partsAtOnce = 1
+        }
         let file = try world.file(400_000)
         let upload = world.client.startUpload(file: file.path, to: "k")
         try await credentials.count.waitUntil { $0 == 2 }

@@ -131,7 +131,7 @@ import WaybillMultipart
         async throws
     {
         let world = try OSSWorld(
-            credentials: FixedCredentials(
+            credentials: CredentialProvider.fixed(
                 StoreCredentials(
                     accessKeyID: "ak", accessKeySecret: .secret("sk"), securityToken: .secret("TOKEN-OF-MINE"))))
         let file = try world.file(300_000)

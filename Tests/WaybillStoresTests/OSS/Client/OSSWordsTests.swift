@@ -143,7 +143,7 @@ import Waybill
     }
 
     @Test func `clients without encryption or with invalid options are refused`() throws {
-        let credentials = FixedCredentials(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk")))
+        let credentials = CredentialProvider.fixed(StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk")))
         func code(_ change: (inout AliyunOSSClient.Configuration) -> Void) throws -> StoreError.Code? {
             var configuration = AliyunOSSClient.Configuration(
                 endpoint: try OSSEndpoint("http://10.0.0.7"), bucket: "bkt")

@@ -16,7 +16,7 @@ struct OSSWorld {
 
     init(
         _ settings: OSSStoreSettings = OSSStoreSettings(),
-        credentials: (any CredentialProvider)? = nil, session: UploadSession? = nil,
+        credentials: CredentialProvider? = nil, session: UploadSession? = nil,
         _ change: (inout AliyunOSSClient.Configuration, OSSStore) throws -> Void = { _, _ in }
     ) throws {
         store = try OSSStore(settings)
@@ -33,7 +33,7 @@ struct OSSWorld {
         configuration.wholeUpTo = .bytes(0)
         try change(&configuration, store)
         client = try AliyunOSSClient(
-            configuration: configuration, credentials: credentials ?? CountedCredentials(count: fetches),
+            configuration: configuration, credentials: credentials ?? CountedCredentials(count: fetches).provider,
             session: session)
     }
 
@@ -51,13 +51,17 @@ struct OSSWorld {
 }
 
 /// The test credentials with a request counter.
-struct CountedCredentials: CredentialProvider {
+struct CountedCredentials: Sendable {
     let count: Watched<Int>
     var credentials = StoreCredentials(accessKeyID: "ak", accessKeySecret: .secret("sk"))
     /// Called before each result with the number of the request, from 1.
     var before: @Sendable (Int) async -> Void = { _ in }
 
-    func credentials(at now: Date, rejecting: StoreCredentials?) async throws(StoreError) -> StoreCredentials {
+    var provider: CredentialProvider {
+        CredentialProvider { _, _ throws(StoreError) in await self.next() }
+    }
+
+    private func next() async -> StoreCredentials {
         let number = count.update { count in
             count += 1
             return count
