@@ -1,29 +1,29 @@
 /// Values that become available over time, for a `for await` loop.
 ///
-/// Each loop is a pass of its own, which ends when its iterator is released. The declaration that returns the sequence says
-/// what a pass begins with and when it ends.
+/// Each loop is an independent pass, which ends when its iterator is released. The declaration that returns the
+/// sequence documents where a pass starts and when it ends.
 public struct AsyncValues<Element, Failure: Error>: AsyncSequence, Sendable {
     /// Returns the next value, or `nil` after the last.
     package typealias Next = () async throws(Failure) -> Element?
 
     private let makeNext: @Sendable () -> Next
 
-    /// Makes a sequence of a closure that begins a pass.
+    /// Creates a sequence from a closure that starts a pass.
     package init(_ makeNext: @escaping @Sendable () -> Next) {
         self.makeNext = makeNext
     }
 
-    /// Begins a pass.
+    /// Starts a pass.
     public func makeAsyncIterator() -> Iterator { Iterator(advance: makeNext()) }
 
-    /// One pass over the values. Copies share their place.
+    /// The iterator of one pass. Copies share their position.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let advance: Next
 
         /// Waits for the next value.
         ///
         /// - Returns: The value, or `nil` after the last.
-        /// - Throws: The failure of the sequence.
+        /// - Throws: The sequence's failure.
         public mutating func next() async throws(Failure) -> Element? { try await advance() }
 
         /// Waits for the next value, without leaving the caller's actor.

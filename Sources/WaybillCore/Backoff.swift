@@ -1,22 +1,22 @@
-/// Exponential backoff: a time that doubles with each failure in a row, up to a longest one.
+/// Exponential backoff: a delay that doubles with each consecutive failure, up to a maximum.
 package struct Backoff: Sendable, Hashable {
     private let base: Duration
     private let longest: Duration
 
-    /// A backoff that starts at `base` and grows to `longest`.
+    /// Creates a backoff that starts at `base` and grows to `longest`.
     package init(from base: Duration, to longest: Duration) {
         self.base = base
         self.longest = longest
     }
 
-    /// The time after so many failures in a row, from 1.
+    /// Returns the delay after the given number of consecutive failures, counted from 1.
     package func time(after failures: Int) -> Duration {
         let doublings = min(max(failures, 1) - 1, 30)
-        // Compare before the multiplication: a base of years would overflow.
+        // Compare before multiplying: a base of years would overflow.
         return base >= longest / (1 << doublings) ? longest : base * (1 << doublings)
     }
 
-    /// A random time between zero and ``time(after:)``: *full jitter*. The random number is in 0...1.
+    /// Returns a random delay between zero and ``time(after:)`` (*full jitter*). `jitter` is a random number in 0...1.
     package func time(after failures: Int, jitter: Double) -> Duration {
         max(.zero, time(after: failures)) * min(max(jitter, 0), 1)
     }

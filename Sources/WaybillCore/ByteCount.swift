@@ -1,40 +1,40 @@
-/// A number of bytes with its unit in plain sight.
+/// A number of bytes with an explicit unit.
 ///
 /// ```swift
 /// let limit: ByteCount = .kibibytes(100)          // 102,400
 /// let typed = ByteCount("100KB")                   // 100,000: decimal, as the SI says
 /// ```
 ///
-/// Decimal units (`kB`, `MB`, `GB`) are powers of 1,000; binary units (`KiB`, `MiB`, `GiB`), and the bare letters
-/// `K`, `M`, `G` that command lines know, are powers of 1,024 (IEC 80000-13).
+/// Decimal units (`kB`, `MB`, `GB`) are powers of 1,000. Binary units (`KiB`, `MiB`, `GiB`) and the bare letters `K`,
+/// `M` and `G`, as command lines use them, are powers of 1,024 (IEC 80000-13).
 public struct ByteCount: Sendable, Hashable, Comparable, Codable {
     /// The count in bytes.
     public var bytes: Int64
 
-    /// Makes a count of so many bytes.
+    /// Creates a count from a number of bytes.
     public init(bytes: Int64) {
         self.bytes = bytes
     }
 
-    /// So many bytes.
+    /// Returns a count of bytes.
     public static func bytes(_ count: Int64) -> ByteCount { ByteCount(bytes: count) }
-    /// So many times 1,000 bytes.
+    /// Returns a count in units of 1,000 bytes.
     public static func kilobytes(_ count: Int64) -> ByteCount { ByteCount(bytes: count * 1_000) }
-    /// So many times 1,024 bytes.
+    /// Returns a count in units of 1,024 bytes.
     public static func kibibytes(_ count: Int64) -> ByteCount { ByteCount(bytes: count * 1_024) }
-    /// So many times 1,000,000 bytes.
+    /// Returns a count in units of 1,000,000 bytes.
     public static func megabytes(_ count: Int64) -> ByteCount { ByteCount(bytes: count * 1_000_000) }
-    /// So many times 1,048,576 bytes.
+    /// Returns a count in units of 1,048,576 bytes.
     public static func mebibytes(_ count: Int64) -> ByteCount { ByteCount(bytes: count * 1_048_576) }
-    /// So many times 1,073,741,824 bytes.
+    /// Returns a count in units of 1,073,741,824 bytes.
     public static func gibibytes(_ count: Int64) -> ByteCount { ByteCount(bytes: count * 1_073_741_824) }
 
-    /// Compares by bytes.
+    /// Compares two counts by their bytes.
     public static func < (lhs: ByteCount, rhs: ByteCount) -> Bool { lhs.bytes < rhs.bytes }
 }
 
 extension ByteCount: LosslessStringConvertible {
-    /// Reads what a person types: `102400`, `100KB`, `100KiB`, `1.5M`, `200k`. Units are case-insensitive.
+    /// Parses a size as typed by a user: `102400`, `100KB`, `100KiB`, `1.5M`, `200k`. Units are case-insensitive.
     ///
     /// - Returns: `nil` for an unknown unit, a negative number, or one beyond `Int64`.
     public init?(_ description: String) {
@@ -46,7 +46,7 @@ extension ByteCount: LosslessStringConvertible {
         self.init(bytes: Int64(bytes))
     }
 
-    /// The count in the largest binary unit that keeps a whole number small: `512 B`, `100.0 KiB`, `4.2 MiB`.
+    /// The count in the largest binary unit that does not exceed it: `512 B`, `100.0 KiB`, `4.2 MiB`.
     public var description: String {
         let units = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
         guard bytes >= 1_024 else { return "\(bytes) B" }

@@ -1,15 +1,14 @@
-/// A user and a password for HTTP Digest (RFC 7616): neither goes over the wire, only hashes of them with what the server
-/// sent for the occasion.
+/// A user name and password for HTTP Digest (RFC 7616). Neither is sent, only hashes that include the server's nonce.
 ///
-/// The server is asked for that by a request without a body. So a body is sent once; but a server that asks nobody for
-/// credentials sees the request twice, first empty.
+/// A request without a body fetches the server's challenge first, so the body is sent only once. A server that requires
+/// no credentials therefore receives two requests, the first with an empty body.
 public struct DigestCredential: Sendable, Hashable {
-    /// The user.
+    /// The user name.
     public var user: String
     /// The password.
     public var password: Secret
 
-    /// Describes a credential.
+    /// Creates a credential.
     public init(user: String, password: Secret) {
         self.user = user
         self.password = password
@@ -17,7 +16,7 @@ public struct DigestCredential: Sendable, Hashable {
 }
 
 extension DigestCredential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The scheme; no user, no secret.
+    /// The scheme, without user name or password.
     public var description: String { "digest" }
     /// The same as ``description``.
     public var debugDescription: String { description }

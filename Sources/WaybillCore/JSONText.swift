@@ -1,6 +1,7 @@
-/// JSON that is written by hand, because its bytes are signed or promised: no encoder decides its form.
+/// Writes JSON text directly where its exact bytes are signed or documented, so that no encoder chooses the format.
 package enum JSONText {
-    /// Returns a string as JSON (RFC 8259 section 7). Only what must be escaped is, and what `isEscaped` asks for.
+    /// Returns a string as a JSON literal (RFC 8259 section 7), escaping only what RFC 8259 requires and the characters
+    /// that `isEscaped` selects.
     package static func quoted(
         _ text: String, escaping isEscaped: (Unicode.Scalar) -> Bool = { $0 == "\u{7F}" }
     ) -> String {

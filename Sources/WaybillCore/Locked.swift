@@ -1,23 +1,23 @@
 package import Glibc
 
-/// A value behind a mutex.
+/// A value protected by a mutex.
 ///
-/// It is `pthread_mutex_t` and not `Synchronization.Mutex`, because the thread sanitizer cannot see into the
-/// latter on Linux: every contended hand-over of a `Mutex` is reported as a race, and real races drown.
-/// Uncontended it costs about 6 ns.
+/// It uses `pthread_mutex_t` instead of `Synchronization.Mutex`, because ThreadSanitizer does not recognize the latter
+/// on Linux: it reports every contended `Mutex` as a race, which hides the real ones. An uncontended lock costs about 6
+/// ns.
 ///
 /// ```swift
 /// let count = Locked(0)
 /// count.withLock { $0 += 1 }
 /// ```
 @safe package struct Locked<Value>: ~Copyable, @unchecked Sendable {
-    // Inlinable, because this is called thirty times an upload: as a generic function of another module each call would go
-    // by the value's witnesses.
+    // Inlinable, because an upload calls `withLock` about thirty times; an unspecialized generic call into another
+    // module would go through the value's witness table each time.
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
     @usableFromInline let value: UnsafeMutablePointer<Value>
 
     package init(_ initial: sending Value) {
-        // One block for both: an upload has a handful of these.
+        // One allocation for both: an upload has several of these.
         let offset = Self.offset
         let block = UnsafeMutableRawPointer.allocate(
             byteCount: offset + MemoryLayout<Value>.size, alignment: Self.alignment)
@@ -41,8 +41,8 @@ package import Glibc
         return unsafe (MemoryLayout<pthread_mutex_t>.size + mask) & ~mask
     }
 
-    /// Runs `body` alone with the value. Call nothing of the user's in it: a lock held over foreign code is a
-    /// deadlock waiting for its day.
+    /// Calls `body` with exclusive access to the value. Never call user code in `body`: running foreign code while
+    /// holding a lock risks a deadlock.
     @inlinable @inline(__always)
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result

@@ -1,11 +1,11 @@
-/// A user and a password for a proxy.
+/// A user name and password for a proxy.
 public struct ProxyCredential: Sendable, Hashable {
-    /// The user; without a colon for HTTP proxies.
+    /// The user name, without a colon for HTTP proxies.
     public var user: String
     /// The password.
     public var password: Secret
 
-    /// Describes a credential.
+    /// Creates a credential.
     public init(user: String, password: Secret) {
         self.user = user
         self.password = password
@@ -13,7 +13,7 @@ public struct ProxyCredential: Sendable, Hashable {
 }
 
 extension ProxyCredential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Always the placeholder; no user, no secret.
+    /// Always the placeholder, never the user name or password.
     public var description: String { Secret.placeholder }
     /// The same as ``description``.
     public var debugDescription: String { description }
@@ -21,7 +21,7 @@ extension ProxyCredential: CustomStringConvertible, CustomDebugStringConvertible
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// A certificate with its private key, to show to a server that asks for one.
+/// A certificate with its private key, presented to a server that requests one.
 ///
 /// ```swift
 /// options.transfer.tls.clientCertificate = ClientCertificate(.file("client.pem"), key: .file("client.key"))
@@ -29,32 +29,32 @@ extension ProxyCredential: CustomStringConvertible, CustomDebugStringConvertible
 ///     .bytes(store), format: .pkcs12, passphrase: .secret(passphrase))
 /// ```
 public struct ClientCertificate: Sendable, Hashable {
-    /// Where a certificate or a key is.
+    /// The location of a certificate or key.
     public enum Source: Sendable, Hashable {
-        /// In a file. It is read when a connection is made.
+        /// A file, which is read when a connection is made.
         case file(String)
-        /// In memory.
+        /// Bytes in memory.
         case bytes([UInt8])
     }
 
-    /// How it is written.
+    /// The encoding of a certificate and its key.
     public enum Format: Sendable, Hashable {
-        /// Lines of Base64 between BEGIN and END; the certificates of the chain may follow the first.
+        /// PEM: Base64 between BEGIN and END lines. The certificates of the chain may follow the first.
         case pem
-        /// Both certificate and key in one file, as `.p12` and `.pfx` are.
+        /// PKCS #12: certificate and key in one file (`.p12`, `.pfx`).
         case pkcs12
     }
 
-    /// The certificate, and the key, if that has no place of its own.
+    /// The certificate, and the key if ``key`` is `nil`.
     public var certificate: Source
-    /// The key; `nil` when it is where the certificate is.
+    /// The key, or `nil` if it is stored with the certificate.
     public var key: Source?
-    /// How both are written.
+    /// The format of the certificate and the key.
     public var format: Format
-    /// What the key is encrypted with; `nil` when it is not.
+    /// The passphrase of the key, or `nil` if the key is not encrypted.
     public var passphrase: Secret?
 
-    /// Describes a certificate.
+    /// Creates a client certificate.
     public init(_ certificate: Source, key: Source? = nil, format: Format = .pem, passphrase: Secret? = nil) {
         self.certificate = certificate
         self.key = key
@@ -64,7 +64,7 @@ public struct ClientCertificate: Sendable, Hashable {
 }
 
 extension ClientCertificate.Source: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The path, or how many bytes there are; never the bytes, which may be a key.
+    /// The path or the number of bytes, never the bytes themselves, which may contain a key.
     public var description: String {
         switch self {
         case .file(let path): path
@@ -77,7 +77,7 @@ extension ClientCertificate.Source: CustomStringConvertible, CustomDebugStringCo
     public var customMirror: Mirror { Mirror(self, children: ["source": description]) }
 }
 
-/// An option of libcurl that has no property of its own, by its name without `CURLOPT_`.
+/// A libcurl option that has no property in ``TransferOptions``, identified by its name without `CURLOPT_`.
 ///
 /// ```swift
 /// options.transfer.curlOptions = [
@@ -86,47 +86,47 @@ extension ClientCertificate.Source: CustomStringConvertible, CustomDebugStringCo
 /// ]
 /// ```
 ///
-/// For one upload; the next one on the same connection handle begins anew. The manual page `curl_easy_setopt(3)` lists
-/// the names, and what they mean is libcurl's to say. Refused before anything is connected are names that the loaded
-/// libcurl doesn't know, values of another kind than the option takes, callbacks and pointers, and all options on which the
-/// promises of Waybill stand: body, method and framing, redirects, protocols, limits, credentials, cookies, verification,
-/// and those that have a property here.
+/// The option applies to one upload; it is reset before the connection handle is reused. The manual page
+/// `curl_easy_setopt(3)` lists the names and their meaning. Before connecting, Waybill rejects names that the loaded
+/// libcurl does not know, values of the wrong type, callbacks and pointers, and all options that would break Waybill's
+/// guarantees: body, method and framing, redirects, protocols, limits, credentials, cookies, verification, and the
+/// options that have a property here.
 public struct CurlOption: Sendable, Hashable {
     /// The value of an option.
     public enum Value: Sendable, Hashable {
-        /// For options of type `long`.
+        /// A value for options of type `long`.
         case number(Int)
-        /// For options of type `curl_off_t`.
+        /// A value for options of type `curl_off_t`.
         case large(Int64)
-        /// For options of type `char *`.
+        /// A value for options of type `char *`.
         case text(String)
-        /// For options of type `char *` whose value must not be printed.
+        /// A value for options of type `char *` that must not be printed.
         case secret(Secret)
-        /// For options of type `struct curl_slist *`.
+        /// A value for options of type `struct curl_slist *`.
         case list([String])
-        /// For options of type `struct curl_blob *`, copied.
+        /// A value for options of type `struct curl_blob *`, which is copied.
         case bytes([UInt8])
     }
 
-    /// The name: `INTERFACE`. `CURLOPT_` before it does no harm.
+    /// The name, such as `INTERFACE`. A `CURLOPT_` prefix is accepted.
     public var name: String
     /// The value.
     public var value: Value
 
-    /// Describes an option.
+    /// Creates an option from its name.
     public init(_ name: String, _ value: Value) {
         self.name = name
         self.value = value
     }
 
-    /// An option by its number, as `curl/curl.h` has it.
+    /// Creates an option from its number in `curl/curl.h`.
     public init(number: Int, _ value: Value) {
         self.init("#\(number)", value)
     }
 }
 
 extension CurlOption: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The name, and the value where it is a number: texts may be credentials.
+    /// The name, and the value if it is a number. Strings are redacted because they may be credentials.
     public var description: String {
         switch value {
         case .number(let number): "\(name)=\(number)"
@@ -141,7 +141,7 @@ extension CurlOption: CustomStringConvertible, CustomDebugStringConvertible, Cus
 }
 
 extension TransferOptions {
-    /// The texts of these options that must not be printed, besides those in the proxy's URL.
+    /// The strings in these options that must not be printed, except those in the proxy's URL.
     package var secrets: [String] {
         var found = [proxyCredential?.password.value, digest?.password.value].compactMap(\.self)
         found += [tls, proxyTLS].compactMap { $0.clientCertificate?.passphrase?.value }
@@ -151,7 +151,7 @@ extension TransferOptions {
             case .number, .large, .text, .list, .bytes: continue
             }
         }
-        // Text of one or two characters is everywhere and hides nothing.
+        // One or two characters match everywhere, and redacting them protects nothing.
         return found.filter { $0.utf8.count > 2 }.sorted { $0.utf8.count > $1.utf8.count }
     }
 }

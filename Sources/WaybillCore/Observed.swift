@@ -1,7 +1,7 @@
-/// A value behind a lock that tasks wait for, without polling.
+/// A value behind a lock whose changes tasks can await without polling.
 ///
-/// A wait ends when the value is as asked, when the task is cancelled, or when patience runs out, so that nobody waits for
-/// ever for what never comes.
+/// A wait ends when the value meets the condition, when the task is cancelled, or when the timeout expires, so no task
+/// waits indefinitely for a change that never happens.
 package final class Observed<Value: Sendable>: Sendable {
     private struct Waiter {
         let isMet: @Sendable (Value) -> Bool
@@ -12,7 +12,7 @@ package final class Observed<Value: Sendable>: Sendable {
         var value: Value
         var waiters: [Int: Waiter] = [:]
         var abandoned: Set<Int> = []
-        /// Waits that have not returned.
+        /// The waits that have not returned yet.
         var open: Set<Int> = []
         var nextKey = 0
     }
@@ -25,7 +25,7 @@ package final class Observed<Value: Sendable>: Sendable {
 
     package var value: Value { storage.withLock { $0.value } }
 
-    /// Changes the value and lets go who waited for what it became.
+    /// Changes the value and resumes the waiters whose condition it now meets.
     @discardableResult
     package func update<Result: Sendable>(_ change: (inout Value) -> Result) -> Result {
         let (result, met) = storage.withLock { storage in
@@ -38,9 +38,9 @@ package final class Observed<Value: Sendable>: Sendable {
         return result
     }
 
-    /// Waits until the value is as asked. A deaf wait goes on when the task is cancelled.
+    /// Waits until the value meets a condition. If `isDeaf` is true, the wait ignores task cancellation.
     ///
-    /// - Returns: Whether it became so, which a cancelled wait can't say.
+    /// - Returns: Whether the condition was met; `false` if the wait was cancelled.
     @discardableResult
     package func wait(isDeaf: Bool = false, until isMet: @escaping @Sendable (Value) -> Bool) async -> Bool {
         let key = newKey()
@@ -52,7 +52,7 @@ package final class Observed<Value: Sendable>: Sendable {
         }
     }
 
-    /// Waits until the value is as asked, and no longer than patience lasts.
+    /// Waits until the value meets a condition, at most for the duration `patience`.
     @discardableResult
     package func wait(
         atMost patience: Duration, clock: any Clock<Duration> = ContinuousClock(),
@@ -71,7 +71,7 @@ package final class Observed<Value: Sendable>: Sendable {
         }
     }
 
-    /// Looks at the value without a change.
+    /// Reads the value without changing it.
     package func read<Result: Sendable>(_ body: (Value) -> Result) -> Result {
         storage.withLock { body($0.value) }
     }
@@ -106,7 +106,7 @@ package final class Observed<Value: Sendable>: Sendable {
     private func abandon(_ key: Int) {
         let waiter = storage.withLock { storage in
             let waiter = storage.waiters.removeValue(forKey: key)
-            // It may come before the wait has begun, or after its end; a key is never used twice.
+            // The call may come before the wait has started or after it has ended. Keys are never reused.
             if waiter == nil, storage.open.contains(key) { storage.abandoned.insert(key) }
             return waiter
         }

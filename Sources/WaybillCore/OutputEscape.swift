@@ -1,6 +1,6 @@
 extension Unicode.Scalar {
-    /// Whether it can change how a terminal or a log shows the characters around it: control characters, direction marks,
-    /// line separators, and characters that are invisible.
+    /// Whether the character can change how a terminal or a log displays the text around it: control characters,
+    /// direction marks, line separators, and invisible characters.
     package var controlsOutput: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: true
@@ -8,6 +8,6 @@ extension Unicode.Scalar {
         }
     }
 
-    /// The escape that is printed instead: `\u{1b}`.
+    /// The escape sequence that is printed instead, such as `\u{1b}`.
     package var outputEscape: String { "\\u{\(String(value, radix: 16))}" }
 }

@@ -1,7 +1,7 @@
-/// Something that makes the content of a part before it is sent, when that takes work: an image that has to shrink
-/// under a limit, a document that has to be rendered.
+/// A type that produces the content of a part before it is sent, when that takes work: an image that has to be
+/// compressed to a limit, or a document that has to be rendered.
 ///
-/// It runs before the upload takes a slot, so that the next image is made while the last one is on the wire.
+/// Preparation runs before the upload takes a slot, so the next image is prepared while the previous one is sent.
 ///
 /// ```swift
 /// struct Uppercased: PartPreparing {
@@ -12,30 +12,30 @@
 /// }
 /// ```
 public protocol PartPreparing: Sendable {
-    /// Makes the content.
+    /// Produces the content.
     ///
-    /// - Throws: Why it can't be made; `CancellationError` when the task was cancelled meanwhile.
+    /// - Throws: The reason why the content can't be produced; `CancellationError` if the task was cancelled meanwhile.
     func prepare() async throws -> PreparedPart
 }
 
-/// The finished content of a part, with what it changed about the part's headers.
+/// The finished content of a part, with the changes to the part's headers.
 public struct PreparedPart: Sendable {
-    /// Where the bytes are.
+    /// The location of the bytes.
     public enum Content: Sendable {
         /// In memory.
         case bytes([UInt8])
-        /// In a file that stays as it is until the upload ends.
+        /// In a file that must not change until the upload ends.
         case file(path: String)
     }
 
     /// The bytes.
     public var content: Content
-    /// The content type that the bytes now have, or `nil` to keep the part's own.
+    /// The content type of the bytes, or `nil` to keep the part's content type.
     public var contentType: String?
-    /// The file name that fits the bytes, or `nil` to keep the part's own.
+    /// The file name that matches the bytes, or `nil` to keep the part's file name.
     public var fileName: String?
 
-    /// Describes what was made.
+    /// Creates prepared content.
     public init(content: Content, contentType: String? = nil, fileName: String? = nil) {
         self.content = content
         self.contentType = contentType

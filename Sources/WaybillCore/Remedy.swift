@@ -1,8 +1,8 @@
-/// What to do about a failure, where the advice names an option.
+/// Advice for a failure that names an option.
 ///
-/// A program sets a property; a person at a shell writes a flag. So a message never spells an option out: it is composed with a
-/// case of this table, whose words are those of the API unless a command has registered its own. Every other message is
-/// plain prose and reads the same in both places.
+/// A program sets a property, and a user of the command line writes a flag. A message therefore never names an option
+/// directly: it includes a case of this enumeration, which is printed in the terms of the API unless a command has
+/// registered its own. All other messages read the same in both places.
 ///
 /// ```swift
 /// "The server took no byte for \(limit). \(Remedy.raiseStallLimit)"
@@ -33,7 +33,7 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
     case makeRoomForStream
     case chooseTemporaryDirectory
 
-    // Uploads that are written down.
+    // Outbox uploads.
     case nameSecretField
     case nameCredential
     case giveCredentialValue
@@ -47,7 +47,7 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
     case waitForRecord
     case renewCredentials
 
-    /// The advice for a program.
+    /// The advice in terms of the API.
     package var api: String {
         switch self {
         case .raiseConnectLimit: "Check the network, or raise limits.connect."
@@ -83,16 +83,16 @@ package enum Remedy: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Registers the words of a command for all messages from now on. To be called once, before anything fails.
+    /// Registers a command's wording for all later messages. Call it once, before any error is created.
     package static func register(_ words: @escaping @Sendable (Remedy) -> String) {
         registered.withLock { $0 = words }
     }
 
-    // One for the process: errors are made in every layer, on threads that belong to no session.
+    // One registration per process: errors are created in every layer, on threads that belong to no session.
     private static let registered = Locked<@Sendable (Remedy) -> String>({ $0.api })
 }
 
 extension Remedy: CustomStringConvertible {
-    /// The advice in the registered words, else in those of the API.
+    /// The advice in the registered wording, or in terms of the API.
     package var description: String { Self.registered.withLock { $0 }(self) }
 }

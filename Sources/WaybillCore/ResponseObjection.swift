@@ -1,22 +1,24 @@
-/// What was found wrong with an answer whose status is accepted: the server says no in the body, or nobody could read it.
+/// The reason why a response with an accepted status is not a success: its body reports a failure or could not be
+/// evaluated.
 package struct ResponseObjection: Sendable {
     package enum Kind: Sendable, Hashable {
-        /// The envelope says no.
+        /// The envelope reports a rejection.
         case rejected
-        /// The envelope says that the credential is no longer good.
+        /// The envelope reports that the credential has expired.
         case credentialExpired
-        /// The envelope says "not now".
+        /// The envelope asks for a later retry.
         case retry
-        /// Nobody could tell: whoever was to look at the answer failed. The name is that of an error's code.
+        /// The response could not be evaluated, because the code that reads it failed. The associated value is the name
+        /// of an error code.
         case unreadable(String)
-        /// The upload was cancelled before somebody had looked at it.
+        /// The upload was cancelled before the response was evaluated.
         case cancelled
     }
 
     package var kind: Kind
-    /// The code of the envelope, as text; empty when there is none.
+    /// The code of the envelope as text, or an empty string if it has none.
     package var code: String
-    /// What the envelope says, or why nobody could tell.
+    /// The envelope's message, or the reason why the response could not be evaluated.
     package var message: String
     package var cause: (any Error)?
 

@@ -1,19 +1,20 @@
-/// A text that is sent but never printed.
+/// A string that is sent but never printed.
 ///
-/// A secret is marked where it enters, so that nobody has to remember it where something is logged:
+/// A value is marked as secret where it enters the program, so code that logs it later needs no special care:
 ///
 /// ```swift
 /// form.append(.text("TOKEN", .secret(token)))
 /// print(Secret.secret("s3cr3t"))        // <redacted>
 /// ```
 public struct Secret: Sendable, Hashable {
-    /// The text itself. Reading it is a decision: it is nowhere part of a description, a log line or an error.
+    /// The string itself. Reading it is an explicit decision: it is never part of a description, a log line or an
+    /// error.
     public let value: String
 
-    /// Marks a text as secret.
+    /// Marks a string as secret.
     public static func secret(_ value: String) -> Secret { Secret(value: value) }
 
-    /// What stands in the place of a secret wherever something is printed.
+    /// The text that is printed in place of a secret.
     public static let placeholder = "<redacted>"
 
     private init(value: String) {
@@ -26,6 +27,6 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
     public var description: String { Self.placeholder }
     /// Always ``placeholder``.
     public var debugDescription: String { Self.placeholder }
-    /// No children: `dump` and debuggers that walk mirrors see nothing either.
+    /// No children, so `dump` and debuggers that walk mirrors show nothing either.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

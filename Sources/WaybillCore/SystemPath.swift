@@ -1,10 +1,10 @@
-/// Paths, file names and arguments as the system has them: any bytes but NUL, carried in a `String`.
+/// Conversion between `String` and the system's paths, file names and arguments, which may contain any byte except NUL.
 ///
-/// A `String` holds UTF-8 only. Each byte that is not part of valid UTF-8 therefore becomes one private-use character,
-/// U+10FF00 to U+10FF7F, and becomes that byte again where a file is opened or a name is sent. A name that contains one of
-/// these characters in UTF-8 is carried byte by byte, so two names never share a text.
+/// A `String` holds only valid Unicode. Each byte that is not part of valid UTF-8 is therefore mapped to a private-use
+/// character, U+10FF00 to U+10FF7F, and mapped back when a file is opened or a name is sent. A name that contains one
+/// of these characters in UTF-8 is mapped byte by byte, so two different names never map to the same string.
 package enum SystemPath {
-    /// The text that stands for bytes of the system.
+    /// Returns the string that represents the system's bytes.
     package static func text(of bytes: some Sequence<UInt8>) -> String {
         let bytes = Array(bytes)
         if let text = String(validating: bytes, as: UTF8.self), isUTF8(text) { return text }
@@ -22,7 +22,7 @@ package enum SystemPath {
         return String(scalars)
     }
 
-    /// The bytes that a text stands for.
+    /// Returns the bytes that a string represents.
     package static func bytes(of text: String) -> [UInt8] {
         guard !isUTF8(text) else { return Array(text.utf8) }
         var bytes: [UInt8] = []
@@ -33,18 +33,18 @@ package enum SystemPath {
         return bytes
     }
 
-    /// Whether all bytes that a text stands for are UTF-8.
+    /// Returns whether all bytes that a string represents are valid UTF-8.
     package static func isUTF8(_ text: String) -> Bool {
-        // Every one of the characters begins with this byte, and few others do.
+        // Each of these characters starts with the byte 0xF4 in UTF-8, and few others do.
         !text.utf8.contains(0xF4) || !text.unicodeScalars.contains { byte(of: $0) != nil }
     }
 
-    /// The byte that a character stands for, or `nil` for an ordinary one.
+    /// Returns the byte that a character represents, or `nil` for an ordinary character.
     package static func byte(of scalar: Unicode.Scalar) -> UInt8? {
         (first.value...first.value + 0x7F).contains(scalar.value) ? 0x80 | UInt8(scalar.value & 0x7F) : nil
     }
 
-    /// Calls a closure with the path for a system call, ended by NUL. The pointer is valid during the call only.
+    /// Calls a closure with a NUL-terminated path for a system call. The pointer is valid only during the call.
     package static func with<Value>(_ path: String, _ body: (UnsafePointer<CChar>) -> Value) -> Value {
         guard !isUTF8(path) else { return unsafe path.withCString { unsafe body($0) } }
         let characters = bytes(of: path).map { CChar(bitPattern: $0) } + [0]
@@ -53,7 +53,7 @@ package enum SystemPath {
 
     private static let first: Unicode.Scalar = "\u{10FF00}"
 
-    /// The character at an index, if it is valid UTF-8 and stands for itself.
+    /// Returns the character at an index if it is valid UTF-8 and does not represent a byte.
     private static func scalar(at index: Int, in bytes: [UInt8]) -> Unicode.Scalar? {
         let width =
             switch bytes[index] {

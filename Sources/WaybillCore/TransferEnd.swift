@@ -1,17 +1,17 @@
 public import HTTPTypes
 
-/// How an attempt ended.
+/// The result of an attempt.
 public struct TransferEnd: Sendable {
-    /// The response when all went well at the transport (whatever its status), else the error.
+    /// The response, whatever its status, or the error of the transport.
     public var result: Result<TransferResponse, TransferError>
-    /// What was seen of the request's way.
+    /// The counters of the request's transmission.
     public var evidence: TransferEvidence
-    /// Where the time went.
+    /// The timings and byte counts of the attempt.
     public var metrics: TransferMetrics
-    /// What was found wrong with a response whose status is accepted. A transport leaves it alone.
+    /// The reason why a response with an accepted status is not a success. Transports do not set it.
     package var objection: ResponseObjection?
 
-    /// Describes an end.
+    /// Creates a result.
     public init(
         result: Result<TransferResponse, TransferError>, evidence: TransferEvidence,
         metrics: TransferMetrics = TransferMetrics()
@@ -22,40 +22,40 @@ public struct TransferEnd: Sendable {
     }
 }
 
-/// A complete response: the whole head was seen and the whole body was read.
+/// A complete response: the whole head and the whole body were read.
 public struct TransferResponse: Sendable {
-    /// Status and header fields.
+    /// The status and header fields.
     public var head: HTTPResponse
     /// The body.
     public var body: [UInt8]
 
-    /// Describes a response.
+    /// Creates a response.
     public init(head: HTTPResponse, body: [UInt8] = []) {
         self.head = head
         self.body = body
     }
 }
 
-/// What was seen of a request's way to the server, in bytes and not in hopes.
+/// The measured progress of a request's transmission.
 public struct TransferEvidence: Sendable, Hashable {
-    /// The length announced, or `nil` when the body was chunked.
+    /// The announced body length, or `nil` for a chunked body.
     public var announced: Int64?
-    /// Body bytes handed to the kernel.
+    /// The number of body bytes handed to the kernel.
     public var sent: Int64
-    /// Body bytes that the peer's TCP acknowledged.
+    /// The number of body bytes that the peer's TCP acknowledged.
     public var acknowledged: Int64
-    /// Whether the peer acknowledged any byte of the request, its head included. `false` on a connection that was dead
+    /// Whether the peer acknowledged any byte of the request, including its head. `false` on a connection that was dead
     /// before the first byte.
     public var requestAcknowledged: Bool
     /// Whether the last byte of the body was handed to the kernel.
     public var isBodyComplete: Bool
-    /// Whether a complete head of a final response was read.
+    /// Whether the complete head of a final response was read.
     public var sawResponseHead: Bool
-    /// Whether the connection had served another request before, and the kernel's counts speak of this one alone: not over
-    /// HTTP/2.
+    /// Whether the connection had served another request before and the kernel's counters cover this request only.
+    /// Always `false` over HTTP/2.
     public var isConnectionReused: Bool
 
-    /// Describes what was seen; nothing, by default.
+    /// Creates a value; by default, nothing was sent or received.
     public init(
         announced: Int64? = nil, sent: Int64 = 0, acknowledged: Int64 = 0, requestAcknowledged: Bool = false,
         isBodyComplete: Bool = false, sawResponseHead: Bool = false, isConnectionReused: Bool = false
@@ -70,31 +70,33 @@ public struct TransferEvidence: Sendable, Hashable {
     }
 }
 
-/// Where the time of an attempt went; each from its start.
+/// The timings of an attempt, each measured from its start, and its byte counts.
 public struct TransferMetrics: Sendable, Hashable {
-    /// The name was looked up.
+    /// The time until the name was resolved.
     public var nameLookup: Duration = .zero
-    /// TCP was connected.
+    /// The time until TCP was connected.
     public var connect: Duration = .zero
-    /// TLS was agreed on; zero without TLS.
+    /// The time until the TLS handshake was complete; zero without TLS.
     public var tls: Duration = .zero
-    /// The first byte of the answer came; zero if none did. Of several heads, such as `100 Continue`, the last counts.
+    /// The time until the first byte of the response; zero if none arrived. With several heads, such as `100 Continue`,
+    /// the last one counts.
     public var firstByte: Duration = .zero
-    /// The end.
+    /// The time until the end of the attempt.
     public var total: Duration = .zero
-    /// The connection, when there was one.
+    /// The connection, if one was made.
     public var connection: TransferConnection?
-    /// Bytes of the request that were written, its head and framing included; of the rounds of Digest, the last one's body.
+    /// The number of request bytes written, including head and framing. With Digest, only the last round's body is
+    /// counted.
     public var requestBytes: Int64 = 0
-    /// Those of them that the kernel took straight out of files (`sendfile(2)`), which nobody had to copy.
+    /// The number of those bytes that the kernel took directly from files (`sendfile(2)`), without a copy.
     public var sendfileBytes: Int64 = 0
-    /// Bytes of the answer that were read, heads included, as they came over the wire.
+    /// The number of response bytes read, including heads, as received on the wire.
     public var responseBytes: Int64 = 0
-    /// How many connections had to be made: 0 on one that was kept alive.
+    /// The number of connections made; 0 if a kept-alive connection was reused.
     public var connectionsMade = 0
-    /// The version that was spoken, as in `HTTP/2`; `nil` before there was an answer.
+    /// The HTTP version of the response, such as `HTTP/2`; `nil` before a response arrived.
     public var httpVersion: String?
 
-    /// All zero.
+    /// Creates metrics in which all values are zero.
     public init() {}
 }

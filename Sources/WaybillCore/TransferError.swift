@@ -1,32 +1,32 @@
 public import HTTPTypes
 
-/// Why an attempt came to no complete response.
+/// The reason why an attempt received no complete response.
 ///
-/// ``code`` is for programs, ``message`` for people: it says what went wrong and what to do. ``outcome`` says what may
-/// be believed about the server's side.
+/// ``code`` is for programs and ``message`` for people: it says what went wrong and what to do. ``outcome`` says
+/// whether the server may have acted.
 public struct TransferError: Error, Sendable {
-    /// A kind of failure. Open: new ones may come with any release, so give a `switch` a `default`.
+    /// A type of failure. New codes may be added in any release, so give a `switch` a `default`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The name, as it is printed.
+        /// The name of the code, as printed.
         public let description: String
-        /// Makes a code, for transports with errors of their own: a short name in camel case.
+        /// Creates a code, for transports with their own errors. Use a short name in camel case.
         public init(_ name: String) { description = name }
     }
 
-    /// What kind of failure it is.
+    /// The type of failure.
     public var code: Code
-    /// What went wrong, and the remedy.
+    /// A description of the failure and its remedy.
     public var message: String
-    /// What may be believed about the server's side.
+    /// Whether the server may have acted.
     public var outcome: UploadOutcome
-    /// The number and name of libcurl's own code, when there is one: `52 (Server returned nothing…)`.
+    /// The number and description of libcurl's error code, if there is one: `52 (Server returned nothing…)`.
     public var transportCode: String?
-    /// The status of a final response whose head was seen before the failure.
+    /// The status of a final response whose head arrived before the failure.
     public var status: HTTPResponse.Status?
-    /// The error underneath: a body that could not be read, for example.
+    /// The underlying error, such as a body that could not be read.
     public var cause: (any Error)?
 
-    /// Describes a failure.
+    /// Creates an error.
     public init(
         _ code: Code, _ message: String, outcome: UploadOutcome, transportCode: String? = nil,
         status: HTTPResponse.Status? = nil, cause: (any Error)? = nil
@@ -41,54 +41,54 @@ public struct TransferError: Error, Sendable {
 }
 
 extension TransferError.Code {
-    /// The URL can't be used: malformed, or not `http` or `https`.
+    /// The URL is malformed, or its scheme is not `http` or `https`.
     public static let invalidURL = Self("invalidURL")
-    /// A header field or another value of the request is refused.
+    /// A header field or another value of the request is invalid.
     public static let invalidRequest = Self("invalidRequest")
-    /// The host's name has no address.
+    /// The host name could not be resolved.
     public static let hostNotFound = Self("hostNotFound")
-    /// Nobody listens, or the way there is closed.
+    /// The connection was refused or the host is unreachable.
     public static let cannotConnect = Self("cannotConnect")
-    /// No file descriptor or no thread is free.
+    /// No file descriptor or thread is available.
     public static let resourcesExhausted = Self("resourcesExhausted")
-    /// The connection was not ready in time.
+    /// The connection was not established within the limit.
     public static let connectTimeout = Self("connectTimeout")
-    /// The peer stopped taking bytes.
+    /// The peer stopped acknowledging bytes.
     public static let stalled = Self("stalled")
-    /// The body was taken, and no whole answer came in time.
+    /// The body was sent, and no complete response arrived within the limit.
     public static let responseTimeout = Self("responseTimeout")
-    /// The limit for the whole attempt ran out.
+    /// The limit for the whole attempt expired.
     public static let totalTimeout = Self("totalTimeout")
     /// The connection broke.
     public static let connectionLost = Self("connectionLost")
-    /// The peer closed without an answer, or in the middle of it.
+    /// The peer closed the connection before or during the response.
     public static let responseIncomplete = Self("responseIncomplete")
-    /// The server said yes before it had taken the whole body.
+    /// The server sent a success status before it had received the whole body.
     public static let bodyNotTaken = Self("bodyNotTaken")
-    /// The answer is not HTTP, or breaks its rules.
+    /// The response is not valid HTTP.
     public static let malformedResponse = Self("malformedResponse")
-    /// The answer is larger than allowed.
+    /// The response is larger than allowed.
     public static let responseTooLarge = Self("responseTooLarge")
-    /// TLS could not be agreed on.
+    /// The TLS handshake failed.
     public static let tlsFailed = Self("tlsFailed")
     /// The peer's certificate is not trusted. Never retried.
     public static let certificateNotTrusted = Self("certificateNotTrusted")
-    /// A certificate, a key or an authority of the options can't be used. Never retried.
+    /// A certificate, key or certificate authority in the options can't be used. Never retried.
     public static let tlsSettingsUnusable = Self("tlsSettingsUnusable")
-    /// The proxy refused, or could not reach the server; what it said is in the message.
+    /// The proxy refused the request or could not reach the server. The message contains the proxy's response.
     public static let proxyFailed = Self("proxyFailed")
     /// The body could not be read to its end; see ``TransferError/cause``.
     public static let bodyFailed = Self("bodyFailed")
-    /// The body would have to be sent again, and this transport never does that by itself.
+    /// The body would have to be sent again, which this transport never does implicitly.
     public static let resendRefused = Self("resendRefused")
-    /// Cancelled by the caller.
+    /// The caller cancelled the attempt.
     public static let cancelled = Self("cancelled")
-    /// Anything else; the message says what libcurl said.
+    /// Any other failure. The message contains libcurl's description.
     public static let other = Self("other")
 }
 
 extension TransferError: CustomStringConvertible {
-    /// One line: code, message, libcurl's code.
+    /// One line with the code, the message and libcurl's code.
     public var description: String {
         let suffix = transportCode.map { " [curl \($0)]" } ?? ""
         return "\(code): \(message)\(suffix)"

@@ -1,43 +1,44 @@
-/// How a transfer is to be run.
+/// Options of a transfer.
 public struct TransferOptions: Sendable, Hashable {
     /// The limits in time and size.
     public var limits = TransferLimits()
-    /// The most bytes per second that the body may take, or `nil` for no limit.
+    /// The maximum number of body bytes sent per second, or `nil` for no limit.
     public var rateLimit: ByteCount?
-    /// The version of HTTP. HTTP/1.1 by default: for uploads it is the faster one, by half.
+    /// The HTTP version. The default is HTTP/1.1, which is faster by half for uploads.
     public var httpVersion: HTTPVersion = .http1
-    /// When to ask the server's leave before the body is sent (RFC 9110 section 10.1.1).
+    /// When to wait for `100 Continue` before the body is sent (RFC 9110 section 10.1.1).
     public var expectContinue: ExpectContinue = .above(.mebibytes(8))
-    /// What is asked of TLS.
+    /// The TLS options for the server.
     public var tls = TLSOptions()
-    /// The user and password of HTTP Digest, or `nil` for none. The body's length must be known.
+    /// The user name and password for HTTP Digest, or `nil` for none. Requires a body of known length.
     public var digest: DigestCredential?
-    /// The proxy's URL, or `nil` for none: `http`, `https`, `socks4`, `socks4a`, `socks5`, and `socks5h`, which looks names
-    /// up itself. The environment's proxies are never used unasked.
+    /// The proxy's URL, or `nil` for none. Supported schemes: `http`, `https`, `socks4`, `socks4a`, `socks5`, and
+    /// `socks5h`, with which the proxy resolves names. Proxies from the environment are never used implicitly.
     public var proxy: String?
-    /// The user and password that the proxy wants (Basic, or RFC 1929 with SOCKS 5), unless they stand in its URL.
+    /// The user name and password for the proxy (Basic, or RFC 1929 with SOCKS 5), unless its URL contains them.
     public var proxyCredential: ProxyCredential?
-    /// Hosts that are spoken to without the proxy: names, with all names that end in them (`example.com`), addresses, and
-    /// ranges of addresses (`10.0.0.0/8`); `*` for all.
+    /// Hosts to connect to without the proxy: names, including all their subdomains (`example.com`), addresses, and
+    /// address ranges (`10.0.0.0/8`); `*` for all.
     public var proxyExceptions: [String] = []
-    /// What is asked of TLS with an `https` proxy; what is asked of the server's is ``tls``.
+    /// The TLS options for an `https` proxy. The options for the server are in ``tls``.
     public var proxyTLS = TLSOptions()
-    /// Addresses to use in place of a name look-up, as `host:port:address`, for this upload alone. Other uploads of the
-    /// session never see them.
+    /// Addresses to use instead of resolving a name, as `host:port:address`. They apply to this upload only, not to
+    /// other uploads of the session.
     public var resolve: [String] = []
-    /// Which addresses of a name are used.
+    /// The address family to use for a name.
     public var addressFamily = AddressFamily.any
-    /// The path of a Unix socket to connect to in place of the URL's host, which still goes into `Host`. At most 107 bytes.
+    /// The path of a Unix socket to connect to instead of the URL's host, which is still sent in `Host`. At most 107
+    /// bytes.
     public var unixSocket: String?
-    /// Other options of libcurl, for what has no property here.
+    /// Other libcurl options, for settings that have no property here.
     public var curlOptions: [CurlOption] = []
 
-    /// The defaults.
+    /// Creates the default options.
     public init() {}
 
-    /// Which addresses of a name are used.
+    /// The address family to use for a name.
     public enum AddressFamily: Sendable, Hashable {
-        /// Both; the faster one wins (RFC 8305).
+        /// Both families; the first to connect is used (RFC 8305).
         case any
         /// IPv4 only.
         case ipv4
@@ -57,54 +58,56 @@ public struct TransferOptions: Sendable, Hashable {
     public enum ExpectContinue: Sendable, Hashable {
         /// Never.
         case never
-        /// With bodies of more than so many bytes, or of unknown length; never under 1 MiB, where the question takes longer
-        /// than the body. A server that does not answer within the wait gets the body all the same, and one that ignored
-        /// or refused the question (417) is not asked again.
+        /// Sent with bodies larger than the given size or of unknown length, but never below 1 MiB, where waiting takes
+        /// longer than sending the body. If the server does not respond within `wait`, the body is sent anyway. A
+        /// server that ignored or rejected the expectation (417) does not receive it again.
         case above(ByteCount, wait: Duration = .milliseconds(200))
     }
 
-    /// What is asked of TLS. The version is 1.2 or later, always.
+    /// TLS options. The minimum version is always TLS 1.2.
     public struct TLSOptions: Sendable, Hashable {
-        /// A PEM file with the authorities to trust in place of the system's.
+        /// A PEM file with the certificate authorities to trust instead of the system's.
         public var certificateAuthorities: String?
-        /// The same as the text of such a file, for programs that bring it along. Not beside a file.
+        /// The same as the content of such a file, for programs that embed it. Cannot be combined with a file.
         public var certificateAuthoritiesPEM: String?
-        /// What we show to a server that wants to know who we are.
+        /// The certificate to present to a server that requests one.
         public var clientCertificate: ClientCertificate?
-        /// The hashes of public keys of which the server's has to be one, as `sha256//` and 44 characters of Base64 (RFC
-        /// 7469 section 2.4, without the quotes). Empty to take any. This comes on top of what is verified otherwise.
+        /// The accepted hashes of the server's public key, each as `sha256//` and 44 characters of Base64 (RFC 7469
+        /// section 2.4, without the quotes). If empty, any key is accepted. Pinning is in addition to the normal
+        /// verification.
         ///
         /// ```sh
         /// openssl x509 -in server.pem -pubkey -noout | openssl pkey -pubin -outform der |
         ///     openssl dgst -sha256 -binary | base64
         /// ```
         public var pinnedKeys: [String] = []
-        /// Accepts any certificate. Whoever sits between you and the server reads and changes everything: for a
-        /// laboratory only. Each use is logged as a warning.
+        /// Accepts any certificate. An attacker between client and server can then read and change all data: use it in
+        /// test environments only. Each use is logged as a warning.
         public var insecureSkipVerification = false
 
-        /// The system's authorities, verified.
+        /// Creates options that verify against the system's certificate authorities.
         public init() {}
     }
 }
 
-/// The limits of a transfer. Time spent in a queue never counts, nor does that of a pause, except for `connect` and `total`.
+/// The limits of a transfer. Time in a queue never counts. Time while paused counts only for `connect` and `total`.
 public struct TransferLimits: Sendable, Hashable {
-    /// From the start to a connection that is ready: name look-up, TCP, TLS.
+    /// The time from the start until the connection is ready: name resolution, TCP, TLS.
     public var connect: Duration = .seconds(15)
-    /// How long the peer may acknowledge nothing while bytes wait for it.
+    /// The time that the peer may acknowledge nothing while bytes are outstanding.
     public var stall: Duration = .seconds(15)
-    /// From the last acknowledged byte of the body to the last byte of the answer.
+    /// The time from the last acknowledged byte of the body to the last byte of the response.
     public var response: Duration = .seconds(60)
-    /// From the start to the end of the attempt, or `nil`: a large file over a slow line takes what it takes.
+    /// The time from the start to the end of the attempt, or `nil` for no limit, since a large file may take long on a
+    /// slow connection.
     public var total: Duration?
-    /// The largest response body that is kept. A longer one is an error.
+    /// The maximum size of a response body. A longer body is an error.
     public var responseBody: ByteCount = .mebibytes(10)
-    /// The largest response head.
+    /// The maximum size of a response head.
     public var responseHead: ByteCount = .kibibytes(64)
-    /// The most header lines in a response head.
+    /// The maximum number of header lines in a response head.
     public var responseHeadLines = 128
 
-    /// The defaults.
+    /// Creates the default limits.
     public init() {}
 }

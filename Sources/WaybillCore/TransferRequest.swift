@@ -1,23 +1,23 @@
 public import HTTPTypes
 
-/// One attempt at a request, complete in every detail: what a transport runs as it stands.
+/// One attempt at a request, with all its details, which a transport runs unchanged.
 ///
-/// Retries, redirects and credentials are decided above; a transport adds nothing and repeats nothing.
+/// Retries, redirects and credentials are decided by the layers above. A transport adds nothing and repeats nothing.
 public struct TransferRequest: Sendable {
-    /// The id under which logs, errors and events speak of the upload.
+    /// The identifier of the upload in logs, errors and events.
     public var id: UploadID
     /// The method.
     public var method: HTTPRequest.Method
     /// The absolute URL, `http` or `https`.
     public var url: String
-    /// The header fields, apart from the ones that the transport owns (``TransferRequest/ownedFields``).
+    /// The header fields, except those that the transport sets (``TransferRequest/ownedFields``).
     public var headers: HTTPFields
     /// The body, or `nil` for none.
     public var body: (any UploadBody)?
-    /// Limits, rate, TLS and the like.
+    /// The limits, rate, TLS and other options.
     public var options: TransferOptions
 
-    /// Describes an attempt.
+    /// Creates an attempt.
     public init(
         id: UploadID = UploadID(), method: HTTPRequest.Method, url: String, headers: HTTPFields = [:],
         body: (any UploadBody)? = nil, options: TransferOptions = TransferOptions()
@@ -30,8 +30,8 @@ public struct TransferRequest: Sendable {
         self.options = options
     }
 
-    /// The fields that describe the framing of the message, which only the transport can get right. Two opinions
-    /// about a length are how requests are smuggled (RFC 9112 section 11.2), so a caller's are refused.
+    /// The fields that describe the message framing, which only the transport can set correctly. Conflicting lengths
+    /// enable request smuggling (RFC 9112 section 11.2), so these fields are rejected in ``headers``.
     public static let ownedFields: [HTTPField.Name] = [
         .contentLength, .transferEncoding, .host, .connection, .expect, .trailer,
     ]
@@ -41,17 +41,17 @@ extension HTTPField.Name {
     static let host = HTTPField.Name("Host")!
 }
 
-/// What identifies an upload, in the program and in its logs: 16 hexadecimal digits.
+/// The identifier of an upload, in the program and in its logs: 16 hexadecimal digits.
 public struct UploadID: Sendable, Hashable, CustomStringConvertible {
-    /// The number behind the digits.
+    /// The number that the digits represent.
     public let rawValue: UInt64
 
-    /// A new id from the system's random numbers.
+    /// Creates a random identifier.
     public init() {
         rawValue = .random(in: .min ... .max)
     }
 
-    /// The id of a known number.
+    /// Creates an identifier from its number.
     public init(rawValue: UInt64) {
         self.rawValue = rawValue
     }
@@ -63,10 +63,10 @@ public struct UploadID: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-// What `print` and `dump` show of the values that carry credentials on their way to a transport: the harmless half.
+// Descriptions for `print` and `dump` that leave out credentials.
 
 extension TransferRequest: CustomReflectable {
-    /// Id, method and the names of the header fields. URL and header values may hold credentials.
+    /// The identifier, the method and the names of the header fields. URL and header values may contain credentials.
     public var customMirror: Mirror {
         Mirror(
             self, children: ["id": "\(id)", "method": "\(method)", "headers": headers.map { "\($0.name)" }],
@@ -75,7 +75,7 @@ extension TransferRequest: CustomReflectable {
 }
 
 extension TransferOptions: CustomReflectable {
-    /// All options; a proxy that brings its user and password along is not shown.
+    /// All options. A proxy URL that contains a user name and password is redacted.
     public var customMirror: Mirror {
         let shown = proxy.map { $0.contains("@") ? Secret.placeholder : $0 }
         return Mirror(

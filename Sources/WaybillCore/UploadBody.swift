@@ -1,78 +1,79 @@
-/// Something that can be sent as the body of a request, once or many times.
+/// A request body, which can be sent once or many times.
 ///
-/// A body says what it is before a byte is read: its length, its content type, and whether it can be sent again.
-/// Each attempt asks for a reader of its own; replay is a new reader, never a rewind.
+/// A body provides its length, its content type and whether it can be sent again before any byte is read. Each attempt
+/// makes a new reader; readers are never rewound.
 public protocol UploadBody: Sendable {
-    /// The exact number of bytes that every reader yields, or `nil` when nobody knows before the end.
+    /// The exact number of bytes that every reader yields, or `nil` if it is not known in advance.
     var length: Int64? { get }
 
-    /// Whether ``makeReader(wake:)`` may be called more than once. A body made of files and values is replayable;
-    /// one that wraps a one-shot stream is not.
+    /// Whether ``makeReader(wake:)`` may be called more than once. A body made of files and values is replayable; a
+    /// body that wraps a one-shot stream is not.
     var isReplayable: Bool { get }
 
-    /// The value of the `Content-Type` header that goes with the bytes, if the body knows it.
+    /// The value of the `Content-Type` header for the body, if the body determines it.
     var contentType: String? { get }
 
-    /// Where each named part ends in the body, in order, for progress by part. Empty for a body without parts.
+    /// The ranges of the named parts in the body, in order, for progress by part. Empty for a body without parts.
     var parts: [BodyPart] { get }
 
-    /// Makes the reader of one attempt.
+    /// Creates the reader of one attempt.
     ///
-    /// - Parameter wake: To be called, from any thread and as often as wanted, when a reader that answered
-    ///   ``BodyRead/later`` has something to give. It never blocks and never calls back into the reader.
+    /// - Parameter wake: A closure to call, from any thread and any number of times, when a reader that returned
+    ///   ``BodyRead/later`` has bytes available. It never blocks and never calls back into the reader.
     /// - Returns: A reader at the first byte.
-    /// - Throws: Why the body can't be read (a file that is gone or was changed since its length was promised), or
-    ///   that a one-shot body was asked for a second reader.
+    /// - Throws: The reason why the body can't be read, such as a file that is missing or was changed since its length
+    ///   was determined, or an error if a second reader of a one-shot body is requested.
     func makeReader(wake: @escaping @Sendable () -> Void) throws -> any BodyReader
 }
 
 extension UploadBody {
-    /// `nil`: the body doesn't name its type.
+    /// `nil`: the body does not determine its content type.
     public var contentType: String? { nil }
     /// No parts.
     public var parts: [BodyPart] { [] }
 }
 
-/// One attempt's way through a body, from the first byte to the last.
+/// A reader of a body for one attempt, from the first byte to the last.
 ///
-/// A reader is used by one thread at a time and is never asked again after it answered ``BodyRead/end``, threw, or was
-/// closed.
+/// A reader is used by one thread at a time. It is not called again after it returned ``BodyRead/end``, threw an error,
+/// or was closed.
 public protocol BodyReader: AnyObject {
-    /// Appends bytes to `output`, as many as are at hand and fit.
+    /// Appends as many bytes to `output` as are available and fit.
     ///
-    /// It must not block: bytes that would need a wait (a cold disk page, a stream) are answered by
-    /// ``BodyRead/later`` and announced by the wake-up handed to ``UploadBody/makeReader(wake:)``.
+    /// It must not block. If bytes are not available immediately (an uncached disk page, a stream), it returns
+    /// ``BodyRead/later`` and later calls the closure passed to ``UploadBody/makeReader(wake:)``.
     ///
-    /// - Parameter output: Free room of at least one byte.
+    /// - Parameter output: Free space of at least one byte.
     /// - Returns: ``BodyRead/bytes(_:)`` with the number of bytes appended, at least one; ``BodyRead/later``; or
     ///   ``BodyRead/end``, only after the last byte.
-    /// - Throws: Why the bytes promised can't be had. The transfer is aborted; nothing is sent in their place.
+    /// - Throws: The reason why the promised bytes are unavailable. The transfer is aborted; nothing is sent in their
+    ///   place.
     func read(into output: inout OutputRawSpan) throws -> BodyRead
 
-    /// Gives back files and buffers. Called exactly once, whatever happened.
+    /// Releases files and buffers. Called exactly once, whatever the outcome.
     func close()
 }
 
-/// The answer of a ``BodyReader``.
+/// The result of a read from a ``BodyReader``.
 public enum BodyRead: Sendable, Hashable {
-    /// So many bytes were appended; at least one.
+    /// The given number of bytes was appended; at least one.
     case bytes(Int)
-    /// Nothing now; the wake-up will tell.
+    /// No bytes are available now. The reader calls the wake-up closure when there are.
     case later
     /// The body is complete.
     case end
 }
 
-/// A named stretch of a body.
+/// The range of a named part in a body.
 public struct BodyPart: Sendable, Hashable {
     /// The field name.
     public var name: String
     /// The file name, for parts that have one.
     public var fileName: String?
-    /// Where the content of the part lies in the body.
+    /// The range of the part's content in the body.
     public var range: Range<Int64>
 
-    /// Describes a part.
+    /// Creates a part.
     public init(name: String, fileName: String? = nil, range: Range<Int64>) {
         self.name = name
         self.fileName = fileName
@@ -80,17 +81,20 @@ public struct BodyPart: Sendable, Hashable {
     }
 }
 
-/// A reader of bytes that lie in files, which the kernel can send without a copy in memory.
+/// A reader of file content, which the kernel can send without a copy in memory.
 ///
-/// It is asked beside ``BodyReader/read(into:)``, on the same thread, whenever the one who sends has a socket of its own for
-/// the plain bytes. A reader that inspects the bytes, such as for a checksum, does not conform, and all its bytes are read.
+/// It is used in addition to ``BodyReader/read(into:)``, on the same thread, when the transport has a socket for
+/// unencrypted bytes. A reader that inspects the bytes, such as for a checksum, does not conform, so all its bytes are
+/// read.
 package protocol FileSendingReader: BodyReader {
-    /// Sends what comes next out of its file into a socket that does not block (`sendfile(2)`). It waits for neither of them.
+    /// Sends the next bytes of the file to a non-blocking socket (`sendfile(2)`). It waits for neither of them.
     ///
-    /// Until the peer acknowledges them, the kernel has no copy of these bytes, and sends what is in the file by then. So the
-    /// end of a body is to be read, after that: only a read looks whether files are still what they were.
+    /// Until the peer acknowledges these bytes, the kernel has no copy of them: it sends what the file contains at that
+    /// time. The caller must therefore read the end of the body afterwards, because only a read checks whether files
+    /// have changed.
     ///
-    /// - Returns: How many bytes the socket took, 0 when it takes none now, or `nil` when what comes next has to be read:
-    ///   it is in no file, or not in memory, or the kernel can't do it. The next read reports an error of the file.
+    /// - Returns: The number of bytes that the socket accepted, 0 if it accepts none now, or `nil` if the next bytes
+    ///   have to be read: they are not in a file, not in memory, or the kernel does not support it. The next read
+    ///   reports an error of the file.
     func send(upTo count: Int, into socket: Int32) -> Int?
 }

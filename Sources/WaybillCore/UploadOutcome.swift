@@ -2,21 +2,21 @@ package import HTTPTypes
 
 /// Whether the server may have acted on an upload that did not succeed.
 public enum UploadOutcome: Sendable, Hashable {
-    /// No byte of the request was acknowledged, and its body did not leave as a whole or left on a connection that had died
-    /// before. The server knows nothing of it.
+    /// No byte of the request was acknowledged, and the body was not sent completely or was sent on a connection that
+    /// was already dead. The server did not receive the request.
     case notSent
-    /// Fewer body bytes than announced ever left, so a conforming server cannot have acted (RFC 9112 section 8).
+    /// Fewer body bytes than announced were sent, so a conforming server cannot have acted (RFC 9112 section 8).
     case incomplete(acknowledged: Int64)
-    /// The server refused the request. The response is in the error.
+    /// The server rejected the request. The error contains the response.
     case rejected
-    /// The whole body was sent, and no complete response arrived, or one that does not say whether the server acted: 408, 500,
-    /// 502, 504. Check whether the server stored it before you send it again.
+    /// The whole body was sent, and no complete response arrived, or the response does not say whether the server
+    /// acted: 408, 500, 502, 504. Check whether the server stored the upload before you send it again.
     case unknown
 }
 
 extension UploadOutcome {
-    /// The outcome of an attempt that did not succeed. Every transport and the life of an upload use this table; the first
-    /// row that fits applies.
+    /// Determines the outcome of an attempt that did not succeed. Every transport and the upload state machine use this
+    /// table; the first matching row applies.
     ///
     /// | Response | Request acknowledged | Whole body handed to the kernel | Outcome |
     /// | --- | --- | --- | --- |
@@ -30,18 +30,20 @@ extension UploadOutcome {
     /// | cut short, 408, or 5xx that does not refuse the request | any | yes | `unknown` |
     /// | another | any | any | `rejected` |
     ///
-    /// - The outcome never depends on the transport's error alone: a connection can break before the first byte and after
-    ///   the last.
-    /// - An acknowledgement may still be on its way when a reset arrives, so a whole body counts even without one. On a reused
-    ///   connection that acknowledged nothing of a body, the connection had died before the request (Docs/Decisions/0003).
-    /// - A 2xx that is not accepted was read only in part or was refused by the caller; the server has acted.
-    /// - A gateway sends 502 or 504 when it lost the server that it had forwarded the request to, and 500 says nothing of
-    ///   the work that was done before the failure (RFC 9110 section 15.6). 503 and 429 say that the request was not
+    /// - The outcome never depends on the transport's error alone: a connection can break before the first byte or
+    ///   after the last.
+    /// - An acknowledgement may be in flight when a reset arrives, so a completely sent body counts even without one.
+    ///   If a reused connection acknowledged nothing of a body, it was dead before the request was sent
+    ///   (Docs/Decisions/0003).
+    /// - A 2xx response that was not accepted was read only in part or was rejected by the caller; the server has
+    ///   acted.
+    /// - A gateway sends 502 or 504 when it lost the server to which it had forwarded the request, and 500 does not say
+    ///   how much work was done before the failure (RFC 9110 section 15.6). 503 and 429 state that the request was not
     ///   processed.
     ///
     /// - Parameters:
-    ///   - evidence: What was seen of the attempt.
-    ///   - status: The status of the final response whose head was seen; `nil` if it is not known.
+    ///   - evidence: The counters of the attempt.
+    ///   - status: The status of the final response whose head was read; `nil` if it is not known.
     ///   - isResponseComplete: Whether the whole response was read.
     package init(
         of evidence: TransferEvidence, status: HTTPResponse.Status? = nil, isResponseComplete: Bool = false
@@ -66,10 +68,10 @@ extension UploadOutcome {
         self = mayHaveActed && evidence.isBodyComplete ? .unknown : .rejected
     }
 
-    /// The 5xx codes of the IANA registry that say that the request was not carried out.
+    /// The 5xx codes of the IANA registry that state that the request was not carried out.
     private static let refusals: Set<Int> = [501, 503, 505, 506, 507, 508, 510, 511]
 
-    /// The one of the two that promises less.
+    /// Returns the less certain of two outcomes.
     package func lessCertain(than other: UploadOutcome) -> UploadOutcome {
         if case .incomplete(let mine) = self, case .incomplete(let theirs) = other {
             return .incomplete(acknowledged: max(mine, theirs))
@@ -77,7 +79,7 @@ extension UploadOutcome {
         return uncertainty >= other.uncertainty ? self : other
     }
 
-    /// 0 for the most certain.
+    /// The rank of the outcome by uncertainty; 0 is the most certain.
     package var uncertainty: Int {
         switch self {
         case .notSent: 0

@@ -1,7 +1,7 @@
 import Glibc
 
-/// An open file, closed exactly once: when its last user releases it. A reader that is closed while a thread still reads
-/// for it therefore never closes the descriptor under that read.
+/// An open file descriptor that is closed exactly once, when its last reference is released. Closing a reader therefore
+/// never closes the descriptor while another thread still reads from it.
 package final class FileDescriptor: Sendable {
     package let raw: Int32
 
@@ -13,7 +13,7 @@ package final class FileDescriptor: Sendable {
         close(raw)
     }
 
-    /// Writes all bytes, at an offset or at the file's position.
+    /// Writes all bytes, at an offset or at the current file position.
     package func write(_ bytes: [UInt8], at offset: Int64? = nil) throws(SystemError) {
         var start = 0
         while start < bytes.count {
@@ -52,12 +52,12 @@ package struct SystemError: Error, Hashable, CustomStringConvertible {
         self.number = number
     }
 
-    /// The failure of the call just made.
+    /// The error of the most recent system call on this thread (`errno`).
     package static var last: SystemError { SystemError(errno) }
 
-    /// What the system calls it: `Permission denied`.
+    /// The system's description of the error, such as `Permission denied`.
     package var text: String { unsafe strerror(number).map { unsafe String(cString: $0) } ?? "unknown error" }
 
-    /// The text and the number: `Permission denied (errno 13)`.
+    /// The description with the error number: `Permission denied (errno 13)`.
     package var description: String { "\(text) (errno \(number))" }
 }

@@ -1,17 +1,18 @@
 import Glibc
 
-/// A file that gets its name when it is complete.
+/// A file that receives its name when it is complete.
 ///
-/// Its bytes are written to a file without a name (`O_TMPFILE`, open(2)), which the system removes if the process ends
-/// early. On a file system without such files it has a temporary name, which is removed with the value.
+/// Its bytes are written to an unnamed file (`O_TMPFILE`, open(2)), which the system removes if the process ends early.
+/// On a file system that does not support unnamed files, the file has a temporary name, which is removed when the value
+/// is released.
 ///
-/// Names are relative to a directory that the caller has open, or paths. The umask does not apply to the mode.
+/// Names are paths or relative to a directory that the caller has opened. The umask does not apply to the mode.
 package final class NewFile: Sendable {
     package let descriptor: FileDescriptor
     private let directory: FileDescriptor?
     private let temporaryName: Locked<String?>
 
-    /// Makes a value of an open file and its temporary name.
+    /// Creates a value from an open file and its temporary name.
     package init(_ descriptor: FileDescriptor, named name: String? = nil, in directory: FileDescriptor? = nil) {
         self.descriptor = descriptor
         self.directory = directory
@@ -22,7 +23,8 @@ package final class NewFile: Sendable {
         try? removeTemporaryName()
     }
 
-    /// Opens a file that will get this path. With `isNamed`, it has a temporary name on every file system.
+    /// Opens a file that will be published at `path`. If `isNamed` is true, it has a temporary name on every file
+    /// system.
     package static func make(
         for path: String, mode: UInt32 = 0o600, access: Int32 = O_WRONLY, isNamed: Bool = false
     ) throws(SystemError) -> NewFile {
@@ -30,7 +32,7 @@ package final class NewFile: Sendable {
         return try named(temporaryName(beside: path), mode: mode, access: access)
     }
 
-    /// Opens a file without a name, or returns `nil` where the file system supports none.
+    /// Opens an unnamed file, or returns `nil` if the file system does not support unnamed files.
     package static func withoutName(
         in path: String = ".", of directory: FileDescriptor? = nil, mode: UInt32 = 0o600, access: Int32 = O_WRONLY
     ) throws(SystemError) -> NewFile? {
@@ -39,7 +41,8 @@ package final class NewFile: Sendable {
         }
         guard raw >= 0 else {
             let error = SystemError.last
-            // These would fail a file with a name, too. All others mean that there are no files without one here.
+            // These errors would affect a named file, too. Any other error means that unnamed files are not supported
+            // here.
             guard ![ENOSPC, EDQUOT, EROFS, EMFILE, ENFILE].contains(error.number) else { throw error }
             return nil
         }
@@ -47,7 +50,7 @@ package final class NewFile: Sendable {
         return NewFile(FileDescriptor(owning: raw), in: directory)
     }
 
-    /// Creates a file with a temporary name. Fails with `EEXIST` if something has that name.
+    /// Creates a file with a temporary name. Fails with `EEXIST` if the name exists.
     package static func named(
         _ name: String, in directory: FileDescriptor? = nil, mode: UInt32 = 0o600, access: Int32 = O_WRONLY
     ) throws(SystemError) -> NewFile {
@@ -59,19 +62,19 @@ package final class NewFile: Sendable {
         return NewFile(FileDescriptor(owning: raw), named: name, in: directory)
     }
 
-    /// Returns whether something has this path. A symbolic link is not followed.
+    /// Returns whether the path exists. Does not follow a symbolic link.
     package static func exists(_ path: String) -> Bool {
         var status = stat()
         return unsafe SystemPath.with(path) { unsafe lstat($0, &status) } == 0
     }
 
-    /// Writes some bytes behind the others.
+    /// Writes bytes at the file's current position.
     package func append(_ bytes: [UInt8]) throws(SystemError) { try descriptor.write(bytes) }
 
-    /// Brings the content to the disk.
+    /// Flushes the content to disk.
     package func synchronize() throws(SystemError) { try descriptor.synchronize() }
 
-    /// Adds a name. Fails with `EEXIST` if something has it, so that no other file is lost to a race.
+    /// Adds a name. Fails with `EEXIST` if the name exists, so a race never overwrites another file.
     package func link(to name: String) throws(SystemError) {
         let temporary = temporaryName.withLock { $0 }
         let code = unsafe SystemPath.with(temporary ?? "/proc/self/fd/\(descriptor.raw)") { from in
@@ -83,13 +86,13 @@ package final class NewFile: Sendable {
         guard code != 0 else { return }
         let error = SystemError.last
         guard temporary != nil, [EPERM, EOPNOTSUPP, ENOSYS].contains(error.number) else { throw error }
-        // A file system without hard links, such as exFAT: reserve the name, and replace what has reserved it.
+        // On a file system without hard links, such as exFAT, reserve the name and replace the reservation.
         let reserved = try Self.named(name, in: directory)
         try replace(name)
         reserved.keepName()
     }
 
-    /// Takes a name, and replaces what has it. A symbolic link is replaced, not followed.
+    /// Renames the file to `name` and replaces an existing file. A symbolic link is replaced, not followed.
     package func replace(_ name: String) throws(SystemError) {
         var temporary = temporaryName.withLock { $0 }
         if temporary == nil {
@@ -105,7 +108,7 @@ package final class NewFile: Sendable {
         keepName()
     }
 
-    /// Makes the temporary name the name of the file.
+    /// Makes the temporary name permanent.
     package func keepName() { temporaryName.withLock { $0 = nil } }
 
     /// Removes the temporary name. The file exists until its descriptor is closed.
@@ -114,7 +117,8 @@ package final class NewFile: Sendable {
         guard unsafe SystemPath.with(name, { unsafe unlinkat(directory.place, $0, 0) }) == 0 else { throw .last }
     }
 
-    /// `O_TMPFILE`, which glibc shows only with _GNU_SOURCE: a bit of its own (`asm-generic/fcntl.h`) and O_DIRECTORY.
+    /// `O_TMPFILE`, which glibc declares only with `_GNU_SOURCE`: a separate bit (`asm-generic/fcntl.h`) and
+    /// `O_DIRECTORY`.
     private static let withoutName: Int32 = 0o20000000 | O_DIRECTORY
 
     private static func parent(of path: String) -> String {
@@ -128,6 +132,6 @@ package final class NewFile: Sendable {
 }
 
 extension FileDescriptor? {
-    /// The descriptor that system calls resolve names by.
+    /// The directory descriptor that system calls resolve names against.
     fileprivate var place: Int32 { self?.raw ?? AT_FDCWD }
 }

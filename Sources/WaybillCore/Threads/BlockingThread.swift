@@ -1,14 +1,14 @@
 import Glibc
 
-/// A thread of its own for calls that wait. Swift's pool and Dispatch's have as few threads as processors, so that a call that
-/// waits on one keeps other work from running.
+/// A dedicated thread for blocking calls. The thread pools of Swift and Dispatch have as few threads as processors, so
+/// a blocking call on one of them would delay other work.
 package enum BlockingThread {
     private final class Work {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
 
-    /// Runs work on a new thread, which gets no signals: they belong to the program's own threads.
+    /// Runs work on a new thread. All signals are blocked there, so that the program's own threads handle them.
     ///
     /// - Returns: Whether a thread was started.
     package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
@@ -22,7 +22,7 @@ package enum BlockingThread {
         return true
     }
 
-    /// Runs work on a new thread, or on the caller's if none can be started.
+    /// Runs work on a new thread, or on the caller's thread if none can be started.
     package static func perform(_ body: @escaping @Sendable () -> Void) {
         if !start(body) { body() }
     }
@@ -39,7 +39,7 @@ package enum BlockingThread {
     fileprivate static func run(_ context: UnsafeMutableRawPointer?) {
         var all = sigset_t()
         unsafe sigfillset(&all)
-        // A crash is still reported: a blocked signal of this kind would end the process without its handler.
+        // Keep the signals of crashes unblocked: a blocked one would end the process without calling its handler.
         for number in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { unsafe sigdelset(&all, number) }
         unsafe pthread_sigmask(SIG_BLOCK, &all, nil)
         unsafe Unmanaged<Work>.fromOpaque(context!).takeRetainedValue().body()

@@ -1,19 +1,20 @@
 import Glibc
 
-/// Work that a ``ThreadPool`` does on one of its threads.
+/// A unit of work that a ``ThreadPool`` runs on one of its threads.
 package protocol PoolJob: AnyObject, Sendable {
     func run()
-    /// Whether the pool's limit applies. It does not to work whose result must be known, such as writing.
+    /// Whether the pool's time limit applies. It does not apply to work whose result must be known, such as writing.
     var isLimited: Bool { get }
-    /// Called on another thread when ``run()`` has not returned, or was not called, within the pool's limit. It may return
-    /// later.
+    /// Abandons the job. Called on another thread when ``run()`` has not started or returned within the pool's limit.
+    /// ``run()`` may still return later.
     func giveUp(after limit: Duration)
 }
 
-/// Threads that run jobs in the order in which they come.
+/// Threads that run jobs in the order of their submission.
 ///
-/// A pool with patience has one more thread than jobs: it starts the next job when others are stuck, and gives up those that
-/// take too long. The mutex and the condition are of the C library, because the thread sanitizer knows both.
+/// A pool with a `patience` uses one additional thread: it starts the next job while others are stuck, and abandons
+/// jobs that exceed the limit. It uses the mutex and condition variable of the C library, because ThreadSanitizer
+/// recognizes both.
 @safe package final class ThreadPool: @unchecked Sendable {
     private final class Entry {
         let job: any PoolJob
@@ -32,16 +33,16 @@ package protocol PoolJob: AnyObject, Sendable {
     // Guarded by the mutex.
     private var waiting: [Entry] = []
     private var running: [Entry] = []
-    /// Those that ran longer than the limit.
+    /// Abandoned jobs that are still running.
     private var lost: [Entry] = []
     private var threads = 0
     private var idle = 0
 
     /// - Parameters:
-    ///   - width: How many jobs run at a time, not counting those that are stuck.
-    ///   - patience: A job that runs for so long is stuck; `nil` for never.
-    ///   - limit: How long a job may take, from its submission on.
-    ///   - mostThreads: The most threads, those with stuck jobs included; `nil` for the width.
+    ///   - width: The number of jobs that run concurrently, not counting stuck ones.
+    ///   - patience: The time after which a running job counts as stuck; `nil` for never.
+    ///   - limit: The time that a job may take, measured from its submission.
+    ///   - mostThreads: The maximum number of threads, including those with stuck jobs; `nil` for the width.
     package init(width: Int, patience: Duration? = nil, limit: Duration? = nil, mostThreads: Int? = nil) {
         self.width = width
         self.patience = patience
@@ -56,9 +57,9 @@ package protocol PoolJob: AnyObject, Sendable {
         unsafe pthread_cond_init(condition, &attributes)
     }
 
-    // No deinit: the pool lives as long as its threads, which hold it.
+    // No deinit: the threads retain the pool, so it lives as long as they do.
 
-    /// Has a job run soon, on a thread of the pool; on the caller's if no thread can be started.
+    /// Schedules a job on a thread of the pool, or runs it on the caller's thread if no thread can be started.
     package func submit(_ job: any PoolJob) {
         unsafe pthread_mutex_lock(mutex)
         let canRun = threads > 0 || startThread()
@@ -75,7 +76,8 @@ package protocol PoolJob: AnyObject, Sendable {
         }
     }
 
-    /// Removes a job that has run. The caller releases it, where the mutex is free: the job may own anything.
+    /// Removes a finished job. The caller releases it outside the mutex, because its deinitializer may run arbitrary
+    /// code.
     private func remove(_ entry: Entry) {
         unsafe pthread_mutex_lock(mutex)
         running.removeAll { $0 === entry }
@@ -83,7 +85,7 @@ package protocol PoolJob: AnyObject, Sendable {
         unsafe pthread_mutex_unlock(mutex)
     }
 
-    /// Waits for the next job; `nil` when the thread is not needed any more.
+    /// Waits for the next job. Returns `nil` when the thread is no longer needed.
     private func next() -> Entry? {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
@@ -93,7 +95,7 @@ package protocol PoolJob: AnyObject, Sendable {
             let now = ContinuousClock.now
             if giveUp(now) { continue }
             if let entry = take(now) { return entry }
-            // A thread that ends while jobs wait would take the wake-up of the last of them with it.
+            // A thread that exits while jobs wait could consume the wake-up for the last of them.
             if waiting.isEmpty, idle > 1, threads > width + 1 {
                 threads -= 1
                 return nil
@@ -116,10 +118,10 @@ package protocol PoolJob: AnyObject, Sendable {
         return now - started >= patience
     }
 
-    /// - Returns: Whether the mutex was free meanwhile.
+    /// - Returns: Whether the mutex was released in the meantime.
     private func giveUp(_ now: ContinuousClock.Instant) -> Bool {
         guard let limit else { return false }
-        // Waiting jobs are in the order of their submission.
+        // Waiting jobs are in submission order.
         let overdue = running.filter { now - $0.submitted >= limit } + waiting.prefix { now - $0.submitted >= limit }
         let late = overdue.filter(\.job.isLimited)
         guard !late.isEmpty else { return false }
@@ -132,7 +134,7 @@ package protocol PoolJob: AnyObject, Sendable {
         return true
     }
 
-    /// When there is something to do without a call of ``submit(_:)``.
+    /// Returns the time of the next action that needs no call of ``submit(_:)``.
     private func due(_ now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         let limited = running.filter(\.job.isLimited) + [waiting.first(where: \.job.isLimited)].compactMap(\.self)
         let limits = limit.map { limit in limited.map { $0.submitted + limit } } ?? []
