@@ -1,11 +1,11 @@
 import WaybillCore
 
-/// What stands between a body's reader and libcurl's buffer: it counts, and it keeps the promised length.
+/// Passes bytes from a body's reader to libcurl, counts them, and enforces the announced length.
 ///
-/// libcurl 7.88 does not police the length itself: a longer source is sent beyond Content-Length and poisons the
-/// connection, and a shorter one makes it wait for ever. So both end here, before a wrong byte leaves.
+/// libcurl 7.88 does not enforce the length itself: it sends a longer body beyond Content-Length, which corrupts the
+/// connection, and waits indefinitely for a shorter one. Both fail here, before a wrong byte is sent.
 struct BodyFeed {
-    /// What libcurl is to be answered.
+    /// The result to return to libcurl.
     enum Answer: Equatable {
         case bytes(Int)
         case pause
@@ -14,11 +14,11 @@ struct BodyFeed {
 
     let length: Int64?
     private(set) var handedOver: Int64 = 0
-    /// How many of these went past libcurl.
+    /// The number of these bytes that were sent without libcurl.
     private(set) var sentDirectly: Int64 = 0
-    /// Whether the reader answered *later* and nobody has asked it since.
+    /// Whether the reader returned *later* and has not been read since.
     private(set) var isWaiting = false
-    /// Why the feed aborted.
+    /// The reason why the feed aborted.
     private(set) var failure: (any Error)?
     private(set) var isAtEnd = false
     private var reader: (any BodyReader)?
@@ -35,14 +35,15 @@ struct BodyFeed {
         sender = nil
     }
 
-    /// Has the reader send by itself from now on, if it is one that can.
+    /// Allows the reader to send directly from now on, if it supports it.
     mutating func allowSending() {
         sender = reader as? any FileSendingReader
     }
 
-    /// Has the reader send what comes next into the socket, as much as that takes and never the last byte.
+    /// Sends the next bytes from the reader to the socket, as many as it accepts, but never the last byte.
     ///
-    /// - Returns: How many bytes, 0 when the socket takes none now, or `nil` when what comes next has to be read.
+    /// - Returns: The number of bytes sent, 0 if the socket accepts none now, or `nil` if the next bytes have to be
+    ///   read.
     mutating func send(upTo most: Int, into socket: Int32) -> Int? {
         guard let sender, let length, !isAtEnd else { return nil }
         let most = Int(min(Int64(most), length - handedOver - 1))
@@ -82,7 +83,7 @@ struct BodyFeed {
             handedOver += Int64(count)
             guard let length else { return .bytes(count) }
             if handedOver > length { throw BodyLengthError(promised: length, isLonger: true) }
-            // The last byte is held back until the reader has said that nothing follows.
+            // Withhold the last byte until the reader has confirmed that nothing follows.
             if handedOver == length { try confirmEnd(of: reader, length: length) }
             return .bytes(count)
         case .later:
@@ -117,7 +118,7 @@ struct BodyFeed {
     }
 }
 
-/// A reader that broke its body's promise of length.
+/// An error for a reader that yields more or fewer bytes than its body announced.
 struct BodyLengthError: Error, CustomStringConvertible {
     let promised: Int64
     let isLonger: Bool

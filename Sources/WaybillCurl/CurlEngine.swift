@@ -2,49 +2,51 @@ import CWaybillCurl
 import Glibc
 import WaybillCore
 
-/// One thread that owns one multi handle and everything in it.
+/// A thread that owns a multi handle and all its transfers.
 ///
-/// Others only post commands. The loop: take commands, let libcurl work, end what has ended, look at the clock, sleep
-/// until something happens. It never blocks on anything else: not on a disk, not on a name server, not on a lock that
-/// is held over foreign code.
+/// Other threads only post commands. The loop takes commands, runs libcurl, finishes completed transfers, checks the
+/// timers, and sleeps until the next event. It never blocks on anything else: not on a disk, a name server, or a lock
+/// that is held while foreign code runs.
 final class CurlEngine: @unchecked Sendable {
     let inbox: EngineInbox
     let sockets = SocketRegistry()
     var expectations = ExpectMemory()
     var origins = OriginMemory()
     private var commands: [EngineCommand] = []
-    /// By the address of the easy handle, which is what libcurl tells of a transfer that has ended.
+    /// Running transfers by the address of their easy handle, by which libcurl identifies a completed transfer.
     private var active: [UInt: CurlTransfer] = [:]
     private var pool = HandlePool()
-    /// Those of whose request the kernel holds back what is less than a segment, for more of it follows at once.
+    /// The transfers whose sockets hold back partial segments (`TCP_CORK`), because more of the request follows
+    /// immediately.
     var held: [CurlTransfer] = []
     private var nextTick = ContinuousClock.now
-    /// When the first of those bodies may go on that are held back.
+    /// The time at which the first of the delayed bodies may continue.
     private var nextRelease: ContinuousClock.Instant?
     private var patience = Patience()
     private var spin = SpinGuard()
-    /// Counts the calls of libcurl to the callbacks of transfers, except those while it reads from a proxy's tunnel.
+    /// The number of calls of libcurl to the callbacks of transfers, except those while it reads from a proxy's tunnel.
     var callbacks = 0
     private var transfersOverHTTP2 = 0
-    /// Counts the calls of `curl_multi_perform`.
+    /// The number of calls of `curl_multi_perform`.
     private(set) var round = 0
     private var isClosing = false
     private let maximumIdleConnections: Int
     private var connectionLimit = 0
 
-    /// Whether no transfer is at work.
+    /// Whether no transfer is running.
     var isIdle: Bool { active.isEmpty }
 
-    /// `nil` if no file descriptor or no memory is free.
+    /// Returns `nil` if no file descriptor or no memory is available.
     init?(maximumIdleConnections: Int) {
         guard let multi = MultiHandle() else { return nil }
         self.maximumIdleConnections = max(0, min(maximumIdleConnections, 1 << 24))
         inbox = EngineInbox(multi: multi)
     }
 
-    /// Starts the thread. It keeps the engine alive until ``EngineCommand/close`` and the last transfer's end.
+    /// Starts the thread, which retains the engine until ``EngineCommand/close`` was received and the last transfer has
+    /// ended.
     ///
-    /// - Returns: Whether the thread runs. If it does not, the engine is closed.
+    /// - Returns: Whether the thread was started. If not, the engine is closed.
     func run() -> Bool {
         if BlockingThread.start({ [self] in loop() }) { return true }
         inbox.close()
@@ -53,8 +55,8 @@ final class CurlEngine: @unchecked Sendable {
 
     private func loop() {
         unsafe wb_prepare_thread("waybill-curl")
-        // exit(3) takes from libcurl what its TLS library holds, under the feet of whoever is at work. So it waits for the
-        // engine to sleep, and then the engine never wakes.
+        // exit(3) frees resources of the TLS library that libcurl still uses on this thread. The exit gate therefore
+        // makes it wait until the engine sleeps, and then the engine never wakes.
         wb_begin_work()
         while let pause = work() {
             wb_end_work()
@@ -66,9 +68,10 @@ final class CurlEngine: @unchecked Sendable {
         wb_end_thread()
     }
 
-    /// One round.
+    /// Runs one round.
     ///
-    /// - Returns: For how many milliseconds there is nothing to do, or `nil` when there never will be.
+    /// - Returns: The number of milliseconds until the next round, or `nil` if the engine is closed and has no
+    ///   transfers left.
     private func work() -> Int32? {
         inbox.take(into: &commands)
         for command in commands { perform(command) }
@@ -103,9 +106,11 @@ final class CurlEngine: @unchecked Sendable {
         }
     }
 
-    /// libcurl counts the connections at work too: with a fixed limit, more transfers at once than that would each find the
-    /// connection of the one before closed. So the limit moves with their number. The one that ends next is not counted, for
-    /// its connection falls idle; and 0 would mean libcurl's own limit.
+    /// Adapts libcurl's connection limit to the number of running transfers.
+    ///
+    /// libcurl's limit includes connections in use: with a fixed limit, each of more concurrent transfers than the
+    /// limit would find the previous transfer's connection closed. The transfer that ends next is not counted, because
+    /// its connection becomes idle. The limit is at least 1, because 0 selects libcurl's default.
     private func limitConnections() {
         let limit = max(1, maximumIdleConnections + active.count - 1)
         guard limit != connectionLimit else { return }
@@ -113,7 +118,7 @@ final class CurlEngine: @unchecked Sendable {
         inbox.multi.limitConnections(to: limit)
     }
 
-    /// Whatever libcurl came to write: nothing is held back beyond one of its rounds.
+    /// Sends partial segments at the end of each round, whatever libcurl has written.
     private func letSegmentsGo() {
         for transfer in held { transfer.letSegmentsGo() }
         held.removeAll(keepingCapacity: true)
@@ -164,7 +169,7 @@ final class CurlEngine: @unchecked Sendable {
         finish(transfer, end: transfer.end(code: nil, own: reason), mayReuse: false)
     }
 
-    /// Takes the handle out before anybody is told, so that an abandoned transfer's socket is closed by then.
+    /// Removes the handle before the sink is notified, so that the socket of an abandoned transfer is closed by then.
     private func finish(_ transfer: CurlTransfer, end: TransferEnd, mayReuse: Bool) {
         if transfer.mayUseHTTP2 { transfersOverHTTP2 -= 1 }
         if let handle = transfer.leave(inbox.multi), mayReuse { pool.give(handle) }
@@ -173,7 +178,7 @@ final class CurlEngine: @unchecked Sendable {
 
     // MARK: - The clock
 
-    /// Twenty looks a second while somebody listens.
+    /// The interval of checks while a sink wants progress: twenty per second.
     static let progressInterval = Duration.milliseconds(50)
 
     private func tick(_ now: ContinuousClock.Instant) {
@@ -188,7 +193,7 @@ final class CurlEngine: @unchecked Sendable {
         nextTick = now + interval
     }
 
-    /// Has a body that is held back go on by then.
+    /// Schedules a delayed body to continue at `due` at the latest.
     func release(by due: ContinuousClock.Instant) {
         nextRelease = min(nextRelease ?? due, due)
     }

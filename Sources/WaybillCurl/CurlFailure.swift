@@ -2,17 +2,18 @@ import CWaybillCurl
 import Glibc
 import WaybillCore
 
-/// The failures of libcurl and of the engine as codes and messages of Waybill.
+/// Maps failures of libcurl and of the engine to Waybill's codes and messages.
 ///
-/// A code says nothing about the outcome: that follows from the evidence (`UploadOutcome(of:status:isResponseComplete:)`).
+/// A code does not determine the outcome, which follows from the evidence
+/// (`UploadOutcome(of:status:isResponseComplete:)`).
 enum CurlFailure {
-    /// A code of libcurl's (`libcurl-errors(3)`) in our words.
+    /// Returns the code and message for a libcurl error (`libcurl-errors(3)`).
     static func meaning(
         of code: CURLcode, isConnected: Bool, sawResponseHead: Bool
     ) -> (code: TransferError.Code, message: String) {
         switch code {
         case CURLE_UNSUPPORTED_PROTOCOL where isConnected:
-            // What libcurl says of an answer without a status line, which would be HTTP/0.9.
+            // libcurl returns this for a response without a status line, which would be HTTP/0.9.
             (.malformedResponse, "The answer is not HTTP. Is it an HTTP server, and is TLS wanted?")
         case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
             (.invalidURL, "The URL can't be used. Give an absolute http or https URL.")
@@ -72,11 +73,11 @@ enum CurlFailure {
         }
     }
 
-    /// Whether the failure of a new connection is due to this process, which has no file descriptor left.
+    /// Returns whether a new connection failed because this process has no file descriptor left.
     static func isOutOfDescriptors(_ code: CURLcode?) -> Bool {
         guard let code, [CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY].contains(code)
         else { return false }
-        // libcurl keeps no errno of socket(2).
+        // libcurl does not keep the errno of socket(2).
         let descriptor = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
         guard descriptor < 0 else {
             close(descriptor)
@@ -88,7 +89,7 @@ enum CurlFailure {
     static let outOfDescriptors =
         "This process has no free file descriptor. Raise its limit (ulimit -n), or run fewer uploads at once."
 
-    /// The end of an attempt for which no engine could be made.
+    /// Returns the result of an attempt for which no engine could be created.
     static func withoutEngine(_ request: TransferRequest) -> TransferEnd {
         let message = "No file descriptor or no thread is free. Raise the limits (ulimit -n, ulimit -u)."
         return TransferEnd(
@@ -96,7 +97,7 @@ enum CurlFailure {
             evidence: TransferEvidence(announced: request.body?.length))
     }
 
-    /// The words for a limit that ran out, or another end of the engine's own making.
+    /// Returns the message for an expired limit or another failure that the engine reports itself.
     static func message(for code: TransferError.Code, limits: TransferLimits) -> String {
         switch code {
         case .connectTimeout:
@@ -112,7 +113,7 @@ enum CurlFailure {
         }
     }
 
-    /// The words for an answer that the assembler refused.
+    /// Returns the code and message for a response that the assembler rejected.
     static func error(for failure: ResponseAssembler.Failure, limits: TransferLimits) -> (TransferError.Code, String) {
         switch failure {
         case .headTooLarge:
@@ -131,7 +132,7 @@ enum CurlFailure {
         }
     }
 
-    /// A code as it is quoted: `52 (Server returned nothing (no headers, no data))`.
+    /// Returns a code with its description: `52 (Server returned nothing (no headers, no data))`.
     static func quote(_ code: CURLcode) -> String {
         unsafe "\(code.rawValue) (\(String(cString: curl_easy_strerror(code))))"
     }

@@ -1,13 +1,13 @@
 import CWaybillCurl
 import WaybillCore
 
-/// Which options of libcurl a caller may set, and under which number.
+/// Decides which libcurl options a caller may set, and determines their numbers.
 ///
-/// What libcurl knows of its own options (`curl_easy_option_by_name(3)`) decides about kind and number. Refused are those
-/// on which the engine stands: one of them changed, and it would send another request than the one that was checked, or
-/// believe something that did not happen.
+/// libcurl's own table of options (`curl_easy_option_by_name(3)`) provides type and number. Options that the engine
+/// depends on are rejected: if one of them were changed, the engine would send a different request than the one that
+/// was checked, or misinterpret the result.
 enum CurlOptionCheck {
-    /// The number of the option; the kind of the value fits.
+    /// Returns the number of the option after checking that the type of its value matches.
     ///
     /// - Throws: ``TransferError/Code/invalidRequest``.
     static func number(of option: CurlOption) throws(TransferError) -> CURLoption {
@@ -50,7 +50,7 @@ enum CurlOptionCheck {
             unsafe entry = curl_easy_option_by_name(bare)
         }
         guard let found = unsafe entry?.pointee else { return nil }
-        // An alias has the number of the option proper; that one's name is what is looked up below.
+        // An alias has the number of the actual option, whose name is looked up below.
         let proper = unsafe curl_easy_option_by_id(found.id)?.pointee ?? found
         return unsafe (String(cString: proper.name), found.id, found.type)
     }
@@ -98,7 +98,7 @@ enum CurlOptionCheck {
 extension EasyHandle {
     /// Sets options that were checked.
     ///
-    /// - Returns: The lists that have to stay for as long as the handle is at work.
+    /// - Returns: The lists that have to live as long as the handle is in use.
     func set(_ options: [CurlOption]) throws(TransferError) -> [OwnedList] {
         var lists: [OwnedList] = []
         for option in options {
@@ -122,14 +122,14 @@ extension EasyHandle {
         return lists
     }
 
-    /// Whether an option binds the connection in a form that libcurl ignores when it looks for one to reuse.
+    /// Returns whether an option binds the connection in a form that libcurl ignores when it selects one to reuse.
     private static func bindsByPrefix(_ option: CurlOption) -> Bool {
         guard option.name.uppercased() == "INTERFACE", case .text(let value) = option.value else { return false }
         return value.hasPrefix("if!") || value.hasPrefix("host!") || value.hasPrefix("ifhost!")
     }
 }
 
-/// A list of strings that can be kept among others.
+/// A string list that can be stored in an array.
 final class OwnedList {
     let strings: StringList
 

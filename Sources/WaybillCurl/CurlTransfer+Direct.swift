@@ -2,9 +2,9 @@ import CWaybillCurl
 import WaybillCore
 
 extension CurlTransfer {
-    /// Sends what it can past libcurl, if that holds nothing at this moment.
+    /// Sends bytes directly to the socket, if libcurl has no unsent bytes.
     ///
-    /// - Returns: How many bytes libcurl may be given now.
+    /// - Returns: The number of bytes that may be given to libcurl now.
     func sendDirectly(_ most: Int) -> Int {
         guard direct.isOpen, let length = feed?.length, let socket = probe?.socket else { return most }
         let given = feed!.handedOver - feed!.sentDirectly
@@ -17,8 +17,8 @@ extension CurlTransfer {
         return few
     }
 
-    /// How many of so many bytes may be read now; `nil` when it has to be asked again at ``heldUntil``, for the end of the body
-    /// waits until what went past libcurl is acknowledged.
+    /// Returns how many of the given number of bytes may be read now, or `nil` if the caller must ask again at
+    /// ``heldUntil``, because the end of the body waits until the directly sent bytes are acknowledged.
     func readable(_ most: Int) -> Int? {
         guard direct.unsettledEnd != nil, let length = feed?.length else { return most }
         let room = direct.readable(handedOver: feed!.handedOver, of: length, upTo: most) { acknowledged }
@@ -27,15 +27,15 @@ extension CurlTransfer {
         return nil
     }
 
-    /// An error of the server's ends a body under way, and its connection, unless libcurl is told otherwise. Of a body that went
-    /// past it, it does not know that it is complete.
+    /// Called when a response begins. By default, libcurl ends the body and the connection on an error status of the
+    /// server while a body is being sent, and it does not know that a partly directly sent body is complete.
     func noteAnswer() {
         guard let feed, feed.sentDirectly > 0, isHandedOver(uploaded) else { return }
         easy!.set(CURLOPT_KEEP_SENDING_ON_ERROR, true)
     }
 
-    /// Whether the body is not read yet, once for each request on a reused connection that ``needsOwnSegments``: libcurl writes
-    /// the head when it gets a pause in place of the body.
+    /// Returns whether the body must not be read yet. True once for each request on a reused connection that
+    /// ``needsOwnSegments``: libcurl writes the head when the read callback pauses.
     func waitsForHead() -> Bool {
         guard holdsBody else { return false }
         holdsBody = false
@@ -43,13 +43,13 @@ extension CurlTransfer {
         return true
     }
 
-    /// Whether the body must wait until the head has left, so that they leave as two segments (decision 0003). A longer body
-    /// has several segments of its own, and a request that expects 100-continue waits in any case.
+    /// Whether the body must wait until the head was sent, so that they are sent in two segments (decision 0003). A
+    /// longer body fills several segments anyway, and a request that expects 100-continue waits in any case.
     var needsOwnSegments: Bool {
         CurlLibrary.joinsHeadAndBody && probe != nil && !asksLeave && (feed?.length ?? 0) <= 64 << 10
     }
 
-    /// How many bytes of the body the peer has acknowledged; `nil` where the kernel does not say.
+    /// The number of body bytes that the peer has acknowledged; `nil` if the kernel does not report it.
     private var acknowledged: Int64? {
         guard let sample = probe?.sample() else { return nil }
         return uploaded - Int64(sample.pending)

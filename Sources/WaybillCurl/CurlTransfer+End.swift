@@ -2,21 +2,21 @@ import HTTPTypes
 import CWaybillCurl
 import WaybillCore
 
-/// How a transfer ends: what libcurl said and what was seen become one result.
+/// Determines the result of a transfer from libcurl's code and the evidence.
 extension CurlTransfer {
-    /// Works out the end and tells the sink, once.
+    /// Determines the result, reports the last progress to the sink, and closes the body.
     ///
     /// - Parameters:
-    ///   - code: What libcurl said, or `nil` when the engine ends the transfer itself.
-    ///   - own: Why the engine ends it.
-    /// - Returns: What the sink is to be told once the handle is out of libcurl's hands.
+    ///   - code: libcurl's result, or `nil` if the engine ends the transfer.
+    ///   - own: The engine's reason for ending it.
+    /// - Returns: The result, which the sink receives after the handle is removed from libcurl.
     func end(code: CURLcode?, own: TransferError.Code? = nil) -> TransferEnd {
         isRunning = false
         if let own, ownFailure == nil {
             ownFailure = (own, CurlFailure.message(for: own, limits: request.options.limits), nil)
         }
         let (progress, isAcknowledgedNow) = look()
-        // TLS says goodbye before a socket is closed, and that is not acknowledged yet when the last look is taken.
+        // TLS sends a close alert before the socket is closed, which is not yet acknowledged at the last check.
         let isAcknowledged = isAcknowledgedNow || hasReportedAcknowledged
         let sent = max(progress.sent, mostSent)
         let evidence = TransferEvidence(
@@ -34,7 +34,7 @@ extension CurlTransfer {
         return TransferEnd(result: result, evidence: evidence, metrics: metrics)
     }
 
-    /// Reports the acknowledged bytes first: a response to the whole body comes after them.
+    /// Reports the response head, after the acknowledged bytes: a response to the whole body follows them.
     func tell(_ head: HTTPResponse) {
         if mayUseHTTP2, feed != nil, !isHandedOver(uploaded) { wasAnsweredEarly = true }
         if !hasReportedAcknowledged {
@@ -44,8 +44,9 @@ extension CurlTransfer {
         sink?.transfer(.responseHead(head))
     }
 
-    /// How many bytes the peer acknowledged. Where the socket has no such count, written bytes count as arrived: over HTTP/2 the
-    /// head, whose departure libcurl does not report, counts from when the connection was ready for it.
+    /// Returns the number of bytes that the peer acknowledged. If the socket has no such count, written bytes count as
+    /// acknowledged. Over HTTP/2, libcurl does not report when the head was sent, so it counts from when the connection
+    /// was ready.
     private func arrived(_ sent: Int64) -> UInt64 {
         guard probe == nil else { return probe?.sample()?.acknowledged ?? 0 }
         return mayUseHTTP2 && connection != nil ? UInt64(max(1, sent)) : UInt64(max(0, sent))
@@ -63,7 +64,7 @@ extension CurlTransfer {
         }
     }
 
-    /// Tells the sink of the end and lets it go.
+    /// Reports the end to the sink and releases the sink.
     func tell(_ end: TransferEnd) {
         let last = sink
         sink = nil
@@ -82,7 +83,7 @@ extension CurlTransfer {
             return failure(own.code, own.message, evidence: evidence, curl: code, cause: own.cause)
         }
         guard code == CURLE_OK || isWholeDespiteReset(code) else {
-            // A proxy's answer to CONNECT; libcurl ends with a code that could mean anything.
+            // A proxy's response to CONNECT, for which libcurl returns an unspecific code.
             let tunnel = connection == nil ? easy?.long(CURLINFO_HTTP_CONNECTCODE) ?? 0 : 0
             if tunnel >= 300 {
                 return failure(
@@ -102,7 +103,7 @@ extension CurlTransfer {
                 evidence: evidence,
                 curl: code)
         }
-        // A yes before the whole body was taken is not a yes to the whole body.
+        // A success status before the whole body was received does not confirm the whole body.
         if head.status.kind == .successful, feed != nil, !isAcknowledged || wasAnsweredEarly {
             return failure(
                 .bodyNotTaken, "The server answered \(head.status.code) before it had taken the whole body.",
@@ -111,8 +112,9 @@ extension CurlTransfer {
         return .success(TransferResponse(head: head, body: assembler.body))
     }
 
-    /// Whether the server sent a whole response over HTTP/2 and ended the stream before it had the whole body (RFC 9113 section
-    /// 8.1). libcurl 7.88 then fails to send the rest; it names a reason only for a stream that did not end cleanly.
+    /// Returns whether the server sent a complete response over HTTP/2 and ended the stream before it had received the
+    /// whole body (RFC 9113 section 8.1). libcurl 7.88 then fails to send the rest; it sets an error text only for a
+    /// stream that did not end cleanly.
     private func isWholeDespiteReset(_ code: CURLcode?) -> Bool {
         code == CURLE_HTTP2_STREAM && assembler.head != nil && easy?.lastError.isEmpty == true
     }

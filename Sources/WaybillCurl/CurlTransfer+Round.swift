@@ -1,15 +1,16 @@
 import WaybillCore
 
-/// What a transfer does once in each call of `curl_multi_perform`.
+/// Work that a transfer does once in each call of `curl_multi_perform`.
 extension CurlTransfer {
-    /// Whether libcurl may use HTTP/2, where the kernel's counts are not those of a single transfer.
+    /// Whether libcurl may use HTTP/2, where the kernel's counters do not belong to a single transfer.
     var mayUseHTTP2: Bool { request.options.httpVersion == .http2 }
 
-    /// Sends what was held back: nothing more follows in this round.
+    /// Sends held-back partial segments: nothing more follows in this round.
     func letSegmentsGo() { probe?.holdSegments(false) }
 
-    /// libcurl reads the response to CONNECT in a loop of its own for as long as bytes are there, and calls here for each. A
-    /// proxy that never stops sending would keep the engine from all other transfers, limits and cancels.
+    /// Returns whether libcurl may continue to read the response to CONNECT. It reads in an inner loop as long as bytes
+    /// are available and calls this for each. A proxy that never stops sending would otherwise block all other
+    /// transfers, limits and cancellations of the engine.
     func mayGoOnReadingTunnel() -> Bool {
         guard connection == nil, let engine else { return true }
         let now = ContinuousClock.now
@@ -22,6 +23,6 @@ extension CurlTransfer {
         return false
     }
 
-    /// Longer than any response to CONNECT takes that is there already.
+    /// Longer than reading any response to CONNECT that has already arrived.
     private static let longestTunnelLoop = Duration.milliseconds(500)
 }

@@ -2,24 +2,25 @@ import HTTPTypes
 import CWaybillCurl
 import WaybillCore
 
-/// One attempt on the engine's thread: what libcurl's callbacks talk to.
+/// One attempt on the engine's thread: the context of libcurl's callbacks.
 ///
-/// It is made by the caller and handed to the engine with its first command; from then on only the engine's thread
-/// touches what changes. That hand-over is what `@unchecked` stands for.
+/// The caller creates it and passes it to the engine with the first command. From then on only the engine's thread
+/// accesses its mutable state, which is why `@unchecked` is safe.
 final class CurlTransfer: @unchecked Sendable {
     let request: TransferRequest
     var sink: (any TransferSink)?
 
     private(set) var easy: EasyHandle?
-    /// What libcurl calls the transfer by.
+    /// The address of the easy handle, which identifies the transfer in libcurl.
     private(set) var address: UInt = 0
     var isRunning = false
     private var headers = StringList()
-    /// Those of the request that asks for a challenge.
+    /// The headers of the request that asks for a challenge.
     private var askingHeaders = StringList()
     private var resolve = StringList()
     private var lists: [OwnedList] = []
-    /// Only while the engine has it: a weak reference would make all others to either of them slower.
+    /// Set only while the engine runs the transfer. A weak reference would make all other references to both objects
+    /// slower.
     var engine: CurlEngine?
 
     var feed: BodyFeed?
@@ -29,39 +30,41 @@ final class CurlTransfer: @unchecked Sendable {
     private(set) var connection: TransferConnection?
     private(set) var origin = ""
     private(set) var asksLeave = false
-    /// Whether the request under way has no body and only asks for a Digest challenge, or was not asked for one.
+    /// Whether the current request has no body and only asks for a Digest challenge, or was not challenged.
     private(set) var isAskingForChallenge = false
-    /// Whether the request goes out again after a 417, without the question.
+    /// Whether the request is sent again after a 417, without `Expect`.
     private(set) var wasRefusedLeave = false
-    /// Whether libcurl was told to pause by the caller.
+    /// Whether the caller paused the transfer.
     private var isPaused = false
     private var pacer: SendPacer
     var direct: DirectSend
     private let isSealed: Bool
     private var sealed = SealedCount()
-    /// Of a body of unknown length, libcurl counts the frames of its chunks, too: so many bytes, but for the one under way.
+    /// For a body of unknown length, libcurl's count includes the framing of chunks: this many bytes, excluding the
+    /// current chunk.
     private var framing: Int64 = 0
-    /// When the body may go on that was held back for its rate, or for an acknowledgement.
+    /// The time at which a body may continue that waits for its rate limit or for an acknowledgement.
     private(set) var heldUntil: ContinuousClock.Instant?
-    /// Whether the head of the request still has to leave before the body is read.
+    /// Whether the head of the request must be sent before the body is read.
     var holdsBody = false
-    /// Why the transfer is being ended by us, which libcurl then reports as an aborted callback.
+    /// The engine's reason for ending the transfer, which libcurl reports as an aborted callback.
     var ownFailure: (code: TransferError.Code, message: String, cause: (any Error)?)?
     private var began = ContinuousClock.now
-    /// From the start to the last status line, which is that of the final answer. libcurl's own figure stops at the first byte
-    /// that is sent.
+    /// The time from the start to the last status line, which belongs to the final response. libcurl's own value stops
+    /// at the first byte that is sent.
     private(set) var untilAnswer = Duration.zero
     private var reported: TransferProgress?
     private var lastSeen: TransferProgress?
-    /// The round of the engine in which libcurl last read from a tunnel, and when it began to.
+    /// The engine's round in which libcurl last read from a tunnel, and the time at which that loop started.
     var tunnelLoop: (round: Int, began: ContinuousClock.Instant)?
-    /// Whether the peer had not acknowledged all that was written, at the last look.
+    /// Whether some written bytes were unacknowledged at the last check.
     private var hasPendingBytes = false
     private(set) var hasReportedAcknowledged = false
-    /// Whether a response came over HTTP/2 before the whole body had left. libcurl 8.4 and later then drop the rest of the body
-    /// when the server ends the stream, and count it as sent.
+    /// Whether a response arrived over HTTP/2 before the whole body was sent. libcurl 8.4 and later then discard the
+    /// rest of the body when the server ends the stream, and count it as sent.
     var wasAnsweredEarly = false
-    /// The most that was ever handed to the kernel. libcurl sets its own count to zero before it asks to send again.
+    /// The highest number of bytes handed to the kernel. libcurl resets its own count before it rewinds the body to
+    /// send it again.
     private(set) var mostSent: Int64 = 0
 
     init(_ request: TransferRequest, sink: any TransferSink) {
@@ -76,7 +79,7 @@ final class CurlTransfer: @unchecked Sendable {
 
     // MARK: - Start
 
-    /// Makes the body's reader and readies a handle.
+    /// Creates the body's reader and configures a handle.
     func begin(on engine: CurlEngine, handle: EasyHandle, wake: @escaping @Sendable () -> Void) throws(TransferError) {
         self.engine = engine
         origin = try engine.origins.check(request)
@@ -121,7 +124,7 @@ final class CurlTransfer: @unchecked Sendable {
         multi.add(easy!)
     }
 
-    /// Takes the transfer out of libcurl's hands. An unfinished one's socket is closed by this.
+    /// Removes the transfer from libcurl. This closes the socket of an unfinished transfer.
     func leave(_ multi: borrowing MultiHandle) -> EasyHandle? {
         if let easy { multi.remove(easy) }
         if let socket = probe?.socket { engine?.sockets.forget(self, on: socket) }
@@ -135,9 +138,9 @@ final class CurlTransfer: @unchecked Sendable {
 
     // MARK: - Called by libcurl
 
-    /// The request is about to be written.
+    /// Called when the request is about to be written.
     ///
-    /// - Returns: Whether it may be. libcurl comes here a second time when it wants to send a request again.
+    /// - Returns: Whether it may be. libcurl calls this a second time when it wants to send a request again.
     func connectionIsReady(_ ends: ConnectionEnds) -> Bool {
         guard connection == nil || maySendAgain else {
             if !isAnswered { ownFailure = (.connectionLost, "The connection broke before an answer came.", nil) }
@@ -146,7 +149,7 @@ final class CurlTransfer: @unchecked Sendable {
         if isAskingForChallenge, assembler.head != nil {
             isAskingForChallenge = false
             assembler.startOver()
-            // libcurl writes the request after it has asked here.
+            // libcurl writes the request after this callback returns.
             easy!.set(CURLOPT_HTTPHEADER, headers)
         }
         assembler.requestBegins()
@@ -156,9 +159,9 @@ final class CurlTransfer: @unchecked Sendable {
             peerPort: Int(ends.peerPort))
         let isFirst = self.connection == nil
         self.connection = connection
-        // A connection of HTTP/2 is shared; what the kernel counts there is not this transfer's.
+        // An HTTP/2 connection is shared, so the kernel's counters do not belong to this transfer.
         if !mayUseHTTP2 { probe = engine?.sockets.claim(ends, for: self) }
-        // What would be read next is no response to this request.
+        // Any bytes that could be read now are not a response to this request.
         if isReused, probe?.hasInput == true {
             ownFailure = (
                 .connectionLost, "The server had closed the connection, or sent an answer that nobody asked for.", nil
@@ -173,50 +176,51 @@ final class CurlTransfer: @unchecked Sendable {
         return true
     }
 
-    /// libcurl writes the head of a request by itself; waiting for the first bytes of the body, which follow at once, spares
-    /// a packet and the peer a wake-up.
+    /// Holds back the head of the request until the first bytes of the body follow immediately, since libcurl writes
+    /// the head separately. This saves a packet and a wake-up of the peer.
     ///
-    /// Not where both would fit into one segment, the largest of which has just under 64 KiB: what the peer's kernel
-    /// acknowledges of a request that is read and then reset rests on there being two (decision 0003).
+    /// Not used if both would fit into one segment, whose maximum size is just under 64 KiB: the acknowledgement of a
+    /// request that is read and then reset depends on two segments (decision 0003).
     private func holdHead() {
         guard let length = request.body?.length, length > 64 << 10, !asksLeave, !isAskingForChallenge else { return }
         holdSegments()
     }
 
-    /// Has the kernel wait with what is less than a segment until libcurl's round is over.
+    /// Makes the kernel hold back partial segments until libcurl's round is over.
     private func holdSegments() {
         guard probe != nil, let engine else { return }
         probe!.holdSegments(true)
         engine.held.append(self)
     }
 
-    /// Whether the server can't have acted on what was sent so far: it asked for the request again without a question
-    /// (417) or with credentials (401), or no byte of the body was handed over of a request that has one.
+    /// Whether the server can't have acted on the bytes sent so far: it requested the same request without `Expect`
+    /// (417) or with credentials (401), or no byte of the request's body was handed over.
     private var maySendAgain: Bool {
         guard (feed?.handedOver ?? 0) == 0, !isChallengedAgain else { return false }
         return feed != nil || assembler.head?.status.code == 417 || isAskingForChallenge && assembler.head != nil
     }
 
-    /// Whether the server wants other credentials than those that answered its challenge: its nonce grew old meanwhile, or
-    /// so it says. What was answered goes out again by another attempt, or not at all; else it could go on for ever.
+    /// Whether the server rejected the credentials sent in response to its challenge, for example because its nonce has
+    /// expired. Such a request is sent again only by another attempt, if at all; otherwise it could repeat
+    /// indefinitely.
     var isChallengedAgain: Bool {
         request.options.digest != nil && !isAskingForChallenge && assembler.head?.status.code == 401
     }
 
-    /// Whether libcurl wants to send the request again that has its answer: a challenge to answered credentials, or a 417 to the
-    /// whole body, of which libcurl does not know that all of it was sent where some went past it.
+    /// Whether libcurl wants to repeat a request whose response is final: a second challenge, or a 417 to the whole
+    /// body, which libcurl does not know to be complete if parts of it were sent directly.
     var isAnswered: Bool {
         isChallengedAgain || assembler.head?.status.code == 417 && feed.map { isHandedOver($0.handedOver) } == true
     }
 
     func fill(_ buffer: UnsafeMutableRawBufferPointer) -> BodyFeed.Answer {
         guard feed != nil else { return .bytes(0) }
-        // libcurl forgets a pause that comes before the connection is there.
+        // libcurl ignores a pause before the connection is established.
         guard !isPaused, !waitsForHead() else { return .pause }
         heldUntil = nil
         let most = pacer.rate == nil ? sendDirectly(buffer.count) : pacedRoom()
         guard let most, let room = readable(most) else { return .pause }
-        // What was handed over before has left, and what libcurl counts beyond it are the frames of chunks.
+        // All bytes handed over before have been sent, so any excess in libcurl's count is chunk framing.
         if feed!.length == nil { framing = max(framing, uploaded - feed!.handedOver) }
         if isSealed, let written = probe?.writtenAtMost {
             sealed.level(body: uploaded - framing, writtenAtMost: written)
@@ -232,7 +236,8 @@ final class CurlTransfer: @unchecked Sendable {
         return answer
     }
 
-    /// How many bytes the rate lets leave now; `nil` when it has to be asked again at ``heldUntil``.
+    /// Returns the number of bytes that the rate limit permits now, or `nil` if the caller must ask again at
+    /// ``heldUntil``.
     private func pacedRoom() -> Int? {
         let now = ContinuousClock.now
         let room = pacer.room(now: now)
@@ -245,8 +250,9 @@ final class CurlTransfer: @unchecked Sendable {
         engine?.release(by: due)
     }
 
-    /// libcurl rewinds a body to send it again: for a connection that died under it, among others. Only a body of which
-    /// no byte was handed over may go on; sending again is decided above, by what was seen.
+    /// Returns whether libcurl may rewind the body to send it again, for example after the connection died. Allowed
+    /// only if no byte of the body was handed over; other repetitions are decided by the session, based on the
+    /// evidence.
     func allowsRewind(to offset: Int) -> Bool {
         mostSent = max(mostSent, feed?.handedOver ?? 0)
         return offset == 0 && mostSent == 0
@@ -255,7 +261,7 @@ final class CurlTransfer: @unchecked Sendable {
     func takeHeaderLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
         do {
             let line = unsafe Span<UInt8>(_unsafeBytes: bytes)
-            // "HTTP/" begins a head; no field has a slash in its name.
+            // "HTTP/" starts a head; field names contain no slash.
             if line.count > 4, line[4] == UInt8(ascii: "/") {
                 untilAnswer = .now - began
                 noteAnswer()
@@ -286,7 +292,7 @@ final class CurlTransfer: @unchecked Sendable {
         probe?.letGo()
     }
 
-    /// Whether the head is a 417 to our own question, after which the request goes out again without it.
+    /// Returns whether the head is a 417 to our `Expect`, after which libcurl repeats the request without it.
     private func isQuestionRefused(_ head: HTTPResponse) -> Bool {
         asksLeave && !wasRefusedLeave && head.status.code == 417
     }
@@ -298,9 +304,9 @@ final class CurlTransfer: @unchecked Sendable {
 
     // MARK: - Steered by the engine
 
-    /// Looks at the clock and at the socket, and reports.
+    /// Checks the timers and the socket, and reports progress.
     ///
-    /// - Returns: The limit that ran out, if one has.
+    /// - Returns: The limit that expired, if any.
     func tick(now: ContinuousClock.Instant) -> TransferError.Code? {
         let (progress, isAcknowledged) = look()
         report(progress, isAcknowledged: isAcknowledged)
@@ -318,7 +324,7 @@ final class CurlTransfer: @unchecked Sendable {
         applyPause()
     }
 
-    /// The body has something again.
+    /// Called when the body has bytes again.
     func bodyIsReadable() {
         guard isRunning, feed?.isWaiting == true, !isPaused else { return }
         applyPause()
@@ -330,7 +336,7 @@ final class CurlTransfer: @unchecked Sendable {
         if heldUntil != nil { goOn() }
     }
 
-    /// Lets a body go on that was held back for its rate, if it is time.
+    /// Continues a body that waits for its rate limit, if it is due.
     func goOnIfDue(_ now: ContinuousClock.Instant) {
         if let due = heldUntil, due <= now { goOn() }
     }
@@ -346,11 +352,11 @@ final class CurlTransfer: @unchecked Sendable {
 
     // MARK: - What is seen
 
-    /// The position in the body, and whether the peer has acknowledged all of the request.
+    /// Returns the position in the body, and whether the peer has acknowledged the whole request.
     func look() -> (TransferProgress, isRequestAcknowledged: Bool) {
         guard connection != nil else { return (TransferProgress(sent: 0, acknowledged: 0, accuracy: accuracy), false) }
         var sent = min(uploaded - framing, feed?.handedOver ?? 0)
-        // When all has arrived there is nothing more to see, and looking takes two system calls.
+        // After everything was acknowledged, nothing changes; a check costs two system calls.
         if hasReportedAcknowledged, let last = lastSeen, last.sent == sent { return (last, true) }
         hasPendingBytes = false
         guard let sample = probe?.sample() else {
@@ -365,7 +371,7 @@ final class CurlTransfer: @unchecked Sendable {
         return (progress, isHandedOver(sent) && pending == 0)
     }
 
-    /// How many bytes of the body were given to the kernel, by libcurl or past it.
+    /// The number of body bytes handed to the kernel, by libcurl or directly.
     var uploaded: Int64 {
         (easy?.offset(CURLINFO_SIZE_UPLOAD_T) ?? 0) + (feed?.sentDirectly ?? 0)
     }

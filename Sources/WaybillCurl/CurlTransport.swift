@@ -2,41 +2,44 @@ internal import CWaybillCurl
 public import Logging
 public import WaybillCore
 
-/// The transport over libcurl: one thread, one multi handle, any number of attempts at once.
+/// A transport that uses libcurl: one thread, one multi handle, any number of concurrent attempts.
 ///
 /// ```swift
 /// let transport = CurlTransport()
 /// let session = UploadSession(configuration: .init(), transport: transport)
 /// ```
 ///
-/// It runs what it is handed: it follows no redirect, repeats nothing, and reads no environment. An attempt costs its
-/// upload buffer while it runs: 64 or 112 KiB under 1 MiB of body, 2 MiB for one of 64 MiB or more that runs alone, else
-/// 512 KiB; over TLS 64 KiB under 1 MiB of body, else 256 KiB. When the transport is released, running attempts go on to
-/// their end.
+/// It runs attempts unchanged: it follows no redirects, repeats nothing, and reads no environment variables. A running
+/// attempt uses one upload buffer: 64 or 112 KiB for a body below 1 MiB, 2 MiB for a body of 64 MiB or more that runs
+/// alone, and 512 KiB otherwise; over TLS 64 KiB below 1 MiB, and 256 KiB otherwise. When the transport is released,
+/// running attempts continue to their end.
 public final class CurlTransport: UploadTransport {
-    /// How the transport is set up.
+    /// The configuration of the transport.
     public struct Configuration: Sendable {
-        /// How many connections are kept open for uploads to come, 0 or more; those at work don't count. 16 by default.
+        /// The number of idle connections that are kept open for later uploads, 0 or more. Connections in use don't
+        /// count. The default is 16.
         ///
-        /// With one for each upload that runs at once, no connection is made twice, however the uploads fall together; a
-        /// session that makes its own transport sees to that. With fewer, those of uploads that end in the same moment are
-        /// closed beyond that number, or a little later (`CURLMOPT_MAXCONNECTS`).
+        /// If it is at least the number of concurrent uploads, connections are always reused, however the uploads
+        /// coincide; a session that creates its own transport sets it accordingly. If it is lower, the excess
+        /// connections of uploads that end at the same time are closed immediately or shortly afterwards
+        /// (`CURLMOPT_MAXCONNECTS`).
         public var maximumIdleConnections = 16
 
-        /// The defaults.
+        /// Creates the default configuration.
         public init() {}
     }
 
     private let configuration: Configuration
-    /// Made with the transport, or with the first attempt that finds none and for which a descriptor and a thread are free.
+    /// Created with the transport, or by a later attempt as soon as a file descriptor and a thread are available.
     private let engine = Locked<CurlEngine?>(nil)
     private let logger: Logger?
 
-    /// Starts the engine's thread.
+    /// Creates a transport and starts the engine's thread.
     ///
     /// - Parameters:
-    ///   - configuration: How the transport is set up.
-    ///   - logger: Where attempts are logged, at `debug` and, for what endangers the user, at `warning`. Silent by default.
+    ///   - configuration: The configuration of the transport.
+    ///   - logger: The logger for attempts, at level `debug`, and for security risks, at level `warning`. By default,
+    ///     nothing is logged.
     public init(configuration: Configuration = Configuration(), logger: Logger? = nil) {
         let code = wb_global_init()
         precondition(code == CURLE_OK, "libcurl could not be initialised: \(CurlFailure.quote(code))")
@@ -47,15 +50,15 @@ public final class CurlTransport: UploadTransport {
 
     deinit { closeIdleConnections() }
 
-    /// Closes the connections that are kept open. Running attempts go on to their end; the next one starts a thread of its own.
+    /// Closes the idle connections. Running attempts continue to their end; the next attempt starts a new thread.
     public func closeIdleConnections() {
         engine.withLock { $0.take() }?.inbox.post(.close)
     }
 
-    /// Posts a command to the engine, and starts the engine if it does not run. Under the lock: what is posted here comes before a
-    /// ``EngineCommand/close``, after which nothing is heard.
+    /// Posts a command to the engine, and starts the engine if necessary. The lock ensures that the command precedes an
+    /// ``EngineCommand/close``, after which commands are ignored.
     ///
-    /// - Returns: `nil` if no engine could be made.
+    /// - Returns: `nil` if no engine could be created.
     private func post(_ command: EngineCommand?) -> EngineInbox? {
         engine.withLock { engine in
             if engine == nil, let made = CurlEngine(maximumIdleConnections: configuration.maximumIdleConnections),
@@ -68,7 +71,7 @@ public final class CurlTransport: UploadTransport {
         }
     }
 
-    /// Starts an attempt at once. See ``UploadTransport/start(_:sink:)``.
+    /// Starts an attempt immediately. See ``UploadTransport/start(_:sink:)``.
     public func start(_ request: TransferRequest, sink: any TransferSink) -> any TransferControl {
         if request.options.tls.insecureSkipVerification {
             logger?.warning("certificate not verified", metadata: ["upload": "\(request.id)"])
@@ -83,7 +86,7 @@ public final class CurlTransport: UploadTransport {
     }
 }
 
-/// Controls an attempt that has ended before it began.
+/// The control of an attempt that failed before it was started.
 private struct NoTransferControl: TransferControl {
     func cancel() {}
     func pause() {}
@@ -91,7 +94,7 @@ private struct NoTransferControl: TransferControl {
     func limit(to rate: ByteCount?) {}
 }
 
-/// Turns calls into commands. The inbox keeps their order, so a cancel never overtakes its start.
+/// Posts a command for each call. The inbox keeps their order, so a cancel never overtakes its start.
 private final class CurlTransferControl: TransferControl {
     private let transfer: CurlTransfer
     private let inbox: EngineInbox

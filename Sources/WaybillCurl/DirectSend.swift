@@ -1,27 +1,30 @@
 import WaybillCore
 
-/// When bytes may go from a file into the socket past libcurl, and how many: pure, what was seen is handed in.
+/// Decides when and how many bytes may be sent from a file directly to the socket, without libcurl. It has no side
+/// effects; all observations are parameters.
 ///
-/// libcurl has no way to `sendfile(2)`: two copies of each byte, out of the file and into the socket, are nearly all that a large
-/// upload costs. But it asks for more of a body when it has sent what it was given, or nearly, and says how much it has sent. So
-/// where that is all, whoever is asked may first send some of its own on the same socket, and then hand over a few bytes, with
-/// which libcurl goes on as ever: it waits until the socket takes more, sees answers and broken connections, and asks again.
-/// What went past it, it does not count; so we do.
+/// libcurl does not support `sendfile(2)`: two copies of each byte, from the file and to the socket, are most of the
+/// cost of a large upload. But libcurl asks for more of the body when it has sent almost all it was given, and reports
+/// how much it has sent. If it has sent everything, the read callback may first send bytes of its own on the same
+/// socket and then return a few bytes to libcurl. With those, libcurl continues as usual: it waits for the socket,
+/// notices responses and broken connections, and asks again. It does not count the directly sent bytes, so Waybill
+/// counts them.
 struct DirectSend {
-    /// Whether this transfer may do so at all. Whether it can is seen as it goes.
+    /// Whether direct sending is allowed for this transfer. Whether it is possible is determined while sending.
     let isOpen: Bool
-    /// Where in the body those bytes end that went past and may not be acknowledged yet; `nil` when all are.
+    /// The position in the body after the last directly sent bytes, while they may be unacknowledged; `nil` if all are
+    /// acknowledged.
     private(set) var unsettledEnd: Int64?
     private var patience = Self.firstPatience
 
-    /// libcurl is given this many first: something that it knows to be sent before anything goes past it.
+    /// The number of bytes that libcurl receives first: it must have sent something before bytes are sent directly.
     static let first = 64 << 10
-    /// In one go; other transfers want their turn.
+    /// The maximum per call, so that other transfers get their turn.
     static let atOnce = 4 << 20
-    /// The end of a body is always read, and is on its way while the acknowledgement of what went past is.
+    /// The end of a body is always read; it is sent while the directly sent bytes are being acknowledged.
     static let alwaysRead = 512 << 10
-    /// The last bytes wait for that acknowledgement. With them goes the last look at the files, which promises that none was
-    /// changed while it was sent.
+    /// The last bytes wait for that acknowledgement. They are read with the final check that no file was changed while
+    /// it was sent.
     static let heldBack = 4 << 10
     static let firstPatience = Duration.milliseconds(1)
     static let longestPatience = Duration.milliseconds(16)
@@ -30,36 +33,38 @@ struct DirectSend {
         isOpen =
             CurlLibrary.takesOurWordForTheEnd && request.options.httpVersion == .http1 && !request.isOverTLS
             && !request.hasProxyOverTLS
-            // libcurl compares its count with the length where a challenge comes late, and knows options that we don't.
+            // libcurl compares its count with the length if a challenge arrives late, and its other options may have
+            // unknown effects.
             && request.options.digest == nil && request.options.curlOptions.isEmpty
             && (request.body?.length ?? 0) > 2 * Self.alwaysRead
     }
 
-    /// How many bytes may go past now.
+    /// Returns the number of bytes that may be sent directly now.
     static func room(handedOver: Int64, of length: Int64) -> Int {
         Int(max(0, min(Int64(atOnce), length - handedOver - Int64(alwaysRead))))
     }
 
-    /// How many bytes libcurl is given after each go. With fewer unsent ones than a 32nd of its buffer it asks for more, and
-    /// would hold something whenever the socket is full.
+    /// Returns the number of bytes that libcurl receives after each direct send. With fewer unsent bytes than 1/32 of
+    /// its buffer, libcurl would ask for more, and would hold unsent bytes whenever the socket is full.
     static func between(buffer: Int) -> Int {
         max(16 << 10, buffer / 32)
     }
 
-    /// Bytes went past, and end there.
+    /// Records that bytes up to `end` were sent directly.
     mutating func note(end: Int64) {
         unsettledEnd = end
         patience = Self.firstPatience
     }
 
-    /// How soon to ask again: each time later, for what is awaited may take a while, and what follows it is on its way.
+    /// Returns the time until the next check. It doubles each time, because the acknowledgement may take a while and
+    /// the following bytes are already being sent.
     mutating func wait() -> Duration {
         defer { patience = min(patience * 2, Self.longestPatience) }
         return patience
     }
 
-    /// How many of the bytes that follow may be read now; 0 to ask again in a moment. What was acknowledged is asked only near
-    /// the end.
+    /// Returns how many of the following bytes may be read now; 0 to ask again later. Queries the acknowledged bytes
+    /// only near the end.
     mutating func readable(handedOver: Int64, of length: Int64, upTo most: Int, acknowledged: () -> Int64?) -> Int {
         guard let end = unsettledEnd else { return most }
         let left = length - handedOver - Int64(Self.heldBack)

@@ -2,7 +2,7 @@ import CWaybillCurl
 import WaybillCore
 
 extension EasyHandle {
-    /// Sets the way to the server: proxy, addresses, socket.
+    /// Sets the network options: proxy, addresses, socket, TLS.
     func configureNetwork(_ options: TransferOptions) {
         set(CURLOPT_PROXY, options.proxy ?? "")
         set(CURLOPT_NOPROXY, options.proxyExceptions.joined(separator: ","))
@@ -27,7 +27,7 @@ extension EasyHandle {
     private func configureTLS(_ tls: TransferOptions.TLSOptions, _ peer: TLSOptionNames) {
         set(peer.version, wb_sslversion_tls_1_2)
         if tls.certificateAuthorities != nil || tls.certificateAuthoritiesPEM != nil {
-            // In place of the system's: libcurl would go on to look into the system's folder, too.
+            // Trust only these: by default, libcurl would also search the system's directory.
             set(peer.folder, nil as String?)
         }
         if let path = tls.certificateAuthorities { set(peer.authorities, path) }
@@ -51,18 +51,18 @@ extension EasyHandle {
             case .bytes(let bytes): set(peer.keyBlob, blob: bytes)
             }
         }
-        // Without one, OpenSSL would ask at the terminal, and the engine's thread with it.
+        // Without a passphrase, OpenSSL would prompt on the terminal and block the engine's thread.
         set(peer.passphrase, client.passphrase?.value ?? "")
     }
 
-    /// Of a request without TLS to a proxy with TLS, libcurl 7.88 keeps the connection and gives it to the next one without
-    /// comparing what is asked of the proxy's certificate. So such a connection serves one request.
+    /// Prevents reuse of the connection for a request without TLS to a proxy with TLS: libcurl 7.88 would reuse it
+    /// without comparing the TLS options for the proxy.
     func keepFromReuse(_ request: TransferRequest) {
         guard request.hasProxyOverTLS, !request.isOverTLS else { return }
         set(CURLOPT_FORBID_REUSE, true)
     }
 
-    /// What the peer of a message is called by its number.
+    /// Returns the name of an HTTP version from libcurl's number.
     static func httpVersionName(_ number: Int) -> String? {
         switch number {
         case wb_http_1_0: "HTTP/1.0"
@@ -73,7 +73,7 @@ extension EasyHandle {
     }
 }
 
-/// libcurl has each option for TLS twice: for the server, and for a proxy that speaks TLS.
+/// The names of the TLS options, which libcurl has twice: for the server and for a proxy with TLS.
 private struct TLSOptionNames {
     var version, folder, authorities, authoritiesBlob, pin, verifyPeer, verifyHost: CURLoption
     var certificate, certificateBlob, certificateType, key, keyBlob, keyType, passphrase: CURLoption

@@ -3,10 +3,10 @@ import CWaybillCurl
 import WaybillCore
 
 extension EasyHandle {
-    /// Sets every option that a request needs, apart from the callbacks.
+    /// Sets every option that a request needs, except the callbacks.
     ///
-    /// What libcurl would do unasked is switched off here: redirects, the environment's proxies, `Expect`, a content
-    /// type of its own.
+    /// Disables everything that libcurl would do implicitly: redirects, proxies from the environment, `Expect`, and a
+    /// default content type.
     func configure(
         for request: TransferRequest, isAlone: Bool, headers: borrowing StringList, resolve: borrowing StringList
     ) {
@@ -15,7 +15,7 @@ extension EasyHandle {
         set(CURLOPT_PATH_AS_IS, true)
         set(CURLOPT_FOLLOWLOCATION, false)
         set(CURLOPT_NOSIGNAL, true)
-        // Without it, libcurl waits for a resolver's thread when a transfer is removed, and the whole engine with it.
+        // Otherwise, removing a transfer would wait for the resolver's thread and block the whole engine.
         set(CURLOPT_QUICK_EXIT, true)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, true)
         set(CURLOPT_HTTPHEADER, headers)
@@ -45,7 +45,8 @@ extension EasyHandle {
         set(CURLOPT_UPLOAD_BUFFERSIZE, Self.uploadBufferSize(for: request, isAlone: isAlone))
     }
 
-    /// One path for all methods with a body. `CURLOPT_UPLOAD` would do for PUT, but brings PUT's own rules.
+    /// Configures any method with a body in the same way. `CURLOPT_UPLOAD` would work for PUT, but has rules specific
+    /// to PUT.
     private func configurePost(_ method: HTTPRequest.Method, length: Int64?) {
         set(CURLOPT_POST, true)
         set(CURLOPT_POSTFIELDSIZE_LARGE, large: length ?? -1)
@@ -53,8 +54,8 @@ extension EasyHandle {
         if method != .post { set(CURLOPT_CUSTOMREQUEST, method.rawValue) }
     }
 
-    /// With Digest as the only scheme, libcurl asks for the challenge by a request without the body, and so sends the body
-    /// once. With several to choose from it would send it twice.
+    /// Enables Digest as the only scheme: libcurl then fetches the challenge with a request without a body, so the body
+    /// is sent once. With several schemes it would send the body twice.
     private func configureDigest(_ digest: DigestCredential) {
         set(CURLOPT_HTTPAUTH, wb_auth_digest)
         set(CURLOPT_USERNAME, digest.user)
@@ -62,7 +63,7 @@ extension EasyHandle {
     }
 
     private func configureLimits(_ request: TransferRequest) {
-        // The engine's own watch decides; libcurl's limit stands behind it, because its default is 300 s.
+        // The engine enforces the limit; libcurl's limit is a fallback, because its default is 300 s.
         set(CURLOPT_CONNECTTIMEOUT_MS, request.options.limits.connect.wholeMilliseconds + 5_000)
         if case .above(_, let wait) = request.options.expectContinue {
             set(CURLOPT_EXPECT_100_TIMEOUT_MS, max(1, min(wait, request.options.limits.stall).wholeMilliseconds))
@@ -70,17 +71,20 @@ extension EasyHandle {
         set(CURLOPT_TCP_KEEPALIVE, true)
     }
 
-    /// Large buffers make large bodies 1.7 times as fast on a plain connection, and a very large one another fifth, which a
-    /// single transfer may have that is long enough to pay for the memory; many of them would leave the processor's cache.
-    /// Small bodies lose by them: libcurl allocates the buffer for each transfer, and glibc gives blocks of 128 KiB back to
-    /// the kernel each time. What fits into a little less than that is read and sent in one piece. TLS sends records of
-    /// 16 KiB whatever the buffer; those of one buffer leave in segments of up to 64 KiB, which is what a larger one is for.
-    /// A limited rate is kept in bursts of one buffer, so that one is small.
+    /// Returns the size of the upload buffer.
+    ///
+    /// Large buffers make large bodies 1.7 times as fast on a plain connection, and a very large buffer another fifth.
+    /// Only a transfer that runs alone and is long enough to justify the memory gets one: several of them would exceed
+    /// the processor's cache. Small bodies become slower: libcurl allocates the buffer for each transfer, and glibc
+    /// returns blocks of 128 KiB to the kernel each time. A body that fits into slightly less is read and sent in one
+    /// piece. TLS sends records of 16 KiB regardless of the buffer; the records of one buffer are sent in segments of
+    /// up to 64 KiB, hence the larger buffer. A rate limit is enforced in bursts of one buffer, so that buffer is
+    /// small.
     static func uploadBufferSize(for request: TransferRequest, isAlone: Bool = false) -> Int {
         if let rate = request.options.rateLimit { return Int(max(16 << 10, min(64 << 10, rate.bytes / 8))) }
         let length = request.body?.length
         if request.isSealed {
-            // Where nobody can look into the socket, nothing is seen to leave before all of a piece has.
+            // If the socket can't be inspected, progress is visible only when a whole piece was sent.
             let isSeen = request.options.httpVersion == .http1 && request.options.unixSocket == nil
             return isSeen && length ?? .max >= 1 << 20 ? 256 << 10 : 64 << 10
         }
@@ -96,14 +100,14 @@ extension EasyHandle {
 }
 
 extension StringList {
-    /// The header lines of a request, as libcurl takes them.
+    /// Returns the header lines of a request in libcurl's format.
     ///
-    /// A question for a Digest challenge does without the idempotency key: a server that asks nobody would answer the
-    /// request itself with what it said to the question.
+    /// A request for a Digest challenge omits the idempotency key: a server that does not challenge it would otherwise
+    /// answer the actual request with the stored response to this one.
     static func headers(of request: TransferRequest, asksLeave: Bool, isQuestion: Bool = false) -> StringList {
         var list = StringList()
         for field in request.headers where !isQuestion || field.name.canonicalName != "idempotency-key" {
-            // "Name;" is libcurl's way to say a field with an empty value; "Name:" would remove it.
+            // In libcurl, "Name;" is a field with an empty value; "Name:" would remove the field.
             if field.value.isEmpty {
                 list.append(field.name.rawName, ";")
             } else {
@@ -112,8 +116,8 @@ extension StringList {
         }
         if !request.headers.contains(.contentType) { list.append("Content-Type:") }
         if !request.headers.contains(.accept) { list.append("Accept: */*") }
-        // The question itself is left to libcurl, which knows to leave it out when it sends again after a 417; a line of
-        // ours would be there again.
+        // libcurl adds `Expect` itself and omits it when it repeats the request after a 417; a line of ours would be
+        // sent again.
         if !asksLeave { list.append("Expect:") }
         if let body = request.body, body.length == nil { list.append("Transfer-Encoding: chunked") }
         return list
@@ -121,10 +125,11 @@ extension StringList {
 }
 
 extension StringList {
-    /// `host:port:address` as libcurl's `host:port:address:port`.
+    /// Returns entries of the form `host:port:address` in libcurl's form `host:port:address:port`.
     ///
-    /// `CURLOPT_RESOLVE` would take the entries as they are, but puts them into the name cache that all transfers of the
-    /// engine share, where they would lead later uploads astray. This way they hold for one transfer and its connection.
+    /// `CURLOPT_RESOLVE` would accept the entries unchanged, but adds them to the name cache that all transfers of the
+    /// engine share, where they would affect later uploads. `CURLOPT_CONNECT_TO` applies to one transfer and its
+    /// connection.
     static func connectTo(_ entries: [String]) -> StringList {
         var list = StringList()
         for entry in entries {
@@ -135,7 +140,8 @@ extension StringList {
         return list
     }
 
-    /// Host (in brackets when it is an IPv6 address), port and address of an entry; `nil` when it is not one.
+    /// Returns the host (in brackets if it is an IPv6 address), port and address of an entry, or `nil` if it is
+    /// malformed.
     static func parts(of entry: String) -> (host: Substring, port: Substring, address: Substring)? {
         let hostEnd =
             entry.hasPrefix("[") ? entry.firstIndex(of: "]").map { entry.index(after: $0) } : entry.firstIndex(of: ":")
@@ -144,17 +150,17 @@ extension StringList {
         }
         let rest = entry[entry.index(after: hostEnd)...]
         guard let portEnd = rest.firstIndex(of: ":"), let port = UInt16(rest[..<portEnd]), port > 0 else { return nil }
-        // Of several addresses the first; a connection has one.
+        // Use the first of several addresses; a connection has one.
         let address = rest[rest.index(after: portEnd)...].prefix { $0 != "," }
         return address.isEmpty ? nil : (entry[..<hostEnd], rest[..<portEnd], address)
     }
 }
 
 extension TransferRequest {
-    /// libcurl's own threshold: below it, the question takes longer than the body.
+    /// libcurl's own threshold; below it, waiting takes longer than sending the body.
     private static let leastAsked: Int64 = 1 << 20
 
-    /// Whether the body is one that the server is asked about first.
+    /// Whether the request expects `100 Continue` before its body is sent.
     var wantsLeave: Bool {
         guard let body, case .above(let threshold, _) = options.expectContinue else { return false }
         return body.length.map { $0 > max(threshold.bytes, Self.leastAsked) } ?? true
@@ -164,7 +170,7 @@ extension TransferRequest {
 extension Duration {
     var wholeMilliseconds: Int {
         let (seconds, attoseconds) = components
-        // Eleven days are as good as for ever, and keep every sum and every C type of libcurl's in range.
+        // Clamp to eleven days: this keeps every sum and every C type of libcurl in range.
         return Int(max(0, min(1_000_000, seconds))) * 1_000 + Int(attoseconds / 1_000_000_000_000_000)
     }
 }

@@ -1,9 +1,9 @@
 import CWaybillCurl
 
-/// The owner of one `CURL *`: frees it, and turns its options into typed calls.
+/// The owner of a `CURL *`, which frees it and sets its options with typed methods.
 ///
-/// A refused option is remembered, not thrown, so that the list of options reads as a list; ``refusal`` tells of
-/// the first one.
+/// A rejected option is recorded instead of thrown, so that options can be set in a plain sequence; ``refusal`` is the
+/// first one.
 @safe final class EasyHandle {
     let raw: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
@@ -21,7 +21,7 @@ import CWaybillCurl
         unsafe errorText.deallocate()
     }
 
-    /// Makes the handle as new; its connections and TLS sessions live on in the multi handle.
+    /// Resets all options of the handle; its connections and TLS sessions are kept by the multi handle.
     func reset() {
         unsafe curl_easy_reset(raw)
         refusal = nil
@@ -29,7 +29,7 @@ import CWaybillCurl
         note(CURLOPT_ERRORBUFFER, unsafe wb_setopt_pointer(raw, CURLOPT_ERRORBUFFER, errorText))
     }
 
-    /// What libcurl calls the handle by.
+    /// The address of the handle, by which libcurl identifies it.
     var address: UInt { unsafe UInt(bitPattern: raw) }
 
     func set(_ option: CURLoption, _ value: Int) {
@@ -40,7 +40,7 @@ import CWaybillCurl
         set(option, value ? 1 : 0)
     }
 
-    /// For the options whose names end in `_LARGE`.
+    /// Sets an option whose name ends in `_LARGE`.
     func set(_ option: CURLoption, large value: Int64) {
         note(option, unsafe wb_setopt_off(raw, option, Int(value)))
     }
@@ -53,7 +53,7 @@ import CWaybillCurl
         note(option, unsafe wb_setopt_slist(raw, option, list.first))
     }
 
-    /// The bytes are copied.
+    /// Sets a blob option; libcurl copies the bytes.
     func set(_ option: CURLoption, blob bytes: [UInt8]) {
         unsafe bytes.withUnsafeBytes { buffer in
             guard let start = buffer.baseAddress else { return }
@@ -81,7 +81,7 @@ import CWaybillCurl
         .microseconds(offset(info))
     }
 
-    /// What libcurl wrote of its last error, empty when nothing.
+    /// The text of libcurl's last error, or an empty string.
     var lastError: String {
         unsafe String(cString: errorText)
     }
@@ -103,11 +103,11 @@ import CWaybillCurl
     }
 
     mutating func append(_ string: String) {
-        // A failed append leaves the old list standing; out of memory is not survivable here anyway.
+        // A failed append keeps the old list; running out of memory is not recoverable here anyway.
         if let longer = unsafe curl_slist_append(first, string) { unsafe first = longer }
     }
 
-    /// Appends the texts as one string, which libcurl copies.
+    /// Appends the concatenation of several strings, which libcurl copies.
     mutating func append(_ texts: String...) {
         let count = texts.reduce(1) { $0 + $1.utf8.count }
         unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: count) { buffer in

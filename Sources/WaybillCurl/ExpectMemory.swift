@@ -1,25 +1,25 @@
-/// What is known of servers and `Expect: 100-continue` (RFC 9110 section 10.1.1).
+/// Remembers how servers handle `Expect: 100-continue` (RFC 9110 section 10.1.1).
 ///
-/// The question saves a body when a server says no. A server that ignores it costs every large upload the wait, and one
-/// that refuses it a round trip, so each is asked once and then no more.
+/// The expectation saves sending a body that the server rejects. A server that ignores it delays every large upload by
+/// the wait, and a server that rejects it costs a round trip, so it is not sent to such a server again.
 struct ExpectMemory {
-    /// What a server did when it was asked.
+    /// The reaction of a server to the expectation.
     enum Experience: Hashable {
-        /// It answered: `100`, or at once with a final status.
+        /// It responded with `100`, or immediately with a final status.
         case answered
-        /// The wait ran out and the body went all the same.
+        /// The wait expired and the body was sent anyway.
         case ignored
-        /// 417.
+        /// It responded with 417.
         case refused
     }
 
-    /// Enough for a program's servers; the oldest is forgotten first.
+    /// Sufficient for the servers of one program; the oldest entry is removed first.
     static let capacity = 256
 
     private var experiences: [String: Experience] = [:]
     private var order: [String] = []
 
-    /// Whether asking this origin is worth it.
+    /// Returns whether to send the expectation to this origin.
     func isWorthAsking(_ origin: String) -> Bool {
         switch experiences[origin] {
         case nil, .answered: true

@@ -1,9 +1,9 @@
-/// Easy handles at rest. A reused handle keeps its memory and its TLS sessions; one whose transfer failed is thrown
-/// away, because some failures leave a handle that can't send again (`CURLE_SEND_FAIL_REWIND`).
+/// A pool of unused easy handles. A reused handle keeps its memory and its TLS sessions. A handle whose transfer failed
+/// is discarded, because after some failures a handle can't send again (`CURLE_SEND_FAIL_REWIND`).
 struct HandlePool {
     private var handles: [EasyHandle] = []
 
-    /// A handle, fresh if none rests; `nil` when memory is out.
+    /// Returns a pooled or new handle; `nil` if memory is exhausted.
     mutating func take() -> EasyHandle? {
         handles.popLast() ?? EasyHandle()
     }

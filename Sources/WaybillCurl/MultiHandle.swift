@@ -1,12 +1,12 @@
 import CWaybillCurl
 
-/// The owner of the one `CURLM *` of an engine. Only the engine's thread may touch it, except for ``wake()``.
+/// The owner of an engine's `CURLM *`. Only the engine's thread may use it, except for ``wake()``.
 @safe struct MultiHandle: @unchecked Sendable {
     private let raw: UnsafeMutableRawPointer
 
     init?() {
         guard let raw = unsafe curl_multi_init() else { return nil }
-        // Without a free descriptor libcurl makes a handle that nothing can wake.
+        // Without a free file descriptor, libcurl creates a handle that cannot be woken.
         guard unsafe curl_multi_wakeup(raw) == CURLM_OK else {
             unsafe curl_multi_cleanup(raw)
             return nil
@@ -14,13 +14,13 @@ import CWaybillCurl
         unsafe self.raw = raw
     }
 
-    /// Has libcurl close the connection that lay idle longest whenever a transfer ends with more of them open than that,
-    /// those at work included (`CURLMOPT_MAXCONNECTS`).
+    /// Makes libcurl close the connection that was idle longest whenever a transfer ends with more connections open
+    /// than `count`, including those in use (`CURLMOPT_MAXCONNECTS`).
     func limitConnections(to count: Int) {
         unsafe wb_multi_setopt_long(raw, CURLMOPT_MAXCONNECTS, count)
     }
 
-    /// Frees it and closes the connections that are kept alive. Nothing may be called afterwards.
+    /// Frees the handle and closes its idle connections. The handle must not be used afterwards.
     func free() {
         unsafe curl_multi_cleanup(raw)
     }
@@ -38,7 +38,7 @@ import CWaybillCurl
         unsafe curl_multi_perform(raw, &running)
     }
 
-    /// The next transfer that ended, as the address of its easy handle.
+    /// Returns the next completed transfer, identified by the address of its easy handle.
     func nextDone() -> (handle: UInt, code: CURLcode)? {
         var handle: UnsafeMutableRawPointer?
         var code = CURLE_OK
@@ -46,12 +46,12 @@ import CWaybillCurl
         return (UInt(bitPattern: handle), code)
     }
 
-    /// Sleeps until a socket is ready, a timer of libcurl's is due, somebody calls ``wake()``, or time is up.
+    /// Sleeps until a socket is ready, a libcurl timer is due, ``wake()`` is called, or the time has passed.
     func poll(milliseconds: Int32) {
         unsafe curl_multi_poll(raw, nil, 0, milliseconds, nil)
     }
 
-    /// Ends a ``poll(milliseconds:)``, or the next one. From any thread (`curl_multi_wakeup(3)`).
+    /// Ends the current or next ``poll(milliseconds:)``. May be called from any thread (`curl_multi_wakeup(3)`).
     func wake() {
         unsafe curl_multi_wakeup(raw)
     }

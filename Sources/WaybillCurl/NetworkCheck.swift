@@ -2,13 +2,13 @@ import CWaybillCurl
 import Glibc
 import WaybillCore
 
-/// What of the options for proxies, TLS and sockets is refused before anything is connected.
+/// Validates the options for proxies, TLS and sockets before a connection is made.
 ///
-/// Files are looked at, not read: libcurl reads them when a connection needs them.
+/// Checks that files are readable without reading them: libcurl reads them when a connection needs them.
 enum NetworkCheck {
     /// - Parameters:
-    ///   - options: What is looked at.
-    ///   - origin: Who is spoken to, as ``RequestCheck`` gives it.
+    ///   - options: The options to check.
+    ///   - origin: The origin of the server, as returned by ``RequestCheck``.
     /// - Throws: ``TransferError/Code/invalidRequest`` or ``TransferError/Code/invalidURL``, outcome `notSent`.
     static func check(_ options: TransferOptions, origin: String) throws(TransferError) {
         try checkProxy(options, origin: origin)
@@ -48,7 +48,7 @@ enum NetworkCheck {
         {
             throw refused("This libcurl speaks no TLS with proxies. Give an http proxy, or another libcurl.")
         }
-        // libcurl's own default for proxies, where the scheme has none.
+        // The default of libcurl for proxies, if the scheme has none.
         let port = url.port.isEmpty ? (scheme == "https" ? "443" : "1080") : url.port
         guard !origin.hasSuffix("://\(url.host):\(port)") else {
             throw refused("The proxy is the very host and port that the upload goes to, and would ask itself for ever.")
@@ -138,12 +138,12 @@ enum NetworkCheck {
     }
 }
 
-/// A URL as libcurl's own parser takes it apart (`curl_url_set(3)`).
+/// A URL as parsed by libcurl (`curl_url_set(3)`).
 struct ParsedURL {
     let scheme: String
-    /// In lower case.
+    /// The host in lower case.
     let host: String
-    /// Empty where it says none and the scheme has no default.
+    /// The port; empty if the URL has none and the scheme has no default.
     let port: String
     let user: String
     let password: String

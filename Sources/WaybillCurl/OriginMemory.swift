@@ -1,10 +1,10 @@
 import WaybillCore
 
-/// The URL that was checked last, and its origin: uploads mostly go where the one before went.
+/// A cache of the most recently checked URL and its origin: consecutive uploads usually have the same URL.
 struct OriginMemory {
     private var last: (url: String, origin: String)?
 
-    /// What ``RequestCheck/check(_:)`` does, without taking the same URL apart again.
+    /// Checks a request like ``RequestCheck/check(_:)``, without parsing the same URL again.
     mutating func check(_ request: TransferRequest) throws(TransferError) -> String {
         let origin: String
         if let last, last.url.hasBytes(of: request.url) {
@@ -19,7 +19,7 @@ struct OriginMemory {
 }
 
 extension String {
-    /// Whether its UTF-8 is the same: two URLs that `==` calls equal may be two.
+    /// Returns whether the UTF-8 bytes are equal: `==` also treats canonically equivalent but different URLs as equal.
     fileprivate func hasBytes(of other: String) -> Bool {
         unsafe utf8.withContiguousStorageIfAvailable { bytes in
             unsafe other.utf8.withContiguousStorageIfAvailable { unsafe bytes.elementsEqual($0) } ?? false

@@ -1,11 +1,11 @@
-/// How long the engine stays awake after its last transfer has ended.
+/// Keeps the engine awake for a short time after its last transfer has ended.
 ///
-/// Whoever sends one upload after the other has the next at hand some microseconds after the answer to the last. Not to fall
-/// asleep in between spares each of them two system calls on either side and the time in which a thread wakes up, which is
-/// a fifth of a small upload. Where the next one takes longer, waiting is for nothing: so after a wait in vain some ends
-/// pass without one, at first one, then three, then seven, at most 63.
+/// A program that sends uploads one after the other starts the next one some microseconds after the previous response.
+/// Staying awake saves each upload two system calls on either side and the wake-up time of a thread, which is a fifth
+/// of a small upload. If the next upload takes longer, the wait is wasted: after each unsuccessful wait, a growing
+/// number of ends skips it, first one, then three, then seven, at most 63.
 struct Patience {
-    /// Somewhat longer than it takes to hand on an answer and to start an upload.
+    /// Slightly longer than it takes to deliver a response and to start the next upload.
     private static let longest = Duration.microseconds(100)
 
     private var passes = 0

@@ -2,7 +2,8 @@ import HTTPTypes
 import CWaybillCurl
 import WaybillCore
 
-/// What is refused before a handle is touched: a request that libcurl would bend, or that would bend its framing.
+/// Validates a request before a handle is used. Rejects requests that libcurl would alter and headers that would change
+/// the framing.
 enum RequestCheck {
     /// - Returns: The origin of the URL (RFC 9110 section 4.3.1): scheme, host, port.
     /// - Throws: ``TransferError/Code/invalidURL`` or ``TransferError/Code/invalidRequest``, outcome `notSent`.
@@ -13,7 +14,7 @@ enum RequestCheck {
         return origin
     }
 
-    /// Checks all but the URL, whose origin is known.
+    /// Checks everything except the URL, whose origin is known.
     static func check(_ request: TransferRequest, origin: String) throws(TransferError) {
         for field in request.headers {
             guard !TransferRequest.ownedFields.contains(field.name) else {
@@ -43,7 +44,7 @@ enum RequestCheck {
         }
     }
 
-    /// Lets libcurl's own parser judge the URL (`curl_url_set(3)`), then looks at the scheme.
+    /// Parses the URL with libcurl (`curl_url_set(3)`), then checks its scheme and host.
     static func origin(of text: String) throws(TransferError) -> String {
         guard let url = unsafe curl_url() else { throw refused("Out of memory.") }
         defer { unsafe curl_url_cleanup(url) }

@@ -1,13 +1,14 @@
 import WaybillCore
 
-/// How fast a body may leave: so many bytes per second, in about eight pieces a second. Pure; the clock is handed in.
+/// Limits the rate of a body to a number of bytes per second, in about eight pieces per second. It has no side effects;
+/// the time is a parameter.
 ///
-/// libcurl has a limit of its own (`CURLOPT_MAX_SEND_SPEED_LARGE`), but it counts from the start of the transfer: lowered on
-/// the way, it lets the transfer stand until the mean from its beginning is the new one, for hours after a fast start,
-/// and after a pause it lets everything out that was not sent meanwhile. Here what was not used is saved up for half a
-/// second and no longer, and a new limit begins when it is set.
+/// libcurl's own limit (`CURLOPT_MAX_SEND_SPEED_LARGE`) counts from the start of the transfer. If it is lowered during
+/// the transfer, libcurl stops sending until the average since the start equals the new limit, for hours after a fast
+/// start; after a pause, it sends everything that was not sent meanwhile at full speed. Here, unused allowance is saved
+/// for half a second at most, and a new limit takes effect when it is set.
 struct SendPacer {
-    /// The most bytes per second, or `nil` for no limit.
+    /// The maximum number of bytes per second, or `nil` for no limit.
     private(set) var rate: Int64?
     private var saved: Int64 = 0
     private var countedAt: ContinuousClock.Instant?
@@ -16,7 +17,7 @@ struct SendPacer {
         self.rate = Self.checked(rate)
     }
 
-    /// Sets the limit; what was saved under the old one is no more than one piece of the new.
+    /// Sets the limit. Allowance saved under the old limit is reduced to at most one piece of the new one.
     mutating func limit(to rate: ByteCount?, now: ContinuousClock.Instant) {
         _ = room(now: now)
         self.rate = Self.checked(rate)
@@ -24,11 +25,11 @@ struct SendPacer {
         if self.rate == nil { countedAt = nil }
     }
 
-    /// How many bytes may be handed over now; 0 to wait until ``due(now:)``. Never a few bytes only: a piece or nothing.
+    /// Returns the number of bytes that may be handed over now: at least one piece, or 0 to wait until ``due(now:)``.
     mutating func room(now: ContinuousClock.Instant) -> Int {
         guard let rate else { return .max }
         guard let last = countedAt else {
-            // The first piece goes at once.
+            // The first piece is sent immediately.
             countedAt = now
             saved = piece
             return Int(saved)
@@ -41,18 +42,18 @@ struct SendPacer {
             countedAt = now
         } else {
             saved += earned / 1_000_000
-            // What is left of a byte is not lost.
+            // Carry the remaining fraction of a byte over.
             countedAt = last + .microseconds(earned / 1_000_000 * 1_000_000 / rate)
         }
         return saved >= piece ? Int(saved) : 0
     }
 
-    /// So many bytes were handed over.
+    /// Records that bytes were handed over.
     mutating func spend(_ count: Int) {
         if rate != nil { saved -= Int64(count) }
     }
 
-    /// When there is room for a piece again.
+    /// Returns the time at which the next piece may be sent.
     func due(now: ContinuousClock.Instant) -> ContinuousClock.Instant {
         guard let rate, let countedAt else { return now }
         let missing = max(0, piece - saved)

@@ -1,28 +1,28 @@
 import CWaybillCurl
 
-/// What the kernel knows of the bytes of one transfer on its socket.
+/// Reads the kernel's counters for one transfer on its socket.
 ///
-/// The last look is taken when the socket is about to be closed or handed to another transfer; afterwards nobody
-/// could tell any more.
+/// The last sample is taken when the socket is about to be closed or reused by another transfer; afterwards the
+/// counters are no longer available.
 struct SocketProbe {
-    /// One look.
+    /// A sample of the counters.
     struct Sample: Equatable {
-        /// Bytes of this transfer, head included, that the peer acknowledged.
+        /// The number of bytes of this transfer, including the head, that the peer acknowledged.
         var acknowledged: UInt64
-        /// Bytes written and not acknowledged.
+        /// The number of bytes written but not acknowledged.
         var pending: UInt64
 
-        /// Bytes written at least, whether acknowledged or not: those that are acknowledged while it is looked are missing.
+        /// The minimum number of bytes written. Bytes acknowledged between the two system calls are not included.
         var written: UInt64 { acknowledged + pending }
     }
 
-    /// `nil` once it was let go.
+    /// The socket, or `nil` after it was released.
     private(set) var socket: Int32?
     private let base: UInt64
     private var last: Sample?
     private var isHolding = false
 
-    /// Begins to watch a socket whose request has not been written yet.
+    /// Starts to observe a socket before the request is written.
     init(socket: Int32) {
         self.socket = socket
         var acknowledged: UInt64 = 0
@@ -30,7 +30,8 @@ struct SocketProbe {
         base = unsafe wb_tcp_state(socket, &acknowledged, &pending) == 0 ? acknowledged : 0
     }
 
-    /// The state now, or as it was when the socket was let go; `nil` when the kernel did not say.
+    /// Returns the current counters, or the last ones if the socket was released; `nil` if the kernel did not report
+    /// any.
     mutating func sample() -> Sample? {
         guard let socket else { return last }
         var acknowledged: UInt64 = 0
@@ -40,8 +41,8 @@ struct SocketProbe {
         return last
     }
 
-    /// How many bytes of this transfer, head included, were written at most: those that are acknowledged while it is looked
-    /// count twice. `nil` when the kernel did not say.
+    /// The maximum number of bytes of this transfer, including the head, that were written; `nil` if the kernel did not
+    /// report it. Bytes acknowledged between the two system calls count twice.
     var writtenAtMost: UInt64? {
         guard let socket else { return nil }
         var acknowledged: UInt64 = 0
@@ -50,20 +51,20 @@ struct SocketProbe {
         return acknowledged - min(base, acknowledged) + pending
     }
 
-    /// Whether the peer sent something that was not read yet, or closed.
+    /// Whether the socket has unread input or was closed by the peer.
     var hasInput: Bool {
         guard let socket else { return false }
         return wb_has_input(socket) != 0
     }
 
-    /// Has the kernel wait with what is less than a segment, or no longer.
+    /// Makes the kernel hold back partial segments, or send them.
     mutating func holdSegments(_ isOn: Bool) {
         guard let socket, isHolding != isOn else { return }
         isHolding = isOn
         wb_hold_segments(socket, isOn ? 1 : 0)
     }
 
-    /// Takes the last look.
+    /// Takes the last sample and releases the socket.
     mutating func letGo() {
         _ = sample()
         holdSegments(false)

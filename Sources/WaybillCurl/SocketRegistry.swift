@@ -1,7 +1,7 @@
 import CWaybillCurl
 import Glibc
 
-/// The two ends of a connection, as libcurl prints them.
+/// The two endpoints of a connection, as libcurl prints them.
 struct ConnectionEnds: Hashable {
     var localAddress: String
     var localPort: Int32
@@ -9,40 +9,42 @@ struct ConnectionEnds: Hashable {
     var peerPort: Int32
 }
 
-/// Which sockets are open, and whose request each of them carries. Of the engine's thread only.
+/// The open sockets and the transfer that uses each of them. Used only on the engine's thread.
 ///
-/// libcurl 7.88 does not say on which socket a running transfer is (`CURLINFO_ACTIVESOCKET` speaks of the one before).
-/// But it says which ends the connection has, and every socket passes here when it is made and when it is closed.
+/// libcurl 7.88 does not report the socket of a running transfer (`CURLINFO_ACTIVESOCKET` returns the previous one).
+/// But it reports the endpoints of the connection, and calls back for every socket when it is opened and closed.
 final class SocketRegistry {
     private var fresh: Set<Int32> = []
     private var ends: [Int32: ConnectionEnds] = [:]
     private var sockets: [ConnectionEnds: Int32] = [:]
     private var owners: [Int32: CurlTransfer] = [:]
-    /// The connection that was claimed last, which is mostly the one that is claimed next.
+    /// The most recently claimed connection, which is usually the next one to be claimed.
     private var last: (ends: ConnectionEnds, socket: Int32)?
 
     func open(_ socket: Int32) {
-        // Else a child of this process would keep the connection of a cancelled upload open, and the kernel would go on sending.
+        // Otherwise a child process would keep the connection of a cancelled upload open, and the kernel would continue
+        // to send.
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
         fresh.insert(socket)
     }
 
-    /// The connection between these ends now carries this transfer; whoever had it before takes a last look.
+    /// Assigns the connection between these endpoints to a transfer. The transfer that used it before takes its last
+    /// sample.
     func claim(_ ends: ConnectionEnds, for transfer: CurlTransfer) -> SocketProbe? {
         guard let socket = last?.ends == ends ? last?.socket : sockets[ends] ?? find(ends) else { return nil }
         last = (ends, socket)
-        // libcurl may ask a challenge's question on one connection and answer it on another.
+        // libcurl may fetch a challenge on one connection and respond to it on another.
         if let before = transfer.probe?.socket, before != socket { forget(transfer, on: before) }
         owners.updateValue(transfer, forKey: socket)?.socketWillBeLetGo()
         return SocketProbe(socket: socket)
     }
 
-    /// The transfer is over, and what becomes of its socket is nothing to it.
+    /// Removes an ended transfer from its socket, without a last sample.
     func forget(_ transfer: CurlTransfer, on socket: Int32) {
         if owners[socket] === transfer { owners[socket] = nil }
     }
 
-    /// Closes a socket after its transfer had a last look.
+    /// Closes a socket after its transfer has taken the last sample.
     func close(_ socket: Int32) -> Int32 {
         owners.removeValue(forKey: socket)?.socketWillBeLetGo()
         if last?.socket == socket { last = nil }

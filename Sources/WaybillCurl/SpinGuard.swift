@@ -1,25 +1,25 @@
-/// Notices that the engine's loop turns without doing anything, and has it pause.
+/// Detects that the engine's loop runs without making progress, and makes it pause.
 ///
-/// While the flow control of HTTP/2 lets no byte of a body leave, libcurl 7.88 waits until the socket can be written to,
-/// which it can all the time (curl issue 7821). An upload to a slow server would keep one processor busy. Pure: the clock is
-/// handed in.
+/// While HTTP/2 flow control blocks a body, libcurl 7.88 waits until the socket is writable, which it always is (curl
+/// issue 7821). An upload to a slow server would keep one processor busy. It has no side effects; the time is a
+/// parameter.
 struct SpinGuard {
-    /// How many rounds in a row may do nothing.
+    /// The number of consecutive rounds that may do nothing.
     static let patience = 8
-    /// How long the engine pauses then. The window of a server that reads 1 MiB a second opens less often.
+    /// The duration of the pause. The window of a server that reads 1 MiB a second opens less often.
     static let pause = Duration.milliseconds(2)
-    /// A round that comes later than that after the one before has waited for something.
+    /// A round that starts later than this after the previous one has waited for an event.
     private static let quick = pause + .milliseconds(1)
 
     private var seen = 0
     private var rounds = 0
     private var last: ContinuousClock.Instant?
 
-    /// Called once a round.
+    /// Updates the state; called once per round.
     ///
     /// - Parameters:
-    ///   - callbacks: How often libcurl has called the engine until now.
-    ///   - now: The time.
+    ///   - callbacks: The total number of libcurl's callbacks so far.
+    ///   - now: The current time.
     /// - Returns: Whether to pause before the next round.
     mutating func isSpinning(callbacks: Int, now: ContinuousClock.Instant) -> Bool {
         defer { (seen, last) = (callbacks, now) }

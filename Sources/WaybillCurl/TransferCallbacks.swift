@@ -1,9 +1,9 @@
 import CWaybillCurl
 import WaybillCore
 
-// libcurl calls these on the engine's thread, with the transfer (or the engine) as context; both are kept alive by
-// the engine for as long as libcurl may call. They are functions of the file and not closures, because a closure
-// made in main-actor code would carry that isolation along and trap here.
+// libcurl calls these functions on the engine's thread, with the transfer or the engine as context. The engine retains
+// both as long as libcurl may call. They are global functions instead of closures, because a closure created in
+// main-actor code would inherit that isolation and trap here.
 
 extension EasyHandle {
     func setCallbacks(transfer: CurlTransfer, engine: CurlEngine) {
@@ -53,7 +53,7 @@ private func takeResponseBody(
     _ buffer: UnsafeMutablePointer<CChar>, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
     let bytes = unsafe UnsafeRawBufferPointer(start: buffer, count: size * count)
-    // Any other count than the one given makes libcurl end the transfer.
+    // Any count other than the given one makes libcurl end the transfer.
     return unsafe transfer(context).takeResponseBody(bytes) ? bytes.count : bytes.count + 1
 }
 
@@ -73,7 +73,8 @@ private func duringTunnel(
     _ context: UnsafeMutableRawPointer?, _ downloadTotal: curl_off_t, _ downloaded: curl_off_t,
     _ uploadTotal: curl_off_t, _ uploaded: curl_off_t
 ) -> Int32 {
-    // Anything but 0 ends the transfer with CURLE_ABORTED_BY_CALLBACK. It is called in each round, and so is no sign of work.
+    // Any value except 0 ends the transfer with CURLE_ABORTED_BY_CALLBACK. Called in each round, so it does not
+    // indicate progress.
     let transfer = unsafe Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
     return transfer.mayGoOnReadingTunnel() ? 0 : 1
 }

@@ -1,16 +1,16 @@
 import WaybillCore
 
 extension TransferRequest {
-    /// Whether the URL says so.
+    /// Whether the URL's scheme is `https`.
     var isOverTLS: Bool { Self.isHTTPS(url) }
 
-    /// Whether the proxy is spoken to over TLS.
+    /// Whether the connection to the proxy uses TLS.
     var hasProxyOverTLS: Bool { options.proxy.map(Self.isHTTPS) ?? false }
 
-    /// Whether what the kernel is given are records of TLS.
+    /// Whether the bytes given to the kernel are TLS records.
     var isSealed: Bool { isOverTLS || hasProxyOverTLS }
 
-    /// By the letters before the first colon, in any case; without a slice, for every transfer asks this several times.
+    /// Compares the scheme case-insensitively. Avoids a slice, because every transfer calls this several times.
     private static func isHTTPS(_ url: String) -> Bool {
         var letters = url.utf8.makeIterator()
         for expected in "https:".utf8 {

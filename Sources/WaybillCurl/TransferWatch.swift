@@ -1,24 +1,25 @@
 import WaybillCore
 
-/// The timers of a transfer. Pure: the clock is handed in, and so is what was seen.
+/// The timers of a transfer. It has no side effects; time and counters are parameters.
 ///
-/// libcurl's own stall detection (`CURLOPT_LOW_SPEED_LIMIT`) looks at a mean of some five seconds of bytes given to the
-/// kernel, which fires late and is fooled by buffers; this one looks at what the peer acknowledged.
+/// libcurl's own stall detection (`CURLOPT_LOW_SPEED_LIMIT`) averages the bytes given to the kernel over about five
+/// seconds, so it reacts late and is misled by buffers. These timers use the bytes that the peer acknowledged.
 struct TransferWatch {
-    /// What the engine sees at a tick.
+    /// The state of a transfer when its timers are checked.
     struct Sight: Equatable {
         var isConnected = false
-        /// Whether the caller paused the transfer: nothing is expected of the peer then.
+        /// Whether the caller paused the transfer, so nothing is expected of the peer.
         var isPaused = false
         var handedOver: Int64 = 0
         var sent: Int64 = 0
         var acknowledged: Int64 = 0
-        /// Whether bytes of the request, its head included, wait in the socket for their acknowledgement.
+        /// Whether bytes of the request, including its head, are unacknowledged.
         var hasPendingBytes = false
-        /// Whether the final response came over HTTP/2 before the body was taken. The server will hardly read the rest, so the
-        /// stall limit is shorter.
+        /// Whether the final response arrived over HTTP/2 before the body was sent. The server is unlikely to read the
+        /// rest, so the stall limit is shorter.
         var hasEarlyAnswer = false
-        /// Whether every byte of the request, its body included, was acknowledged, or it was one without the body.
+        /// Whether every byte of the request, including its body, was acknowledged, or the request asks for a challenge
+        /// without a body.
         var isRequestAcknowledged = false
     }
 
@@ -34,7 +35,7 @@ struct TransferWatch {
         lastMove = now
     }
 
-    /// The limit that has run out, if one has.
+    /// Returns the limit that has expired, if any.
     mutating func check(_ sight: Sight, now: ContinuousClock.Instant) -> TransferError.Code? {
         defer { last = sight }
         if let total = limits.total, now - start >= total { return .totalTimeout }
@@ -43,7 +44,7 @@ struct TransferWatch {
             return now - start >= limits.connect ? .connectTimeout : nil
         }
         if sight.isPaused {
-            // The pause is not the peer's time.
+            // Time while paused does not count against the peer.
             if let since = acknowledgedAt { acknowledgedAt = since + (now - lastMove) }
             lastMove = now
             return nil
@@ -54,7 +55,7 @@ struct TransferWatch {
             acknowledgedAt = since
             return now - since >= limits.response ? .responseTimeout : nil
         }
-        // What was acknowledged before may have been a request that only asks for a challenge.
+        // An earlier acknowledgement may belong to the request for a challenge.
         acknowledgedAt = nil
         let isOutstanding = sight.hasPendingBytes || sight.acknowledged < sight.sent || sight.sent < sight.handedOver
         let moved = sight.acknowledged != last.acknowledged || sight.sent != last.sent || !last.isConnected
@@ -68,7 +69,7 @@ struct TransferWatch {
         return now - lastMove >= limits.stall ? .stalled : nil
     }
 
-    /// How often it is worth looking: often enough for the shortest limit, and no oftener.
+    /// Returns the interval between checks, which is just short enough for the shortest limit.
     static func interval(for limits: TransferLimits) -> Duration {
         let shortest = min(limits.connect, limits.stall, limits.response, limits.total ?? .seconds(3_600))
         return max(.milliseconds(5), min(.milliseconds(250), shortest / 8))
