@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <string.h>
 
-// Slicing by eight: eight bytes a step, each looked up in a table of its own that has the zeros behind it in already.
-// (Kounavis and Berry, "A Systematic Approach to Building High Performance Software-Based CRC Generators", 2005.)
+// Slicing by eight: processes eight bytes per step, each with its own table, which accounts for the bytes that follow
+// it. (Kounavis and Berry, "A Systematic Approach to Building High Performance Software-Based CRC Generators", 2005.)
 
 static uint32_t table32[8][256];
 static uint64_t table64[8][256];
@@ -31,7 +31,7 @@ static void make_tables(void) {
     }
 }
 
-// Eight bytes, the first the lowest, whatever the processor's own order.
+// Loads eight bytes in little-endian order, regardless of the processor's byte order.
 static uint64_t load(const unsigned char *at) {
     uint64_t word;
     memcpy(&word, at, sizeof word);

@@ -20,7 +20,7 @@ static locale_t utf8_locale;
 
 static void init_global(void) {
     global_result = curl_global_init(CURL_GLOBAL_DEFAULT);
-    // After libcurl: the TLS library has told exit(3) of itself by now, and the last to come is the first to be called.
+    // After libcurl: the TLS library has registered its exit handler by now, and exit handlers run in reverse order.
     wb_set_up_exit_gate();
     utf8_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 }
@@ -69,7 +69,7 @@ CURLcode wb_setopt_slist(CURL *handle, CURLoption option, struct curl_slist *val
     return curl_easy_setopt(handle, option, value);
 }
 
-// A callback and its context are set together, so that neither can be forgotten.
+// Sets a callback and its context together, so that neither can be forgotten.
 #define WB_SET_CALLBACK(name, type, function_option, data_option)                   \
     CURLcode name(CURL *handle, type callback, void *context) {                     \
         CURLcode code = curl_easy_setopt(handle, function_option, callback);        \

@@ -8,7 +8,7 @@
 
 #include "CWaybillCurl.h"
 
-// Held to read by each thread at work, and to write from the end of the process on. Whoever wants to write goes first.
+// Each thread at work holds the read lock. The exiting process takes the write lock, with preference over readers.
 static pthread_rwlock_t exit_gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static _Atomic int is_shut;
 static _Thread_local int is_at_work;
@@ -16,7 +16,7 @@ static pthread_key_t last_word;
 
 void wb_begin_work(void) {
     pthread_rwlock_rdlock(&exit_gate);
-    // The end of the process waits for nobody for ever, and then the lock is free again.
+    // exit(3) waits for a limited time only. If it times out, the lock can still be acquired here.
     if (is_shut) {
         pthread_rwlock_unlock(&exit_gate);
         for (;;) pause();
@@ -31,7 +31,7 @@ void wb_end_work(void) {
 
 void wb_end_thread(void) { pthread_setspecific(last_word, "first round"); }
 
-// The destructors of all keys are called once, and then those of keys that have a value again.
+// The destructors of all keys run once, and then again for keys whose value was set meanwhile.
 static void speak_last_word(void *round) {
     static char second[] = "second round";
     if (round == second) {
@@ -41,7 +41,7 @@ static void speak_last_word(void *round) {
     }
 }
 
-// The process may be ended by a thread at work, which then is the one that need not be waited for.
+// If a thread at work ends the process, exit(3) must not wait for that thread.
 static void shut_exit_gate(void) {
     is_shut = 1;
     if (is_at_work) wb_end_work();
@@ -51,7 +51,7 @@ static void shut_exit_gate(void) {
     pthread_rwlock_clockwrlock(&exit_gate, CLOCK_MONOTONIC, &until);
 }
 
-// A copy of the process has none of the threads that were at work.
+// After fork(2), the child has none of the threads that were at work.
 static void renew_exit_gate(void) {
     exit_gate = (pthread_rwlock_t)PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
     is_at_work = 0;

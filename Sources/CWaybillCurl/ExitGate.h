@@ -1,4 +1,4 @@
-// Has exit(3) wait for the threads between wb_begin_work() and wb_end_work(). To be called once.
+// Makes exit(3) wait for threads between wb_begin_work() and wb_end_work(). Call once.
 #ifndef WB_EXIT_GATE_H
 #define WB_EXIT_GATE_H
 

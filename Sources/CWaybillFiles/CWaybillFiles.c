@@ -22,13 +22,13 @@ ssize_t wb_pread_nowait(int descriptor, void *buffer, size_t count, off_t offset
     return result < 0 ? -errno : result;
 }
 
-// The same number on every architecture but Alpha; headers before Linux 6.5 lack it.
+// The number is the same on every architecture except Alpha; headers before Linux 6.5 lack it.
 #ifndef SYS_cachestat
 #define SYS_cachestat 451
 #endif
 
-// Whether the page cache has all of these bytes. It counts pages that are still on their way from the disk, too. Those come
-// in order, so the last byte tells of them.
+// Returns 0 if the page cache contains all of these bytes, else a negated errno. cachestat(2) also counts pages that
+// are still being read from disk. Those arrive in order, so reading the last byte proves that all are present.
 static int is_cached(int descriptor, off_t offset, size_t count) {
     struct {
         uint64_t offset, length;

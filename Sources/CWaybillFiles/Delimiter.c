@@ -9,8 +9,9 @@
 #include <emmintrin.h>
 #endif
 
-// Whether what follows a boundary makes a delimiter of it: "--", or blanks and CRLF. What the bytes don't decide counts
-// as one, and so does padding beyond the limit, which is an error and for others to tell.
+// Returns whether the bytes after a boundary complete a delimiter: "--", or whitespace and CRLF. If there are too few
+// bytes to decide, it counts as a delimiter. So does padding beyond the limit, which is an error that the caller
+// reports.
 static int is_followed_rightly(const unsigned char *rest, size_t count, size_t padding_limit) {
     size_t at = 0;
     if (count == 0) return 1;
@@ -38,10 +39,11 @@ ssize_t wb_find_delimiter_plainly(
 }
 
 #if defined(__SSE2__)
-// The search in vectors has two gaits. The scan goes over content by fixed steps and asks 32 places at once for CR, LF
-// and the last byte of the boundary. Where the delimiter's beginning stands, the chase takes over: content made to look
-// like delimiters has the next one close behind, and no other can begin in what was just compared, for a delimiter has
-// but one CR. So the chase jumps from one to the next and leaves most bytes in between unread.
+// The vectorized search has two modes. The scan advances in fixed steps and tests 32 positions at a time for CR, LF and
+// the last byte of the boundary. Where the beginning of the delimiter matches, the chase takes over: content crafted to
+// resemble delimiters has the next candidate close behind, and no other delimiter can begin within the compared bytes,
+// because a delimiter contains only one CR. The chase therefore jumps from candidate to candidate and skips most bytes
+// in between.
 
 enum { step = 32, compared = 16, padding_looked_at = 16, window = 64 };
 
@@ -49,9 +51,9 @@ typedef struct {
     const unsigned char *delimiter;
     size_t length, padding_limit;
     __m128i first, last;
-    // The bits of bytes that are behind a short delimiter.
+    // The bits of the bytes after a short delimiter.
     unsigned not_first;
-    // How far from the end a candidate must be for everything that is looked at behind it to be there.
+    // The minimum distance of a candidate from the end, so that all bytes read after it exist.
     size_t room;
 } sought;
 
@@ -86,7 +88,7 @@ static inline int begins_at(const unsigned char *bytes, const sought *what) {
     return (uint16_t)(bits(_mm_cmpeq_epi8(load(bytes), what->first)) | what->not_first) == 0xFFFF;
 }
 
-// Whether the rest of it stands there, too. memcmp(3) without a call.
+// Returns whether the rest of the delimiter matches, too. An inlined memcmp(3).
 static inline int ends_rightly(const unsigned char *bytes, const sought *what) {
     if (what->length <= compared) return 1;
     __m128i equal = _mm_cmpeq_epi8(load(bytes + what->length - compared), what->last);
@@ -99,8 +101,8 @@ static inline int ends_rightly(const unsigned char *bytes, const sought *what) {
     return bits(equal) == 0xFFFF;
 }
 
-// `is_followed_rightly` where at least 17 bytes are left. Returns `rightly`, or how many of the bytes are content without
-// a CR for certain: the blanks, if they are many.
+// `is_followed_rightly` for at least 17 remaining bytes. Returns `rightly`, or the number of bytes that are certainly
+// content without a CR: the whitespace, if there is much of it.
 static const size_t rightly = SIZE_MAX;
 
 static __attribute__((noinline)) size_t what_follows_many_blanks(
@@ -126,9 +128,10 @@ static inline size_t what_follows(const unsigned char *rest, size_t count, size_
     return (rest[blanks] == '\r' && rest[blanks + 1] == '\n') || blanks > padding_limit ? rightly : 0;
 }
 
-// A place whose bytes, up to the next place, are those of the place before it is no delimiter if that was none: what told so
-// lies in between, at the latest in the CR of the next place, which stands where a delimiter has none.
-// Returns the first place after which that does not hold.
+// Skips candidates that repeat the previous one. If the bytes from one candidate up to the next equal those from the
+// previous candidate, it is no delimiter either: the byte that ruled out the previous one lies in between, at the
+// latest the CR of the next candidate, which occurs where a delimiter has none.
+// Returns the first candidate for which that does not hold.
 static inline const unsigned char *past_repeats(
     const unsigned char *at, const unsigned char *limit, size_t distance) {
     while (limit - at > (ptrdiff_t)distance) {
@@ -141,8 +144,8 @@ static inline const unsigned char *past_repeats(
     return at;
 }
 
-// Goes from one place where the delimiter's beginning stands to the next.
-// Returns where the delimiter is, with `is_found` set, or where to search on.
+// Jumps from one candidate, where the beginning of the delimiter matches, to the next.
+// Returns the position of the delimiter, with `is_found` set, or the position at which to continue the search.
 static __attribute__((noinline)) const unsigned char *chase(
     const unsigned char *at, const unsigned char *end, const sought *wanted, int *is_found) {
     const sought what = *wanted;
@@ -165,7 +168,7 @@ static __attribute__((noinline)) const unsigned char *chase(
             if (returns == 0) return rest + step;
             next = (size_t)(rest - at) + (size_t)__builtin_ctz(returns);
         } else {
-            // Only its beginning stands here. The next CR can be no closer than the end of that.
+            // Only the beginning matches. The next CR can be no closer than the end of it.
             const unsigned char *rest = at + compared;
             const uint64_t returns =
                 equal_in_32(rest, '\r') | (uint64_t)equal_in_32(rest + step, '\r') << step;
@@ -179,9 +182,9 @@ static __attribute__((noinline)) const unsigned char *chase(
             continue;
         }
         if (times > 4) {
-            // Always the same distance, but not the same bytes: taken from the register that has had it for a while, the
-            // next place need not wait for the bytes that were just looked at, and the processor goes ahead of them. The
-            // barrier keeps the compiler from taking it from them after all.
+            // The distance is constant, but the bytes differ. Reading the distance from a register that has held it for
+            // a while removes the dependency on the bytes that were just read, so the processor can execute ahead. The
+            // barrier prevents the compiler from deriving the distance from them.
             __asm__ volatile("" : "+r"(distance));
         } else {
             distance = next;
@@ -192,8 +195,8 @@ static __attribute__((noinline)) const unsigned char *chase(
     return at;
 }
 
-// Of places with CR, LF and the right last byte, there may be one in three, as "\r\n1" over and over. Eliminates by the
-// bytes after CR LF, all places at once, until there are few.
+// Up to every third position can have CR, LF and the right last byte, as in repeated "\r\n1". Eliminates positions by
+// the bytes after CR LF, all positions at a time, until few are left.
 static inline unsigned thinned(unsigned places, const unsigned char *base, const sought *what) {
     for (size_t at = 2; at + 1 < what->length && at < compared; at += 2) {
         unsigned rest = places & (places - 1);

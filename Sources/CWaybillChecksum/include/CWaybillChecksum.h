@@ -1,4 +1,4 @@
-// Checksums that object stores answer with. In C because a debug build of Swift takes a hundred times as long for them.
+// Checksums that object stores return. Written in C because a debug build in Swift is a hundred times slower.
 #pragma once
 
 #include <stddef.h>
@@ -6,10 +6,10 @@
 
 #pragma clang assume_nonnull begin
 
-/// CRC-32 (ISO-HDLC, as in zlib and Ethernet), carried on from `crc`; 0 to begin with.
+/// Updates a CRC-32 (ISO-HDLC, as in zlib and Ethernet). Start with a `crc` of 0.
 uint32_t wb_crc32(uint32_t crc, const void *bytes, size_t count);
 
-/// CRC-64/XZ (ECMA-182, reflected), carried on from `crc`; 0 to begin with.
+/// Updates a CRC-64/XZ (ECMA-182, reflected). Start with a `crc` of 0.
 uint64_t wb_crc64(uint64_t crc, const void *bytes, size_t count);
 
 #pragma clang assume_nonnull end

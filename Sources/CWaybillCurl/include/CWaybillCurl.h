@@ -1,8 +1,8 @@
-// The fence around libcurl: everything of its API that Swift cannot call or should not be trusted to call.
+// Wrappers for the parts of libcurl's API that Swift cannot call or cannot call safely.
 //
-// curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic, which Swift cannot import. There is
-// one wrapper per kind of argument, so that an `int` can never stand where libcurl reads a `long`. Macros with
-// a cast are not imported either; they come as typed constants.
+// curl_easy_setopt, curl_easy_getinfo and curl_multi_setopt are variadic, which Swift cannot import. There is one
+// wrapper per argument type, so that an `int` is never passed where libcurl reads a `long`. Macros with a cast are not
+// imported either; they are typed constants here.
 #ifndef CWAYBILLCURL_H
 #define CWAYBILLCURL_H
 
@@ -12,20 +12,20 @@
 
 #pragma clang assume_nonnull begin
 
-// Initialises libcurl once per process. Returns CURLE_OK or why not.
+// Initializes libcurl once per process. Returns CURLE_OK or the error.
 CURLcode wb_global_init(void);
 
-// Whether host names that are not ASCII can be looked up.
+// Returns whether non-ASCII host names can be resolved.
 int wb_has_idn(void);
 
-// Names the calling thread, keeps SIGPIPE from it (OpenSSL writes to sockets that the peer has closed), and has it read
-// texts as UTF-8: libcurl turns a host's name into ASCII by the locale of the thread, and programs in Swift set none.
+// Names the calling thread, blocks SIGPIPE (OpenSSL writes to sockets that the peer has closed), and sets a UTF-8
+// locale: libcurl converts host names to ASCII according to the thread's locale, and Swift programs do not set one.
 void wb_prepare_thread(const char *name);
 
-// Around whatever a thread does with libcurl, but sleep. OpenSSL frees its locks and tables in exit(3), and a thread at work
-// then crashes: after the last upload of a program, once in a hundred times. exit(3) waits until nobody is at work, but no
-// longer than 2 seconds; whoever begins afterwards waits for ever. A thread that ends calls wb_end_thread() instead of
-// wb_end_work(): OpenSSL has something to free at its very end, too.
+// Enclose everything that a thread does with libcurl, except sleeping. OpenSSL frees its locks and tables in exit(3),
+// and a thread at work would then crash: once in a hundred times after a program's last upload. exit(3) waits until no
+// thread is at work, for 2 seconds at most; a thread that begins work afterwards waits indefinitely. A thread that ends
+// calls wb_end_thread() instead of wb_end_work(), because OpenSSL also frees resources at the very end of a thread.
 void wb_begin_work(void);
 void wb_end_work(void);
 void wb_end_thread(void);
@@ -34,7 +34,7 @@ CURLcode wb_setopt_long(CURL *handle, CURLoption option, long value);
 CURLcode wb_setopt_off(CURL *handle, CURLoption option, curl_off_t value);
 CURLcode wb_setopt_string(CURL *handle, CURLoption option, const char *_Nullable value);
 CURLcode wb_setopt_pointer(CURL *handle, CURLoption option, void *_Nullable value);
-// Copies the bytes.
+// libcurl copies the bytes.
 CURLcode wb_setopt_blob(CURL *handle, CURLoption option, const void *bytes, size_t count);
 CURLcode wb_setopt_slist(CURL *handle, CURLoption option, struct curl_slist *_Nullable value);
 
@@ -61,26 +61,26 @@ CURLcode wb_getinfo_off(CURL *handle, CURLINFO info, curl_off_t *value);
 
 CURLMcode wb_multi_setopt_long(CURLM *multi, CURLMoption option, long value);
 
-// A finished transfer, taken out of the union that CURLMsg hides it in. Returns 0 when there is none.
+// Returns 1 and a finished transfer from the CURLMsg union, or 0 if there is none.
 int wb_multi_next_done(CURLM *multi, CURL *_Nullable *_Nonnull handle, CURLcode *result);
 
-// Whether a socket is the connection between these two ends, given as libcurl prints them.
+// Returns whether a socket connects these two endpoints, given as libcurl prints them.
 int wb_socket_joins(int socket, const char *local_address, int local_port, const char *peer_address, int peer_port);
 
-// Whether a read would give bytes or the end at once.
+// Returns whether a read would immediately return bytes or the end of the stream.
 int wb_has_input(int socket);
 
-// Has the kernel send whole segments only, until it is told otherwise (TCP_CORK, tcp(7)). Does nothing to other sockets.
+// Makes the kernel send only full segments until turned off (TCP_CORK, tcp(7)). Has no effect on other sockets.
 void wb_hold_segments(int socket, int on);
 
-// What the kernel knows of a TCP socket. Returns 0, or -1 when it is not one.
-//   acked:   bytes that the peer acknowledged since the connection began (tcp_info.tcpi_bytes_acked, RFC 4898);
+// Reads the kernel's counters of a TCP socket. Returns 0, or -1 if it is not a TCP socket.
+//   acked:   bytes acknowledged by the peer since the connection began (tcp_info.tcpi_bytes_acked, RFC 4898);
 //            glibc's <netinet/tcp.h> lacks the field, the kernel's header has it.
 //   pending: bytes written and not acknowledged (SIOCOUTQ, tcp(7)).
-// What is acknowledged between the two questions is in neither of them, and their sum is at most what was written.
+// Bytes acknowledged between the two system calls are in neither count, so the sum is at most the bytes written.
 int wb_tcp_state(int socket, uint64_t *acked, uint64_t *pending);
 
-// The same, asked the other way round: what is acknowledged in between is in both, and their sum is at least what was written.
+// Queries in reverse order: bytes acknowledged in between are in both counts, so the sum is at least the bytes written.
 int wb_tcp_state_reversed(int socket, uint64_t *acked, uint64_t *pending);
 
 static const size_t wb_readfunc_abort = CURL_READFUNC_ABORT;
