@@ -15,7 +15,7 @@ enum Exit: Int32, Sendable, Hashable, CaseIterable {
     case interrupted = 130
     case terminated = 143
 
-    /// What each number means.
+    /// A description of the status.
     var meaning: String {
         switch self {
         case .done: "done"
@@ -32,7 +32,7 @@ enum Exit: Int32, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// All numbers with their meanings, a line each.
+    /// A table of all statuses with their descriptions, one line each.
     static var table: String {
         allCases.map { exit in
             let number = String(exit.rawValue)
@@ -40,7 +40,7 @@ enum Exit: Int32, Sendable, Hashable, CaseIterable {
         }.joined(separator: "\n")
     }
 
-    /// The member `result` of a summary.
+    /// The value of `result` in the JSON summary.
     var result: String {
         switch self {
         case .done: "succeeded"
@@ -49,14 +49,14 @@ enum Exit: Int32, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The end that a signal asks for.
+    /// Returns the status after a signal.
     static func signal(_ number: Int32) -> Exit { number == 15 ? .terminated : .interrupted }
 }
 
 extension Exit {
-    /// How an upload that failed ends the command.
+    /// Creates the status for a failed upload.
     ///
-    /// The outcome decides before the error: after `unknown`, sending again could duplicate the upload.
+    /// The outcome has precedence over the error code: after `unknown`, sending again could duplicate the upload.
     init(_ error: UploadError, signal: Int32?) {
         if error.isCancelled {
             self = .signal(signal ?? 2)
@@ -69,15 +69,15 @@ extension Exit {
         }
     }
 
-    /// Whether a rejection is temporary.
+    /// Returns whether a rejection with this status code is temporary.
     static func isLater(_ status: Int?) -> Bool { status.map { [425, 429, 503].contains($0) } ?? false }
 
-    /// How the failure of an image ends the command.
+    /// Creates the status for an image that can't be compressed.
     init(_ error: JPEGError, signal: Int32?) {
         self = error.isCancelled ? .signal(signal ?? 2) : Self.codes[error.code.description] ?? .source
     }
 
-    /// Every code whose failure has nothing to do with the network.
+    /// The statuses of all error codes that are not caused by the network.
     static let codes: [String: Exit] = {
         let usage = [
             "invalidURL", "invalidRequest", "invalidContentType", "invalidHeader", "invalidFieldName",
@@ -100,55 +100,55 @@ extension Exit {
     }()
 }
 
-/// The error of a command, with its exit status.
+/// An error of a command, with its exit status.
 struct CommandFailure: Error, Sendable, Hashable {
-    /// A kind of failure, as `--json` names it.
+    /// The type of a failure, as printed by `--json`.
     struct Code: Sendable, Hashable, CustomStringConvertible {
         let description: String
         init(_ name: String) { description = name }
 
-        /// An argument can't be used.
+        /// An argument is invalid.
         static let usage = Code("usage")
-        /// A file that is to be read can't be.
+        /// An input file can't be read.
         static let fileNotReadable = Code("fileNotReadable")
-        /// There is no such file.
+        /// A file does not exist.
         static let fileNotFound = Code("fileNotFound")
-        /// A file exists where one is to be created.
+        /// A file already exists at the output path.
         static let fileExists = Code("fileExists")
         /// A file or standard output can't be written.
         static let writeFailed = Code("writeFailed")
     }
 
-    /// What kind of failure it is.
+    /// The type of the failure.
     var code: Code
-    /// How the command ends.
+    /// The exit status of the command.
     var exit: Exit
-    /// The error and the remedy. It never quotes what may be a secret.
+    /// The error and the remedy, without any value that may be secret.
     var message: String
 
-    /// An argument that can't be used.
+    /// Returns an error for an invalid argument.
     static func usage(_ message: String) -> CommandFailure {
         CommandFailure(code: .usage, exit: .usage, message: message)
     }
 
-    /// The members of the summary when nothing was sent.
+    /// The members of the JSON summary when nothing was sent.
     var members: JSONObject {
         let error: JSONObject = ["code": code.description, "message": message, "part": JSONValue.null]
         return ["result": "failed", "exit": exit, "outcome": "notSent", "error": error]
     }
 
-    /// A message of a library, ended with a full stop.
+    /// Returns a library's message with a full stop at the end.
     static func sentence(_ message: String) -> String { message.hasSuffix(".") ? message : message + "." }
 }
 
 extension CommandFailure {
-    /// Whether a call is refused before anything is sent.
+    /// Whether the failure was detected before anything was sent.
     var isRefusal: Bool { exit == .usage || exit == .source }
 }
 
 extension AsyncParsableCommand {
-    /// Runs the work of a command and ends with its exit status. With `--json`, a failure is written as the summary, too,
-    /// unless `isReported` says that the summary is out already.
+    /// Runs the work of a command and exits with its status. With `--json`, a failure is also written as the summary,
+    /// unless `isReported` says that the summary was already written.
     func finishing(
         _ isJSON: Bool, isReported: (CommandFailure) -> Bool = { $0.code != .writeFailed },
         _ work: () async throws(CommandFailure) -> Exit

@@ -1,23 +1,23 @@
 import Waybill
 
-/// The path of a result: `{name}` is replaced by the input's name without directory and extension, and `{folder}` by its
-/// directory. Everything else is taken literally.
+/// The path of an output file: `{name}` is replaced by the input's name without directory and extension, and `{folder}`
+/// by its directory. All other text is literal.
 struct OutputPattern: Sendable, Hashable {
     let text: String
 
-    /// Beside the original: `cards/front.jpeg` gives `cards/front-waybill.jpg`.
+    /// Returns the default output next to the original: `cards/front.jpeg` becomes `cards/front-waybill.jpg`.
     static func beside(_ input: String) -> String {
         let (folder, name) = parts(of: input)
         return "\(folder)\(name)-waybill.jpg"
     }
 
-    /// Whether different inputs can have different outputs.
+    /// Whether the output depends on the input's name.
     var isOpen: Bool { text.contains(Self.name) }
 
-    /// The output for an input. What an input's name holds is never read as a pattern.
+    /// Returns the output path for an input. The input's name is never interpreted as a pattern.
     func path(for input: String) -> String {
         let (folder, name) = Self.parts(of: input)
-        // The slash comes from the pattern.
+        // The pattern provides the slash.
         let place = folder == "/" ? "" : folder.isEmpty ? "." : String(folder.dropLast())
         var path = ""
         var rest = text[...]
@@ -38,7 +38,7 @@ struct OutputPattern: Sendable, Hashable {
     private static let name = "{name}"
     private static let folder = "{folder}"
 
-    /// The directory with its slash, and the name without its extension.
+    /// Returns the directory with its trailing slash, and the name without its extension.
     private static func parts(of path: String) -> (folder: Substring, name: Substring) {
         let name = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path[path.utf8.index(after: $0)...] } ?? path[...]
         let stem = name.lastIndex(of: ".").flatMap { $0 > name.startIndex ? name[..<$0] : nil } ?? name
@@ -46,17 +46,17 @@ struct OutputPattern: Sendable, Hashable {
     }
 }
 
-/// A path or a file name of `-F` with `--each`: `{}` is replaced by the path of the file, `{name}` and `{folder}` as in an
-/// ``OutputPattern``. The path of a file is never read as a pattern.
+/// A path or file name of `-F` with `--each`: `{}` is replaced by the path of the file, `{name}` and `{folder}` as in
+/// an ``OutputPattern``. The path of the file is never interpreted as a pattern.
 struct EachPattern: Sendable, Hashable {
     let text: String
 
     init(_ text: String) { self.text = text }
 
-    /// Whether it differs from file to file.
+    /// Whether it contains a placeholder.
     var isOpen: Bool { [Self.path, "{name}", "{folder}"].contains { text.contains($0) } }
 
-    /// The text for a file.
+    /// Returns the text for a file.
     func filled(for file: String) -> String {
         text.split(separator: Self.path, omittingEmptySubsequences: false)
             .map { OutputPattern(text: String($0)).path(for: file) }
@@ -65,7 +65,7 @@ struct EachPattern: Sendable, Hashable {
 
     private static let path: String = "{}"
 
-    /// Refuses a pattern where there are no files of `--each`.
+    /// Throws if an argument contains a pattern although there are no files of `--each`.
     static func refuse(in arguments: [FormArgument]) throws(CommandFailure) {
         for argument in arguments where argument.patterns.contains(where: \.isOpen) {
             throw .usage(
@@ -76,7 +76,7 @@ struct EachPattern: Sendable, Hashable {
 }
 
 extension FormArgument {
-    /// Where a pattern may stand: paths and file names. Texts are sent as they are.
+    /// The paths and file names of the argument, which may contain patterns. Text values are sent unchanged.
     var patterns: [EachPattern] {
         let names = fileName.map { [EachPattern($0)] } ?? []
         switch source {
@@ -87,13 +87,13 @@ extension FormArgument {
         }
     }
 
-    /// Whether it sends a file of `--each`, or one whose path is made of its path.
+    /// Whether the argument sends a file of `--each`, or a file whose path is derived from it.
     var sendsEach: Bool {
         guard case .files(let files) = source else { return false }
         return files.contains { EachPattern($0.path).isOpen }
     }
 
-    /// With the paths and names that belong to a file.
+    /// Returns the argument with its patterns filled in for a file.
     func filled(for path: String) -> FormArgument {
         var argument = self
         argument.fileName = fileName.map { EachPattern($0).filled(for: path) }

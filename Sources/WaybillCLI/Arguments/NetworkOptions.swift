@@ -2,9 +2,10 @@ import ArgumentParser
 import FoundationEssentials
 import Waybill
 
-/// A group of options that a call may have no place for.
+/// A group of options that may not apply to every call.
 protocol OptionTable {
-    /// All options of the group by their long names, each with the letter that messages use, and whether it is given.
+    /// All options of the group by their long names, each with the short name that messages use, and whether it is
+    /// given.
     static var table: Table { get }
 
     typealias Table = [(name: String, letter: Character?, isGiven: @Sendable (Self) -> Bool)]
@@ -14,13 +15,13 @@ extension OptionTable {
     /// The long names.
     static var names: [String] { table.map(\.name) }
 
-    /// The first option that is given, as messages name it.
+    /// The name of the first given option, as used in messages.
     var firstGiven: String? {
         Self.table.first { $0.isGiven(self) }.map { $0.letter.map { "-\($0)" } ?? "--\($0.name)" }
     }
 }
 
-/// Network options: proxies, TLS, addresses, redirects. They have curl's letters where curl has them.
+/// Network options: proxies, TLS, addresses, redirects. They have the same letters as in curl, if curl has them.
 struct NetworkOptions: ParsableArguments, OptionTable {
     @Option(
         name: .customLong("cacert"),
@@ -120,8 +121,8 @@ struct NetworkOptions: ParsableArguments, OptionTable {
         }
     }
 
-    /// Sets what was asked for, with the limits of an attempt. Files are read here, so that a wrong path is not reported as a
-    /// server that can't be trusted.
+    /// Applies the options and the limits of an attempt. Reads files, so that a wrong path is not reported as a failed
+    /// certificate verification.
     ///
     /// - Returns: Strings that must not be printed.
     func apply(to options: inout UploadOptions, _ times: TimeOptions, isInsecure: Bool) throws(CommandFailure)
@@ -188,7 +189,7 @@ struct NetworkOptions: ParsableArguments, OptionTable {
         }
     }
 
-    /// The text, or what the environment has for it: arguments can be read by everybody with ps.
+    /// Returns the value, or the environment variable that it names: arguments can be read by every user with ps.
     private static func value(_ text: String, for option: String) throws(CommandFailure) -> String {
         guard text.hasPrefix("env:") else { return text }
         let name = String(text.dropFirst(4))
@@ -199,7 +200,7 @@ struct NetworkOptions: ParsableArguments, OptionTable {
     }
 }
 
-/// Limits and retries.
+/// Limits and the number of retries.
 struct LimitOptions: ParsableArguments {
     @OptionGroup var times: TimeOptions
 
@@ -210,7 +211,7 @@ struct LimitOptions: ParsableArguments {
             valueName: "number"))
     var retries: Int?
 
-    /// The retry policy that `--retry` asks for, if it is given.
+    /// Returns the retry policy that `--retry` sets, if it is given.
     func retry() throws(CommandFailure) -> RetryPolicy? {
         guard let retries else { return nil }
         guard (0...1_000).contains(retries) else {
@@ -220,7 +221,7 @@ struct LimitOptions: ParsableArguments {
     }
 }
 
-/// Limits of an attempt.
+/// The limits of an attempt.
 struct TimeOptions: ParsableArguments, OptionTable {
     @Option(
         name: .customLong("limit-rate"),
@@ -271,7 +272,7 @@ struct TimeOptions: ParsableArguments, OptionTable {
         limits.connect = try Self.seconds(connect, for: "--connect-timeout") ?? limits.connect
         limits.stall = try Self.seconds(stall, for: "--stall-timeout") ?? limits.stall
         limits.total = try Self.seconds(total, for: "--max-time")
-        // With -m 5m, the response may take as long.
+        // With `-m 5m`, the response may take as long as the whole attempt.
         if let total = limits.total { limits.response = max(limits.response, total) }
         limits.response = try Self.seconds(response, for: "--response-timeout") ?? limits.response
         if let responseBody { limits.responseBody = try SizeArgument.size(responseBody, for: "--max-filesize") }
@@ -284,9 +285,9 @@ struct TimeOptions: ParsableArguments, OptionTable {
     }
 }
 
-/// User and password of a URL.
+/// The user name and password of a URL.
 enum UserInformation {
-    /// Strings that must not be printed.
+    /// Returns the strings in a URL that must not be printed.
     static func secrets(of url: String) -> [String] {
         let authority = (url.components(separatedBy: "://").last ?? url).prefix { $0 != "/" }
         guard let at = authority.lastIndex(of: "@") else { return [] }

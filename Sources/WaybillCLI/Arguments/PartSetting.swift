@@ -1,14 +1,14 @@
 import Waybill
 
-/// A setting for one part of the form, `front=100KiB`, or for all images, `100KiB`.
+/// A setting for one part of a form, `front=100KiB`, or for all images, `100KiB`.
 struct PartSetting<Value: Sendable & Hashable>: Sendable, Hashable {
     /// The field name, or `nil` for all images.
     var name: String?
     var value: Value
 
-    /// Reads `name=value` or `value`. `read` reads the value or throws.
+    /// Parses `name=value` or `value`. `read` parses the value.
     init(_ text: String, read: (String) throws(CommandFailure) -> Value) throws(CommandFailure) {
-        // Field names may hold a "=", sizes and qualities can't.
+        // Field names may contain "="; sizes and qualities can't.
         if let equals = text.lastIndex(of: "=") {
             name = String(text[..<equals])
             value = try read(String(text[text.index(after: equals)...]))
@@ -19,12 +19,12 @@ struct PartSetting<Value: Sendable & Hashable>: Sendable, Hashable {
     }
 }
 
-/// The settings for the images of a form.
+/// The compression settings for the images of a form.
 struct PictureSettings: Sendable {
     private let maxBytes: [PartSetting<ByteCount>]
     private let quality: [PartSetting<Int>]
     private let minSide: [PartSetting<Int>]
-    /// Collects the results.
+    /// The log that collects the results.
     let log: ImageLog?
 
     init(_ options: FormOptions, log: ImageLog?) throws(CommandFailure) {
@@ -42,8 +42,8 @@ struct PictureSettings: Sendable {
         self.minSide = try Self.parse(minSide, "--min-side", SizeArgument.side)
     }
 
-    /// What a file part has to become, or `nil` when it is sent as it is. The setting that names it goes before the one
-    /// for all, and later ones before earlier ones.
+    /// Returns the compression options of a file part, or `nil` if it is sent unchanged. A setting with the part's name
+    /// has precedence over one for all images, and a later one over an earlier one.
     func options(forPart name: String, isJPEG: Bool) -> JPEGOptions? {
         let size = Self.value(of: maxBytes, name, isJPEG)
         let quality = Self.value(of: quality, name, isJPEG)
@@ -51,8 +51,8 @@ struct PictureSettings: Sendable {
         return JPEGOptions(maxBytes: size, quality: quality, minSide: Self.value(of: minSide, name, isJPEG))
     }
 
-    /// Refuses a setting that belongs to no part: with a mistyped name, the original would be sent.
-    /// With `isComplete` false there may be more files, of other names.
+    /// Throws if a setting applies to no part: with a mistyped name, the original would be sent. If `isComplete` is
+    /// false, files with other names may follow.
     func checkUse(by files: [(name: String, isJPEG: Bool)], isComplete: Bool = true) throws(CommandFailure) {
         guard isComplete || !files.isEmpty else { return }
         try Self.check(maxBytes, "--max-bytes", files, isComplete)

@@ -1,8 +1,8 @@
 import Waybill
 
-/// Numbers with units, as people type them.
+/// Parses numbers with units.
 enum SizeArgument {
-    /// A size of at least one byte: `102400`, `100KB` (100,000), `100KiB` and `100K` (102,400), `1.5M`.
+    /// Parses a size of at least one byte: `102400`, `100KB` (100,000), `100KiB` and `100K` (102,400), `1.5M`.
     static func size(_ text: String, for option: String) throws(CommandFailure) -> ByteCount {
         guard let count = ByteCount(text), count.bytes > 0 else {
             throw .usage(
@@ -12,7 +12,7 @@ enum SizeArgument {
         return count
     }
 
-    /// A number of pixels: `2.4MP`, `640x480`, `2400000`.
+    /// Parses a number of pixels: `2.4MP`, `640x480`, `2400000`.
     static func pixels(_ text: String, for option: String) throws(CommandFailure) -> Int {
         let lower = text.lowercased()
         if lower.hasSuffix("mp"), let millions = decimal(lower.dropLast(2)) {
@@ -30,7 +30,7 @@ enum SizeArgument {
         throw .usage("\(option): \(Redaction.quoted(text)) is not a number of pixels. Write 2.4MP or 1600x1200.")
     }
 
-    /// Pixels along a side.
+    /// Parses the length of a side in pixels.
     static func side(_ text: String, for option: String) throws(CommandFailure) -> Int {
         guard let side = whole(text[...]), side > 0 else {
             throw .usage("\(option): \(Redaction.quoted(text)) is not a number of pixels. Write 1600.")
@@ -38,11 +38,11 @@ enum SizeArgument {
         return side
     }
 
-    /// `--min-side` without `--max-bytes`.
+    /// The error for `--min-side` without `--max-bytes`.
     static let needsMaxBytes = CommandFailure.usage(
         "--min-side needs --max-bytes: without a limit in bytes, no image is scaled down to fit.")
 
-    /// A time in seconds, with a fraction if wanted; `nil` for 0, which means "no limit" to curl.
+    /// Parses a time in seconds, optionally with a fraction. Returns `nil` for 0, which means "no limit" as in curl.
     static func seconds(_ text: String, for option: String) throws(CommandFailure) -> Duration? {
         guard let seconds = decimal(text[...]), seconds < 1e9 else {
             throw .usage("\(option): \(Redaction.quoted(text)) is not a number of seconds. Write 30 or 2.5.")
@@ -50,7 +50,7 @@ enum SizeArgument {
         return seconds == 0 ? nil : .milliseconds(max(1, Int64((seconds * 1_000).rounded())))
     }
 
-    /// A JPEG quality.
+    /// Parses a JPEG quality.
     static func quality(_ text: String, for option: String) throws(CommandFailure) -> Int {
         guard let quality = whole(text[...]), (1...100).contains(quality) else {
             throw .usage("\(option): \(Redaction.quoted(text)) is not a quality. Write a number from 1 to 100.")
@@ -58,13 +58,14 @@ enum SizeArgument {
         return quality
     }
 
-    /// Digits only: Swift's own initialiser takes a sign.
+    /// Accepts digits only, because Swift's initializer accepts a sign.
     private static func whole(_ text: Substring) -> Int? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
         return Int(text)
     }
 
-    /// Digits and a point only: Swift's own initialiser takes exponents, infinities and hexadecimals.
+    /// Accepts digits and a decimal point only, because Swift's initializer accepts exponents, infinities and
+    /// hexadecimals.
     private static func decimal(_ text: Substring) -> Double? {
         guard text.utf8.contains(where: { (0x30...0x39).contains($0) }),
             text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E })
@@ -73,9 +74,9 @@ enum SizeArgument {
     }
 }
 
-/// Times with units, as people type them.
+/// Parses durations with units.
 enum DurationArgument {
-    /// A time longer than nothing: `90s`, `15m`, `12h`, `7d`, `2w`; a number alone is seconds.
+    /// Parses a duration greater than zero: `90s`, `15m`, `12h`, `7d`, `2w`. A number without a unit is seconds.
     static func read(_ text: String, for option: String) throws(CommandFailure) -> Duration {
         let (digits, unit): (Substring, Int64) =
             if let last = text.last, let seconds = units[last] { (text.dropLast(), seconds) } else { (text[...], 1) }

@@ -41,7 +41,7 @@ struct Check: Sendable, Hashable {
 
     var verdict: Verdict
     var name: String
-    /// What was found, and the remedy where something is wrong.
+    /// The finding, and the remedy if the check failed.
     var finding: String
 
     init(_ name: String, _ isFine: Bool, _ finding: String) {
@@ -61,7 +61,7 @@ struct Check: Sendable, Hashable {
         return mark + String(repeating: " ", count: 8 - mark.utf8.count) + "\(name): \(Redaction.escaped(finding))"
     }
 
-    /// Prints checks, a line or a JSON object each. The command ends with `failure` if one of them failed.
+    /// Prints checks, each as a line or JSON object. Returns `failure` if one of them failed.
     static func report(_ checks: [Check], failure: Exit, isJSON: Bool) throws(CommandFailure) -> Exit {
         let isFine = checks.allSatisfy { $0.verdict != .failed }
         let exit = isFine ? Exit.done : failure
@@ -79,9 +79,9 @@ struct Check: Sendable, Hashable {
     }
 }
 
-/// Checks that send nothing.
+/// Checks that do not use the network.
 enum Checks {
-    /// The versions of the libraries.
+    /// Checks of the library versions.
     static var versions: [Check] {
         let curl = CurlLibrary.loaded
         let isOld = !CurlLibrary.isSupported
@@ -98,7 +98,7 @@ enum Checks {
         ]
     }
 
-    /// The system and the environment.
+    /// Checks of the system and the environment.
     static func surroundings(_ environment: (String) -> String?) -> [Check] {
         [openFiles(), temporaryFolder(environment("TMPDIR") ?? "/tmp"), certificates()] + proxies(environment)
     }
@@ -160,7 +160,7 @@ enum Checks {
         return found.isEmpty ? [Check(note: "proxies", "none in the environment")] : found
     }
 
-    /// A proxy without user and password. Curl takes them without a scheme, too.
+    /// Returns a proxy without user name and password. curl accepts proxies without a scheme, too.
     private static func shown(_ proxy: String) -> String {
         guard !proxy.contains("://") else { return Redaction.url(proxy) }
         guard let at = proxy.lastIndex(of: "@") else { return proxy }

@@ -1,7 +1,7 @@
 import Glibc
 import Waybill
 
-/// Posts a small form to a listener in this process and reads it with the parser: engine, form and parser in one go.
+/// Posts a small form to a listener in this process and parses it, which tests engine, form and parser together.
 enum SelfTest {
     static func run() async -> Check {
         let name = "self-test"
@@ -33,7 +33,7 @@ enum SelfTest {
         var expected: ReceivedForm.Part
     }
 
-    /// Names and bytes that break forms which are put together carelessly.
+    /// Names and bytes that break forms without correct escaping.
     private static var parts: [Sample] {
         let bytes = (0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 31) } + Array("\r\n--\r\n".utf8)
         return [
@@ -48,7 +48,7 @@ enum SelfTest {
     }
 }
 
-/// What the listener's parser made of the form.
+/// The form as parsed by the listener.
 struct ReceivedForm: MultipartHandler, Sendable {
     struct Part: Sendable, Hashable {
         var name: String
@@ -69,14 +69,14 @@ struct ReceivedForm: MultipartHandler, Sendable {
     mutating func partEnded() {}
 }
 
-/// A listener on 127.0.0.1 that takes one request and no more. It waits five seconds for anything, then gives up.
+/// A listener on 127.0.0.1 that accepts exactly one request. Each wait times out after five seconds.
 final class SelfTestListener: Sendable {
-    /// What went wrong on the listening side.
+    /// A failure of the listener.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
 
-    /// The port the system chose.
+    /// The port that the system assigned.
     let port: UInt16
     private let listener: Int32
 
@@ -104,7 +104,7 @@ final class SelfTestListener: Sendable {
 
     deinit { close(listener) }
 
-    /// Takes a request, reads its form, and answers 200, on a thread of its own.
+    /// Receives a request, reads its form, and responds with 200, on a dedicated thread.
     func receiveOne() async throws -> ReceivedForm {
         try await withCheckedThrowingContinuation { continuation in
             BlockingThread.perform {

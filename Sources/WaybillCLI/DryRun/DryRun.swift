@@ -1,6 +1,6 @@
 import Waybill
 
-/// The output of `--dry-run`: on standard output, lines or a JSON object for each file, and a summary.
+/// The output of `--dry-run` on standard output: lines or a JSON object for each file, and a summary.
 struct DryRun {
     let console: Console
     let json: JSONOutput?
@@ -14,7 +14,7 @@ struct DryRun {
         (self.console, self.json, self.isSilent) = (console, json, isSilent)
     }
 
-    /// Prints lines, or an object.
+    /// Prints lines, or a JSON object.
     func write(_ event: String, _ members: JSONObject, _ lines: [String]) throws(CommandFailure) {
         if let json { return try json.write(event, members) }
         try StandardOutput.write(lines.map { Redaction.escaped(console.scrubbed($0)) + "\n" }.joined())
@@ -26,8 +26,8 @@ struct DryRun {
         total += size ?? 0
     }
 
-    /// Checks files in their order. One that can't be sent is reported, and the next one is checked unless `failsEarly`.
-    /// `check` prints what would be sent and returns the number of bytes, as far as it is known.
+    /// Checks files in order. A file that can't be sent is reported, and the check continues unless `failsEarly` is
+    /// set. `check` prints what would be sent and returns the number of bytes, if it is known.
     mutating func forEach<File>(
         _ files: [File], name: (File) -> String?, failsEarly: Bool = false,
         _ check: (Int, File) async throws(CommandFailure) -> Int64?
@@ -43,7 +43,7 @@ struct DryRun {
         }
     }
 
-    /// Reports a file that can't be sent. The exit status is that of the first one.
+    /// Reports a file that can't be sent. The first such file determines the exit status.
     private mutating func fail(_ index: Int, _ file: String?, _ failure: CommandFailure) throws(CommandFailure) {
         files += 1
         failed += 1
@@ -52,7 +52,7 @@ struct DryRun {
         try json?.write("file", ["index": index, "file": file] + failure.members)
     }
 
-    /// Prints the summary: what would be sent, or added to the outbox.
+    /// Prints a summary of what would be sent or added to the outbox.
     func finish(_ verb: String = "send", _ noun: String = "file") throws(CommandFailure) -> Exit {
         if let json {
             try json.write(

@@ -5,16 +5,16 @@ struct DryRunPart: Sendable, JSONConvertible {
     var name: String
     var fileName: String?
     var contentType: String?
-    /// Bytes of the content; `nil` where only a credential's name is known.
+    /// The size of the content in bytes; `nil` if only the name of its credential is known.
     var size: Int64?
-    /// What an image was made to fit; its size is that of the result.
+    /// The compression options of an image, whose ``size`` is that of the result.
     var image: JPEGOptions?
-    /// The credential that is put there when it is sent.
+    /// The name of the credential that is inserted when the part is sent.
     var credential: String?
-    /// Whether it comes from standard input or a pipe, which a dry run does not read.
+    /// Whether the content comes from standard input or a pipe, which a dry run does not read.
     var isUnread = false
 
-    /// `part front: IDFrontImage.jpg, image/jpeg, 98.2 KiB, recompressed to fit 100 KiB`.
+    /// The printed line: `part front: IDFrontImage.jpg, image/jpeg, 98.2 KiB, recompressed to fit 100 KiB`.
     var line: String {
         let facts = [
             fileName, contentType, size.map { ByteCount(bytes: $0).description },
@@ -41,7 +41,7 @@ struct DryRunPart: Sendable, JSONConvertible {
         return "recompressed\(limit)\(image.quality.map { ", quality \($0) at most" } ?? "")"
     }
 
-    /// The parts of a form that was made, as they will be sent.
+    /// Returns the parts of a prepared form, as they will be sent.
     static func all(of body: MultipartBody, images: [JPEGOptions?]) -> [DryRunPart] {
         let types = contentTypes(body)
         return zip(body.parts.indices, body.parts).map { index, part in
@@ -52,7 +52,7 @@ struct DryRunPart: Sendable, JSONConvertible {
         }
     }
 
-    /// The parts of a form that was written down.
+    /// Returns the parts of a durable form.
     static func all(of form: DurableForm) -> [DryRunPart] {
         form.writtenParts.map { part in
             DryRunPart(
@@ -61,7 +61,8 @@ struct DryRunPart: Sendable, JSONConvertible {
         }
     }
 
-    /// The content type of each part, read from the preview: the body consists of bytes only. A preview holds no contents.
+    /// Returns the content type of each part. Read from the preview, which contains no part contents, because the body
+    /// itself consists of bytes only.
     private static func contentTypes(_ body: MultipartBody) -> [String?] {
         let lines = body.preview().split(separator: "\n", omittingEmptySubsequences: false)
         return lines.split { $0.hasPrefix("--\(body.boundary)") }.map { head in
@@ -71,7 +72,7 @@ struct DryRunPart: Sendable, JSONConvertible {
 }
 
 extension [DryRunPart] {
-    /// The parts, without the sizes of those that were not read.
+    /// Returns the parts without the sizes of those that were not read.
     func leavingOut(_ unread: Set<Int>) -> [DryRunPart] {
         enumerated().map { index, part in
             var part = part

@@ -2,7 +2,7 @@ import HTTPTypes
 import Waybill
 
 extension PostPlan {
-    /// Prints what would be sent. The body is made as for an upload.
+    /// Prints what would be sent. The body is prepared as for an upload.
     func dryRun(_ output: OutputOptions, _ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit {
         var dryRun = DryRun(console: console, json: json, isSilent: output.silent)
         let made = try await DryRunForm(request, form, configuration(output: output, console: console))
@@ -24,7 +24,7 @@ extension EachPlan {
             index, file throws(CommandFailure) in
             let made = try await DryRunForm(try request(for: file), try form(for: file), configuration)
             if isFirst {
-                // Type and length differ from file to file.
+                // The content type and length differ between files.
                 var request = made.request
                 request.headers.removeAll { $0.name.lowercased().hasPrefix("content-") }
                 try printed.write("request", request.members, request.lines)
@@ -43,12 +43,12 @@ extension EachPlan {
 struct DryRunForm {
     let request: DryRunRequest
     let parts: [DryRunPart]
-    /// All bytes of the body; `nil` where it would go chunked.
+    /// The length of the body in bytes; `nil` if it would be chunked.
     let length: Int64?
     /// Whether a part comes from standard input or a pipe, which is not read.
     private let hasPipes: Bool
 
-    /// Makes the form in place of the content of the request.
+    /// Prepares the form, which replaces the content of the request.
     init(
         _ request: UploadRequest, _ form: MultipartForm, _ configuration: UploadSession.Configuration
     ) async throws(CommandFailure) {
@@ -69,7 +69,7 @@ struct DryRunForm {
             .leavingOut(unread)
     }
 
-    /// The framing, and a line for each part.
+    /// The framing, and one line for each part.
     var lines: [String] {
         let framing = hasPipes ? "Content-Length: not known before all is read" : "Transfer-Encoding: chunked"
         return [length.map { "Content-Length: \($0)" } ?? framing] + parts.map(\.line)

@@ -1,12 +1,13 @@
 import Waybill
 import WaybillOutbox
 
-/// Prints what would be added to the outbox. Images are made and files are checked, as for the outbox; it is not opened.
+/// Prints what would be added to the outbox. Images are compressed and files are checked as for the outbox, which is
+/// not opened.
 struct QueueDryRun<Upload: DurableUpload> {
     /// The directory of the outbox.
     let outbox: String
     let entries: [QueueRun<Upload>.Entry]
-    /// The destination of each file of a store; forms need none.
+    /// The destination of each file for an object store; unused for forms.
     var places: [String] = []
     var images = ImageLog()
 
@@ -20,7 +21,7 @@ struct QueueDryRun<Upload: DurableUpload> {
         return try dryRun.finish("queue", "upload")
     }
 
-    /// Prints an upload and returns the number of its bytes.
+    /// Prints an upload and returns its size in bytes.
     private func write(_ upload: Upload, _ index: Int, to output: DryRun) throws(CommandFailure) -> Int64 {
         let entry = entries[index]
         let form = upload as? DurableForm

@@ -1,22 +1,22 @@
 import Waybill
 
-/// Makes the bytes of a form and puts them somewhere, chunk by chunk.
+/// Produces the bytes of a form and writes them in chunks.
 struct FormBuild: Sendable {
-    /// Where the bytes go.
+    /// The destination of the bytes.
     enum Target: Sendable {
         case standardOutput
         case file(path: String, replaces: Bool)
-        /// No bytes: what people can read of them, on standard output.
+        /// A readable preview on standard output instead of the bytes.
         case preview
     }
 
     let form: MultipartForm
     let boundary: String?
 
-    /// Runs it and returns the error.
+    /// Builds the form and returns the error, if any.
     func run(into target: Target) async -> CommandFailure? {
         do {
-            // Made before the work, which may take seconds, so that a wrong name is known at once.
+            // Opened before the work, which may take seconds, so that an invalid path fails immediately.
             var file: OutputFile?
             if case .file(let path, let replaces) = target { file = try OutputFile(path, replaces: replaces) }
             let boundary = try boundary.map { (text) throws(BodyError) in try MultipartBoundary(text) }
@@ -48,7 +48,7 @@ struct FormBuild: Sendable {
         if let length = body.contentLength { Console.standard.line("Content-Length: \(length)") }
     }
 
-    /// The session's words for what went wrong with a body: the innermost error that explains something.
+    /// Converts an error of the body in the same way as a session: it uses the innermost error that explains the cause.
     private static func failure(_ error: any Error) -> CommandFailure {
         let error = UploadError(preparing: error)
         return CommandFailure(

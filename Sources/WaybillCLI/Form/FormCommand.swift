@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import Waybill
 
-/// `waybill form`: forms without sending them.
+/// `waybill form`: builds and parses forms without sending them.
 struct FormCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "form", abstract: "Makes the bytes of a form without sending them, and reads them.",

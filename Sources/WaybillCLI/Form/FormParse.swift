@@ -17,7 +17,7 @@ struct FormParse: Sendable {
         self.folder = folder
     }
 
-    /// Runs it and returns the error.
+    /// Parses the form and returns the error, if any.
     func run() async -> CommandFailure? {
         do {
             var folder: UploadFolder?
@@ -51,13 +51,13 @@ struct FormParse: Sendable {
         if part.fileName == nil {
             let bytes = try await part.bytes(atMost: .bytes(.max))
             let size = Int64(bytes.count)
-            // Bytes that are not UTF-8 have no value, only a size.
+            // Bytes that are not UTF-8 have a size, but no value.
             let value = String(validating: bytes, as: UTF8.self)
             return (["bytes": size, "value": value], size)
         }
         if let folder {
             _ = try await part.collect(to: folder, naming: .suggested)
-            // Each file is reported immediately, so each is kept immediately.
+            // Each file is reported immediately, so keep it immediately.
             guard let file = try await form.keepFiles().last else { return ([:], 0) }
             return (["bytes": file.size, "path": file.path], file.size.bytes)
         }

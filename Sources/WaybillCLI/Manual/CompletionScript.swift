@@ -1,10 +1,11 @@
 /// Completion scripts for shells, as `--generate-completion-script` prints them.
 ///
-/// ArgumentParser completes whole words. A path inside a word, as in `-F name=@path`, needs a function in the shell, because
-/// the path must be completed with the shell's own rules for quotes and special characters. File names never become
+/// ArgumentParser completes whole words. Completing a path inside a word, as in `-F name=@path`, needs a shell
+/// function, because paths must follow the shell's own rules for quotes and special characters. File names never become
 /// shell code.
 enum CompletionScript {
-    /// Returns the text that ArgumentParser prints, with completion of paths inside words if the text is a completion script.
+    /// Returns the text printed by ArgumentParser, with completion of paths inside words added if it is a completion
+    /// script.
     static func completingPathsInWords(_ text: String) -> String {
         if text.hasPrefix("#!/bin/bash\n") {
             return inserting(bashCall, in: text) + "\n" + bashFunction
@@ -13,15 +14,15 @@ enum CompletionScript {
         return text.hasPrefix("function __waybill") ? text + "\n" + fishFunction : text
     }
 
-    /// Puts lines at the beginning of the function that completes the command.
+    /// Inserts lines at the beginning of the function that completes the command.
     private static func inserting(_ lines: String, in script: String) -> String {
         script.replacing("\n_waybill() {\n", with: "\n_waybill() {\n\(lines)", maxReplacements: 1)
     }
 
     private static let bashCall = "    __waybill_path_in_word \"${2}\" && return\n"
 
-    /// bash ends words at `=`, `@` and `<`, except inside quotes, so the line itself is read. The argument is the word that bash
-    /// replaces: a suffix of the shell word.
+    /// Reads the whole line, because bash splits words at `=`, `@` and `<`, except inside quotes. The argument is the
+    /// word that bash replaces: a suffix of the shell word.
     private static let bashFunction = #"""
         # Completes the path in NAME=@PATH, NAME=<PATH and @PATH, in quotes or without.
         __waybill_path_in_word() {

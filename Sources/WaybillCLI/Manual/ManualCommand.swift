@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `waybill manual`: the manual page, made of what the command knows of itself.
+/// `waybill manual`: the manual page, generated from the command's own help.
 struct ManualCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "manual",
@@ -19,7 +19,7 @@ struct ManualCommand: AsyncParsableCommand {
     }
 }
 
-/// A manual page in roff (man(7)), made of a command tree.
+/// A manual page in roff (man(7)), generated from a command tree.
 struct ManualPage {
     private let tree: CommandTree
     private let version: String
@@ -29,7 +29,7 @@ struct ManualPage {
         self.version = version
     }
 
-    /// The page.
+    /// The text of the page.
     var text: String {
         let name = tree.commandName
         var lines = [
@@ -48,7 +48,7 @@ struct ManualPage {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Commands that do something themselves, with the words that name them.
+    /// The commands without subcommands, with their full names.
     private var leaves: [(path: String, tree: CommandTree)] {
         tree.leaves(under: tree.commandName)
     }
@@ -77,7 +77,7 @@ struct ManualPage {
         return Roff.text((["[option ...]"] + words).joined(separator: " "))
     }
 
-    /// The names of an option in bold, its value in italics.
+    /// Returns the names of an option in bold and its value in italics.
     private static func head(_ argument: CommandTree.Argument) -> String {
         guard argument.kind != .positional else {
             return ".I \(Roff.text((argument.valueName ?? "value").uppercased()))"
@@ -98,13 +98,13 @@ struct ManualPage {
         return text
     }
 
-    /// A text without its table of exit statuses, which a page has once.
+    /// Splits off the table of exit statuses, which the page contains only once.
     private static func parted(_ discussion: String) -> (rest: String, exits: String) {
         let parts = discussion.split(separator: "EXIT STATUS:\n", maxSplits: 1, omittingEmptySubsequences: false)
         return (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
     }
 
-    /// An abstract as it is written after a dash.
+    /// Returns an abstract in the form used after a dash: without a full stop and an initial capital.
     private static func clause(_ abstract: String) -> String {
         let text = abstract.hasSuffix(".") ? String(abstract.dropLast()) : abstract
         return text.prefix(1).lowercased() + text.dropFirst()

@@ -1,13 +1,13 @@
-/// Text for man(7).
+/// Formats text for man(7).
 enum Roff {
-    /// Signs that roff reads as its own, as what they look like.
+    /// Escapes characters that have a meaning in roff.
     static func escaped(_ text: String) -> String {
         let text = text.replacing("\\", with: "\\e").replacing("-", with: "\\-")
-        // By their numbers, as groff_char(7) has them: what a reader takes the bytes of a page for is its own affair.
+        // As code points (groff_char(7)), so that the page does not depend on the reader's input encoding.
         return text.unicodeScalars.map { $0.isASCII ? String($0) : "\\[u\(Self.number($0))]" }.joined()
     }
 
-    /// A line of text. One that begins with a dot or an apostrophe would be a request.
+    /// Returns a line of text. A leading dot or apostrophe is escaped, because it would start a request.
     static func text(_ line: String) -> String {
         let escaped = escaped(line)
         return escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped
@@ -18,10 +18,10 @@ enum Roff {
         return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
     }
 
-    /// One argument of a request.
+    /// Returns one argument of a request.
     static func quoted(_ text: String) -> String { "\"\(escaped(text).replacing("\"", with: "\"\""))\"" }
 
-    /// Paragraphs as a help text has them: what is indented stays as it stands, headings in capitals become bold.
+    /// Formats the paragraphs of a help text: indented lines stay unchanged, and headings in capitals become bold.
     static func paragraphs(_ text: String) -> [String] {
         var lines: [String] = []
         var isAsItStands = false

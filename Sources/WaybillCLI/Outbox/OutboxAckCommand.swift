@@ -55,7 +55,7 @@ struct OutboxAckCommand: AsyncParsableCommand {
                 }
                 guard let last = wanted.last?.sequence else { break }
                 seen = last
-                // After it was written, never before.
+                // Acknowledge only after the items were written.
                 if !keeps {
                     try await asking { () async throws(OutboxError) in try await outbox.acknowledge(through: last) }
                 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Waybill
 import WaybillOutbox
 
-/// `waybill outbox check`: whether all is well with an outbox.
+/// `waybill outbox check`: checks the integrity of an outbox.
 struct OutboxCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",

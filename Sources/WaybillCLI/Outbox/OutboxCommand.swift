@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `waybill outbox`: what was put there with `--queue`.
+/// `waybill outbox`: manages uploads that were queued with `--queue`.
 struct OutboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox",

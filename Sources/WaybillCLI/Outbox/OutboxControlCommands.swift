@@ -2,13 +2,13 @@ import ArgumentParser
 import Waybill
 import WaybillOutbox
 
-/// What commands that steer items have in common.
+/// Options of the commands that control items.
 struct OutboxControlOptions: ParsableArguments {
     @OptionGroup(title: "Items") var items: OutboxSelectionOptions
     @OptionGroup(title: "Outbox") var place: OutboxPlaceOptions
     @Flag(name: .customLong("json"), help: "One JSON object.") var json = false
 
-    /// Prints the number of items that were changed.
+    /// Prints the number of changed items.
     func report(_ count: Int, _ done: String, _ more: JSONObject = [:]) throws(CommandFailure) {
         if json {
             try JSONOutput(.standard).write(
@@ -35,7 +35,7 @@ protocol OutboxControlCommand: AsyncParsableCommand, TakesManyArguments {
 extension OutboxControlCommand {
     static var manyArguments: [String: ManyArguments<Self>] { ["": .numbers(\.options.items.ids)] }
 
-    /// Runs an operation on the chosen items and prints their number.
+    /// Runs an operation on the selected items and prints their number.
     func control(
         _ verb: String, _ done: String, _ change: (Outbox, ItemSelection) async throws(OutboxError) -> Int
     ) async throws {
@@ -45,7 +45,7 @@ extension OutboxControlCommand {
         }
     }
 
-    /// Opens the outbox and runs an operation on the chosen items, page by page.
+    /// Opens the outbox and runs an operation on the selected items, page by page.
     func forEachPage<Value>(
         _ verb: String, _ change: (Outbox, ItemSelection) async throws(OutboxError) -> Value
     ) async throws(CommandFailure) -> [Value] {
@@ -188,7 +188,7 @@ struct OutboxRetryCommand: OutboxControlCommand {
         }
     }
 
-    /// Retries what surely has not arrived.
+    /// Retries the items that certainly have not arrived.
     private static func retry(
         _ selection: ItemSelection, _ outbox: Outbox
     ) async throws(OutboxError) -> (changed: Int, leftOut: Int) {

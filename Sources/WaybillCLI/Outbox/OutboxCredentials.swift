@@ -3,7 +3,7 @@ import Waybill
 
 /// The credentials that queued uploads name, for `outbox run`.
 struct OutboxCredentials: NamedCredentials {
-    /// Where a credential is read from.
+    /// The source of a credential.
     enum Source: Sendable, Hashable {
         case environment(String)
         case file(String)
@@ -12,11 +12,11 @@ struct OutboxCredentials: NamedCredentials {
     private let sources: [String: Source]
     private let console: Console
 
-    /// Reads `NAME=env:VARIABLE` and `NAME=@file`. Nothing is looked up before it is needed.
+    /// Parses `NAME=env:VARIABLE` and `NAME=@file`. Sources are read only when they are needed.
     init(_ texts: [String], console: Console) throws(CommandFailure) {
         var sources: [String: Source] = [:]
         for text in texts {
-            // Not quoted: it may be the credential itself.
+            // Not quoted, because it may be the credential itself.
             guard let equals = text.firstIndex(of: "=") else {
                 throw .usage("--credential takes NAME=env:VARIABLE or NAME=@file.")
             }
@@ -36,12 +36,12 @@ struct OutboxCredentials: NamedCredentials {
         self.console = console
     }
 
-    /// Whether the source of a credential is known.
+    /// Returns whether the source of a credential is known.
     func names(_ name: String) -> Bool {
         sources[name] != nil || Environment.value(of: CredentialName.variable(of: name)) != nil
     }
 
-    /// The account of the environment, as `waybill put` reads it: a token, or the JSON of the two keys.
+    /// Returns the account from the environment, as `waybill put` reads it: a token, or the JSON of the two keys.
     private func qiniuAccount() -> String? {
         if let token = Environment.value(of: "QINIU_UPLOAD_TOKEN"), !token.isEmpty { return token }
         guard let accessKey = Environment.value(of: "QINIU_ACCESS_KEY"), !accessKey.isEmpty,
@@ -52,7 +52,7 @@ struct OutboxCredentials: NamedCredentials {
         return keys.text
     }
 
-    /// Looks a credential up, each time again: a file may hold a new one. The line break at its end is not part of it.
+    /// Reads a credential anew on each call, because a file may have been replaced. Trailing line breaks are removed.
     func credential(named name: String) async throws -> Secret? {
         let value: String?
         switch sources[name] ?? .environment(CredentialName.variable(of: name)) {
@@ -68,29 +68,29 @@ struct OutboxCredentials: NamedCredentials {
     }
 }
 
-/// Names of credentials: they stand in queues, in the environment and in lists.
+/// Validates names of credentials, which appear in queues, environment variables and lists.
 enum CredentialName {
-    /// The name, if it is one.
+    /// Returns the name if it is valid.
     static func checked(_ name: String, for option: String) throws(CommandFailure) -> String {
         let isFine = name.utf8.allSatisfy {
             (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) || $0 == 0x5F
                 || $0 == 0x2D || $0 == 0x2E
         }
-        // Not quoted: it may be the credential itself.
+        // Not quoted, because it may be the credential itself.
         guard isFine, !name.isEmpty, name.utf8.count <= 64 else {
             throw .usage("\(option): a credential's name has up to 64 letters, digits, \"-\", \"_\" and \".\".")
         }
         return name
     }
 
-    /// The variable that has a credential unless it is said otherwise: `WAYBILL_CREDENTIAL_` and the name in capitals.
+    /// Returns the default environment variable of a credential: `WAYBILL_CREDENTIAL_` and the name in capitals.
     static func variable(of name: String) -> String {
         "WAYBILL_CREDENTIAL_" + name.uppercased().replacing("-", with: "_").replacing(".", with: "_")
     }
 }
 
 extension String {
-    /// Without the line breaks at its end.
+    /// The string without trailing line breaks.
     var trimmingLineBreaks: String {
         var text = self[...]
         while let last = text.last, last.isNewline { text.removeLast() }

@@ -2,7 +2,7 @@ import Waybill
 import WaybillOutbox
 
 extension Exit {
-    /// How a failure of the outbox itself ends the command.
+    /// Creates the exit status for a failure of the outbox itself.
     init(_ error: OutboxError) {
         switch error.code {
         case .ownedByAnother, .ownerUnreachable: self = .queued
@@ -10,23 +10,23 @@ extension Exit {
             if let cause = error.cause as? UploadError { self = Exit(cause, signal: nil) } else { self = .usage }
         case .notFound, .duplicate: self = .usage
         case .cancelled: self = .interrupted
-        // The directory, the disk or the queue has to be repaired.
+        // The directory, the disk or the queue needs repair.
         default: self = .fatal
         }
     }
 
-    /// How an item that has ended ends the command.
+    /// Creates the exit status for an item that has ended.
     init(_ item: OutboxItem) {
         switch item.state {
         case .done: self = .done
-        // Called off, or skipped as it was asked for.
+        // Cancelled, or skipped as requested.
         case .cancelled: self = item.isDoubtful ? .unknown : .done
         case .failed: self = item.isDoubtful || item.reason == "outcomeUnknown" ? .unknown : Self.failed(item.reason)
         case .ready, .leased, .waiting, .verify, .paused: self = .queued
         }
     }
 
-    /// The worse of two, in an order that has what is known of the server's side before what failed here.
+    /// Returns the worse of two statuses. Statuses that report the server's state rank above local failures.
     func worse(_ other: Exit) -> Exit { rank >= other.rank ? self : other }
 
     private var rank: Int { Self.worstLast.firstIndex(of: self) ?? Self.worstLast.count }
@@ -43,10 +43,10 @@ extension Exit {
         if reason == "unknownKind" || reason == "uploadRefused" { return .fatal }
         if refusals.contains(reason) { return .rejected }
         switch codes[reason] {
-        // It was written down wrongly: for a queued item that is a failure for good.
+        // The upload was described incorrectly, which is permanent for a queued item.
         case .usage?: return .rejected
         case let exit?: return exit
-        // Attempts or time ran out over a network that failed.
+        // The attempts or the time were used up while the network failed.
         case nil: return .transient
         }
     }

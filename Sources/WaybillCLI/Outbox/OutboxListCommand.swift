@@ -89,19 +89,19 @@ struct OutboxListCommand: AsyncParsableCommand, TakesManyArguments {
     private static let together = 32_768
 }
 
-/// Items as the lines of a table. Pure.
+/// Formats items as lines of a table.
 ///
 /// ```
 ///     ID  STATE       TRIES        SIZE      AGE  TO
 ///     17  waiting         3   312.4 KiB    5 min  backend.example:443  status503, again in 12 s  [today]
 /// ```
 ///
-/// The columns have fixed widths, since the list may be too long to keep in memory. Strings of foreign
-/// origin are last and escaped.
+/// The columns have fixed widths, since the list may be too long to keep in memory. Strings of external origin come
+/// last and are escaped.
 struct OutboxTable {
-    /// Where lines are cut; `nil` for nowhere.
+    /// The width at which lines are truncated; `nil` for no limit.
     let columns: Int?
-    /// Milliseconds since 1970.
+    /// The current time in milliseconds since 1970.
     let now: Int64
 
     var head: String { cut("    ID  STATE       TRIES        SIZE      AGE  TO") }

@@ -4,7 +4,7 @@ import Waybill
 import WaybillOutbox
 import WaybillStores
 
-/// Which outbox.
+/// The option that selects the outbox.
 struct OutboxPlaceOptions: ParsableArguments {
     @Option(
         name: .customLong("outbox"),
@@ -13,18 +13,18 @@ struct OutboxPlaceOptions: ParsableArguments {
                 + "~/.local/state/waybill/outbox.", valueName: "folder"), completion: .directory)
     var path: String?
 
-    /// The directory.
+    /// Returns the outbox directory.
     func place() throws(CommandFailure) -> OutboxPlace {
         OutboxPlace(path: try OutboxPlace.path(path, environment: Environment.value))
     }
 }
 
-/// Where an outbox is.
+/// The location of an outbox.
 struct OutboxPlace: Sendable, Hashable {
     let path: String
 
-    /// The directory that was named, or the one of the environment. Empty variables count as unset, and so does a relative
-    /// `XDG_STATE_HOME` (XDG Base Directory Specification).
+    /// Returns the given directory, or the one from the environment. Empty variables count as unset, and so does a
+    /// relative `XDG_STATE_HOME` (XDG Base Directory Specification).
     static func path(_ named: String?, environment: (String) -> String?) throws(CommandFailure) -> String {
         if let named {
             guard !named.isEmpty else { throw .usage("--outbox: the folder has no name.") }
@@ -38,14 +38,14 @@ struct OutboxPlace: Sendable, Hashable {
         return "\(home)/.local/state/waybill/outbox"
     }
 
-    /// The configuration of all commands: the outbox may hold every kind of upload.
+    /// The configuration for all commands, with all kinds of uploads registered.
     static var configuration: Outbox.Configuration {
         var configuration = Outbox.Configuration()
         configuration.kinds = [DurableOSSUpload.self, DurableQiniuUpload.self]
         return configuration
     }
 
-    /// Opens it, and creates it if it is missing.
+    /// Opens the outbox, and creates it if it is missing.
     func open(_ configuration: Outbox.Configuration = OutboxPlace.configuration) async throws(CommandFailure) -> Outbox
     {
         do throws(OutboxError) {
@@ -70,14 +70,14 @@ struct OutboxPlace: Sendable, Hashable {
 }
 
 extension CommandFailure {
-    /// The error of an outbox.
+    /// Creates a failure from an error of an outbox.
     init(_ error: OutboxError) {
         self.init(
             code: Code(error.code.description), exit: Exit(error),
             message: Self.sentence(error.message))
     }
 
-    /// The error of an upload that can't be queued.
+    /// Creates a failure from the error of an upload that can't be queued.
     init(_ error: UploadError) {
         self.init(
             code: Code(error.code.description), exit: Exit(error, signal: nil),
@@ -85,7 +85,7 @@ extension CommandFailure {
     }
 }
 
-/// Runs an operation of an outbox with its errors as ``CommandFailure``.
+/// Runs an operation of an outbox and converts its errors to ``CommandFailure``.
 func asking<Value>(_ work: () async throws(OutboxError) -> Value) async throws(CommandFailure) -> Value {
     do throws(OutboxError) {
         return try await work()

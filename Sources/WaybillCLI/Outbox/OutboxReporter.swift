@@ -1,21 +1,22 @@
 import Waybill
 import WaybillOutbox
 
-/// Reports the progress of an outbox, and how each item ended, once and in order.
+/// Reports the progress of an outbox and the result of each item, once and in order.
 final class OutboxReporter: Sendable {
     private struct State {
         var seen: Int64
         var summary = OutboxSummary()
         var latest: OutboxProgress?
         var pace: Pace
-        /// Dropped when it can't be written to: deliveries continue, and ended items are reported on standard error.
+        /// The JSON output, or `nil` after it could not be written: deliveries continue, and ended items are reported
+        /// on standard error.
         var listener: JSONOutput?
         var blocked: [String: String] = [:]
-        /// The tally of the last line: without a change there is no line.
+        /// The tally of the last line. If it has not changed, no line is printed.
         var reported: OutboxTally?
     }
 
-    /// The tally at the beginning.
+    /// The tally at the start.
     let base: OutboxTally
     private let outbox: Outbox
     private let batch: String?
@@ -30,7 +31,7 @@ final class OutboxReporter: Sendable {
         _ outbox: Outbox, batch: String?, console: Console, json: JSONOutput?, output: OutboxOutputOptions
     ) async throws(CommandFailure) {
         let interval = try output.progress.interval(isJSON: json != nil)
-        // A batch is reported from its first item on, whenever the watch begins.
+        // A batch is reported from its first item, even if the watch starts later.
         let (seen, base) = try await asking { () async throws(OutboxError) in
             batch == nil
                 ? (try await outbox.lastSequence(), try await outbox.tally()) : (0, OutboxTally())
@@ -45,9 +46,9 @@ final class OutboxReporter: Sendable {
         state = Locked(State(seen: seen, pace: pace, listener: json))
     }
 
-    /// Reports until the task is cancelled or, with `untilFinished`, until every item has ended.
+    /// Reports until the task is cancelled or, with `untilFinished`, until all items have ended.
     func follow(untilFinished: Bool = false) async {
-        // Snapshots are read no more often than they are shown; a line a minute needs no haste.
+        // Snapshots are read no more often than they are shown.
         let interval: Duration = isJSON ? .seconds(1) : console.canRedraw ? .milliseconds(500) : .seconds(2)
         await Ticker.run(since: start, tick) {
             do {
@@ -58,7 +59,7 @@ final class OutboxReporter: Sendable {
                     if untilFinished, progress.isFinished { break }
                 }
             } catch {
-                // The command that ends next reports what is wrong with the outbox.
+                // The command reports the error of the outbox when it ends.
             }
         }
     }
@@ -85,7 +86,7 @@ final class OutboxReporter: Sendable {
         }
         guard let due else { return }
         if isJSON {
-            // If standard output can't be written, deliveries continue, and the exit status reports it.
+            // If standard output can't be written, deliveries continue, and the exit status reports the error.
             try? listener?.write("progress", JSONObject(due))
         } else if !isSilent {
             if console.canRedraw {
@@ -100,14 +101,14 @@ final class OutboxReporter: Sendable {
         }
     }
 
-    /// Reports that an item is tried again after a wait.
+    /// Reports that an item waits for its next attempt.
     private func report(_ id: OutboxID, _ retry: UploadRetry) {
         guard isJSON else { return console.line("\(id): \(RetryText.text(retry))") }
         try? state.withLock { $0.listener }?.write(
             "retry", ["id": id] + JSONObject(retry))
     }
 
-    /// Reports items that ended and were not reported.
+    /// Reports ended items that were not reported yet.
     func catchUp() async throws(CommandFailure) {
         while true {
             let seen = state.withLock { $0.seen }
@@ -124,7 +125,7 @@ final class OutboxReporter: Sendable {
         }
     }
 
-    /// Announces the end of the run if uploads are waited for.
+    /// Announces that the run waits for running uploads to end.
     func reportDrain(_ patience: Duration) {
         guard !isSilent, !isJSON, outbox.isSending else { return }
         console.line(
@@ -133,7 +134,7 @@ final class OutboxReporter: Sendable {
 
     func endBar() { console.bar("") }
 
-    /// The summary of all reported items, with those that are left.
+    /// Returns the summary of all reported items and the remaining ones.
     func summary(_ end: OutboxEnd) -> OutboxSummary {
         var summary = state.withLock { $0.summary }
         summary.end = end

@@ -1,18 +1,18 @@
 import Waybill
 import WaybillOutbox
 
-/// Finds the items whose next attempt is waited for, each once a wait.
+/// Finds the items that wait for their next attempt, and returns each wait once.
 ///
-/// Items that waited at the beginning are not reported, and of more than ``most`` that wait together only the first: the bar and
-/// the lines count all.
+/// Items that were already waiting at the start are not returned. If more than ``most`` items wait, only the first are
+/// returned; the progress bar and lines count all of them.
 final class OutboxRetries: Sendable {
     private struct State {
         var tally: OutboxTally?
-        /// When the reported attempts are due.
+        /// The times at which the returned attempts are due.
         var due: [OutboxID: Int64] = [:]
     }
 
-    /// The most items that are looked at.
+    /// The maximum number of items that are examined.
     private static var most: Int { 256 }
 
     private let outbox: Outbox
@@ -23,7 +23,7 @@ final class OutboxRetries: Sendable {
         (self.outbox, self.batch) = (outbox, batch)
     }
 
-    /// Waits that began since the last call.
+    /// Returns the waits that began since the last call.
     func news(_ tally: OutboxTally) async throws(CommandFailure) -> [(id: OutboxID, retry: UploadRetry)] {
         let (isFirst, hasChanged) = state.withLock { state in
             defer { state.tally = tally }

@@ -1,11 +1,11 @@
 import Waybill
 import WaybillOutbox
 
-/// Delivers items, shows progress, and reports each item that has ended and a summary.
+/// Delivers items, shows progress, and reports each ended item and a summary.
 struct OutboxRun {
     let outbox: Outbox
     let untilIdle: Bool
-    /// The time that running uploads have after a signal.
+    /// The time that running uploads may take after a signal.
     let patience: Duration
     let output: OutboxOutputOptions
     let console: Console
