@@ -4,9 +4,9 @@ import Waybill
 /// A request in the output of `--dry-run`.
 struct DryRunRequest: Sendable {
     var method: String
-    /// Without user, password and query.
+    /// The URL without user name, password and query.
     var url: String
-    /// Values that may be a secret are not among them.
+    /// The header fields; `nil` for a value that may be secret.
     var headers: [(name: String, value: String?)]
     var attempts: Int
     var limits: TransferLimits
@@ -25,12 +25,12 @@ struct DryRunRequest: Sendable {
         (limits, rate) = (options.transfer.limits, options.transfer.rateLimit)
     }
 
-    /// The request line, the header fields, and what each attempt is bounded by.
+    /// The request line, the header fields, and the limits of each attempt.
     var lines: [String] {
         ["\(method) \(url)"] + headers.map { "  \($0.name): \($0.value ?? Secret.placeholder)" } + [limitLine]
     }
 
-    /// `1 attempt; connect 15.0 s, stall 15.0 s, answer 60 s`.
+    /// The limits as a line: `1 attempt; connect 15.0 s, stall 15.0 s, answer 60 s`.
     var limitLine: String {
         var facts = [
             "connect \(Figures.seconds(limits.connect))", "stall \(Figures.seconds(limits.stall))",
