@@ -3,7 +3,7 @@ import Waybill
 import WaybillOutbox
 import WaybillStores
 
-/// `waybill outbox run`: delivers.
+/// `waybill outbox run`: delivers queued uploads.
 struct OutboxRunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
@@ -107,11 +107,11 @@ struct OutboxRunCommand: AsyncParsableCommand {
     private func session(_ console: Console) throws(CommandFailure) -> UploadSession {
         var configuration = UploadSession.Configuration()
         configuration.userAgent = "waybill/\(WaybillCommand.version)"
-        // The outbox has a budget of its own.
+        // The outbox has its own retry limits.
         configuration.retryBudget = nil
         (configuration.slots, configuration.slotsPerHost) = (max(8, parallel), max(8, parallel))
         console.hide(try network.apply(to: &configuration.options, times, isInsecure: insecure))
-        // The rate is the session's, which shares it among all uploads.
+        // Set on the session, which shares the rate among all uploads.
         configuration.rateLimit = configuration.options.transfer.rateLimit
         configuration.options.transfer.rateLimit = nil
         if output.verbose { configuration.logger = EventLog.logger(console) }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Waybill
 import WaybillOutbox
 
-/// Which items.
+/// Options that select items.
 struct OutboxSelectionOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("Items, by their numbers.", valueName: "id"))
     var ids: [Int64] = []
@@ -31,7 +31,7 @@ struct OutboxSelectionOptions: ParsableArguments {
     @Flag(name: .customLong("all"), help: "All of them.")
     var isAll = false
 
-    /// The chosen items; `nil` if no option is given.
+    /// Returns the selected items; `nil` if no option is given.
     func selection() throws(CommandFailure) -> ItemSelection? {
         var chosen: Set<OutboxState> = []
         for name in states {
@@ -50,7 +50,7 @@ struct OutboxSelectionOptions: ParsableArguments {
             ids: names, batch: batch, tag: tag, lane: lane, states: chosen.isEmpty ? nil : chosen)
     }
 
-    /// The chosen items. No option at all is an error, so that all items are never changed by mistake.
+    /// Returns the selected items. Requires at least one option, so that all items are never changed by mistake.
     func required(by verb: String) throws(CommandFailure) -> ItemSelection {
         guard let selection = try selection() else {
             throw .usage(
@@ -60,7 +60,7 @@ struct OutboxSelectionOptions: ParsableArguments {
         return selection
     }
 
-    /// Refuses the number of an item that does not exist.
+    /// Throws if an item with one of the given numbers does not exist.
     func checkIDs(in outbox: Outbox) async throws(CommandFailure) {
         for id in ids {
             let item = try await asking { () async throws(OutboxError) in try await outbox.item(OutboxID(rawValue: id))
@@ -76,7 +76,7 @@ struct OutboxSelectionOptions: ParsableArguments {
 }
 
 extension ItemSelection {
-    /// The same items, some hundred numbers at a time: a store writes all numbers of a selection into each of its queries.
+    /// The same items in pages of some hundred numbers: a store includes all numbers of a selection in each query.
     var pages: [ItemSelection] {
         guard let ids, ids.count > Self.pageSize else { return [self] }
         return stride(from: 0, to: ids.count, by: Self.pageSize).map { start in

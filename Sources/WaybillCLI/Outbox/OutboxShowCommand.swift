@@ -2,7 +2,7 @@ import ArgumentParser
 import Waybill
 import WaybillOutbox
 
-/// `waybill outbox show`: all that is kept of an item.
+/// `waybill outbox show`: prints all stored details of items.
 struct OutboxShowCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -58,7 +58,7 @@ struct OutboxShowCommand: AsyncParsableCommand, TakesManyArguments {
     }
 }
 
-/// An item with all that is kept of it, as lines and as JSON.
+/// Formats the stored details of an item as lines and as JSON.
 enum OutboxShow {
     static func text(of details: OutboxDetails) -> String {
         let (item, last) = (details.item, details.last)

@@ -1,7 +1,7 @@
 import Waybill
 import WaybillOutbox
 
-/// The items that are left in an outbox.
+/// The remaining items of an outbox.
 struct OutboxEnd: Sendable {
     var tally: OutboxTally
     var blockedLanes: [String: String]
@@ -15,9 +15,9 @@ struct OutboxSummary: Sendable {
     private(set) var cancelled = 0
     private(set) var worst = Exit.done
     var time: Duration = .zero
-    /// The signal that asked for the end, if one did.
+    /// The signal that stopped the command, if any.
     var signal: Int32?
-    /// The items that are left.
+    /// The remaining items.
     var end = OutboxEnd(tally: OutboxTally(), blockedLanes: [:])
 
     /// Adds an item that has ended.
@@ -31,16 +31,17 @@ struct OutboxSummary: Sendable {
         worst = worst.worse(exit)
     }
 
-    /// How the command ends: by the signal, or as the worst that happened.
+    /// The exit status: from the signal, or the worst result.
     var exit: Exit {
         if let signal { return .signal(signal) }
         var exit = worst
-        // Items that wait are not failures.
+        // Waiting items are not failures.
         if end.tally.unfinished > 0 { exit = exit.worse(.queued) }
         return end.blockedLanes.isEmpty || end.tally.unfinished == 0 ? exit : exit.worse(.fatal)
     }
 
-    /// `12 delivered in 5.1 s`, or `9 delivered, 1 failed, 1 in doubt in 5.1 s; 3 left: 2 ready, 1 paused`.
+    /// The summary line: `12 delivered in 5.1 s`, or `9 delivered, 1 failed, 1 in doubt in 5.1 s; 3 left: 2 ready, 1
+    /// paused`.
     var line: String {
         let ends = Figures.counts([(failed, "failed"), (doubtful, "in doubt"), (cancelled, "cancelled")])
         let line = "\(delivered) delivered\(ends.isEmpty ? "" : ", " + ends) in \(Figures.seconds(time))"

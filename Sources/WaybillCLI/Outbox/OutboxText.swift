@@ -2,9 +2,9 @@ import FoundationEssentials
 import Waybill
 import WaybillOutbox
 
-/// Items of an outbox as lines.
+/// Formats items of an outbox as lines.
 enum OutboxText {
-    /// How an item ended: `17: delivered to backend.example:443, 200`.
+    /// Returns the result of an item: `17: delivered to backend.example:443, 200`.
     static func line(_ result: OutboxResult) -> String {
         let item = result.item
         let status = result.status.map { ", \($0)" } ?? ""
@@ -24,7 +24,7 @@ enum OutboxText {
         }
     }
 
-    /// The error of the last attempt. For these reasons no further attempt was made.
+    /// Returns the error of the last attempt, which is labeled if the item ended without another attempt.
     private static func message(of item: OutboxItem, _ message: String) -> String {
         let isOlder = ["deadlinePassed", "idempotencyWindowClosed", "attemptsUsedUp"].contains(item.reason)
         return isOlder ? " (last attempt: \(message))" : ": \(message)"
@@ -45,7 +45,7 @@ extension JSONObject {
         ]
     }
 
-    /// How an item ended, without the body of the response.
+    /// Creates the result of an item, without the body of the response.
     init(_ result: OutboxResult) {
         self =
             [
@@ -55,7 +55,7 @@ extension JSONObject {
             ] + JSONObject(result.item)
     }
 
-    /// The response that is kept: header fields, and the beginning of the body.
+    /// Returns the stored response: header fields, and the beginning of the body.
     static func response(of result: OutboxResult) -> JSONObject {
         guard result.status != nil else { return [:] }
         let headers: [JSONObject] = result.headers.map { ["name": $0.name, "value": $0.value] }
@@ -76,25 +76,25 @@ extension JSONObject {
         ]
     }
 
-    /// The number of items in each state, all states in their order.
+    /// Creates the number of items in each state, for all states in order.
     init(_ tally: OutboxTally) {
         self.init(OutboxState.allCases.map { ($0.rawValue, tally[$0]) })
     }
 
-    /// Blocked lanes with their reasons.
+    /// Creates an object of blocked lanes with their reasons.
     init(lanes: [String: String]) {
         self.init(lanes.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
     }
 }
 
-/// Times of items.
+/// Formats times of items.
 enum OutboxTime {
-    /// `2026-11-22T08:15:30Z` (RFC 3339).
+    /// Returns a time as `2026-11-22T08:15:30Z` (RFC 3339).
     static func text(_ milliseconds: Int64) -> String {
         Date(timeIntervalSince1970: (Double(milliseconds) / 1_000).rounded(.down)).formatted(Date.ISO8601FormatStyle())
     }
 
-    /// `12 s`, `5 min`, `3 h`, `8 d`: the largest whole unit.
+    /// Returns a duration in the largest whole unit: `12 s`, `5 min`, `3 h`, `8 d`.
     static func span(_ milliseconds: Int64) -> String {
         let seconds = max(0, milliseconds) / 1_000
         return switch seconds {
@@ -105,6 +105,6 @@ enum OutboxTime {
         }
     }
 
-    /// Milliseconds since 1970.
+    /// The current time in milliseconds since 1970.
     static var now: Int64 { Int64((Date.now.timeIntervalSince1970 * 1_000).rounded(.down)) }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import Waybill
 import WaybillOutbox
 
-/// `waybill outbox watch`: shows the progress of another process.
+/// `waybill outbox watch`: shows the progress of deliveries by another process.
 struct OutboxWatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",

@@ -2,15 +2,15 @@ import HTTPTypes
 import Waybill
 import WaybillOutbox
 
-/// `waybill post --queue`: adds the form to the outbox as it would be sent.
+/// `waybill post --queue`: adds the form to the outbox.
 struct PostQueue: Sendable {
     let entries: [QueueRun<DurableForm>.Entry]
-    /// Texts that must not be printed.
+    /// Strings that must not be printed.
     let secrets: [String]
-    /// The images of the forms.
+    /// The log of the forms' images.
     let images: ImageLog
 
-    /// Checks and reads all that is the same for every file. `words` are those of the command line.
+    /// Validates the options and reads everything that all files share. `words` are the words of the command line.
     init(_ command: PostCommand, arguments words: [String]) throws(CommandFailure) {
         try Self.refuse(command)
         let queue = command.queue
@@ -50,7 +50,7 @@ struct PostQueue: Sendable {
         }
     }
 
-    /// Refuses options that only apply to an upload that is sent now.
+    /// Throws for options that apply only to an upload that is sent immediately.
     private static func refuse(_ command: PostCommand) throws(CommandFailure) {
         try QueueCheck.delivery(command.network, command.limits, isInsecure: command.request.insecure)
         try QueueCheck.user(command.request.user, isDigest: command.request.digest)
@@ -67,24 +67,24 @@ struct PostQueue: Sendable {
         if command.each.failEarly { throw .usage("--fail-early: queued uploads fail each on its own. Leave it out.") }
     }
 
-    /// The destination of all uploads.
+    /// The destination and request settings of all uploads.
     private struct Target: Sendable {
         var url: String
         var method: HTTPRequest.Method
         var headers: HTTPFields
         var credential: DurableCredential?
         var idempotency: Idempotency
-        /// Whether pipes are left unread.
+        /// Whether pipes are not read.
         var isDryRun: Bool
 
-        /// The parts of a form that are not read.
+        /// Returns the indices of the parts that are not read.
         func unread(
             _ form: () throws(CommandFailure) -> MultipartForm
         ) throws(CommandFailure) -> Set<Int> {
             isDryRun ? try form().withoutPipes.unread : []
         }
 
-        /// Images are made now.
+        /// Creates the upload. Images are compressed here.
         func upload(
             _ form: @Sendable () throws(CommandFailure) -> MultipartForm
         ) async -> Result<DurableForm, CommandFailure> {
@@ -105,7 +105,7 @@ struct PostQueue: Sendable {
 }
 
 extension PostCommand {
-    /// Puts what the command describes into the outbox.
+    /// Adds the uploads of the command to the outbox.
     func enqueue(_ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit {
         let plan = try PostQueue(self, arguments: CommandWords.all)
         console.hide(plan.secrets)

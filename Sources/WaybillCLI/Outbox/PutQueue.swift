@@ -5,7 +5,7 @@ import WaybillOutbox
 import WaybillStores
 
 extension PutCommand {
-    /// Puts what the command describes into the outbox.
+    /// Adds the uploads of the command to the outbox.
     func enqueue(_ console: Console, _ json: JSONOutput?) async throws(CommandFailure) -> Exit {
         try refuseWhatIsForNow()
         guard let last = paths.last, paths.count >= 2 else {
@@ -43,13 +43,14 @@ extension PutCommand {
         return exit
     }
 
-    /// Refuses options that only apply to files that are sent now.
+    /// Throws for options that apply only to files that are sent immediately.
     func refuseWhatIsForNow() throws(CommandFailure) {
         try QueueCheck.delivery(network, limits, isInsecure: request.insecure)
         if files.failEarly { throw .usage("--fail-early: queued uploads fail each on its own. Leave it out.") }
     }
 
-    /// A presigned URL needs no credential. It is stored with the upload, protected by the permissions of the outbox's directory.
+    /// Returns entries for a presigned URL, which needs no credential. The URL is stored with the upload, protected by
+    /// the permissions of the outbox directory.
     func presigned(
         _ url: String, _ files: [PutFile], _ console: Console
     ) throws(CommandFailure) -> [QueueRun<DurableFileUpload>.Entry] {
@@ -66,7 +67,7 @@ extension PutCommand {
         if let left, left <= .zero { throw .usage("the presigned URL has run out: ask for another.") }
         return try files.map { (file) throws(CommandFailure) in
             var options = try queue.options(for: file.path)
-            // The store refuses the URL after its expiration.
+            // The store rejects the URL after its expiration.
             if let left { options.deadline = min(left, options.deadline ?? .seconds(7 * 86_400)) }
             return QueueRun.Entry(file: file.path, options: options, unread: file.isUnread ? [0] : []) {
                 do throws(UploadError) {
@@ -82,9 +83,9 @@ extension PutCommand {
     }
 }
 
-/// Objects of stores in the outbox: all that is said of them is written down, and of the account only its name.
+/// Queued objects for object stores. All their options are stored, but only the name of the account.
 extension PutCommand {
-    /// Objects of Aliyun OSS.
+    /// Returns entries for objects in Aliyun OSS.
     func objects(
         ofOSS bucket: String, _ files: [PutFile]
     ) throws(CommandFailure) -> [QueueRun<DurableOSSUpload>.Entry] {
@@ -111,7 +112,7 @@ extension PutCommand {
         }
     }
 
-    /// Objects of Qiniu.
+    /// Returns entries for objects in Qiniu.
     func objects(
         ofQiniu bucket: String, _ files: [PutFile]
     ) throws(CommandFailure) -> [QueueRun<DurableQiniuUpload>.Entry] {
@@ -137,7 +138,7 @@ extension PutCommand {
         }
     }
 
-    /// The account that is named, or the one of the environment of `outbox run`.
+    /// Returns the name of the given account, or of the account from the environment of `outbox run`.
     private func account(_ standard: String) throws(CommandFailure) -> String {
         if queue.idempotency != nil {
             throw .usage(
@@ -175,10 +176,10 @@ extension PutCommand {
     }
 }
 
-/// The accounts of the environment of `outbox run`, as queues name them.
+/// The names that queues use for the accounts from the environment of `outbox run`.
 enum StoreAccountName {
-    /// `OSS_ACCESS_KEY_ID`, `OSS_ACCESS_KEY_SECRET` and `OSS_SESSION_TOKEN`.
+    /// The account of `OSS_ACCESS_KEY_ID`, `OSS_ACCESS_KEY_SECRET` and `OSS_SESSION_TOKEN`.
     static let oss = "oss"
-    /// `QINIU_UPLOAD_TOKEN`, or `QINIU_ACCESS_KEY` and `QINIU_SECRET_KEY`.
+    /// The account of `QINIU_UPLOAD_TOKEN`, or of `QINIU_ACCESS_KEY` and `QINIU_SECRET_KEY`.
     static let qiniu = "qiniu"
 }

@@ -1,11 +1,11 @@
 import HTTPTypes
 import Waybill
 
-/// Refuses what can't be stored with a queued upload, each with the place for it.
+/// Rejects options that can't be stored with a queued upload, with a message that names the right command for them.
 ///
-/// An option that would be ignored is refused: the caller relies on it.
+/// Ignoring such an option would be an error, because the caller relies on it.
 enum QueueCheck {
-    /// Header fields that go along: all that are written down, and so none that carries a credential.
+    /// Returns the header fields to store. Throws for a field that carries a credential.
     static func headers(_ arguments: [String]) throws(CommandFailure) -> HTTPFields {
         var headers: HTTPFields = [:]
         for argument in arguments {
@@ -33,7 +33,8 @@ enum QueueCheck {
         }
     }
 
-    /// Whether ``headers(_:)`` accepts an argument, or refuses it for being malformed.
+    /// Returns whether ``headers(_:)`` accepts an argument. A malformed argument counts as accepted, so that parsing
+    /// reports it.
     static func takes(_ argument: String) -> Bool {
         var lines = [argument]
         if argument.hasPrefix("@") {
@@ -48,7 +49,7 @@ enum QueueCheck {
         }
     }
 
-    /// Fields that are known to carry credentials, and those whose names say so.
+    /// Returns whether a field is known to carry credentials, or has a name that suggests it.
     static func isSecret(_ name: HTTPField.Name) -> Bool {
         let text = name.canonicalName
         return ["cookie", "authorization", "proxy-authorization"].contains(text)
@@ -57,7 +58,7 @@ enum QueueCheck {
             }
     }
 
-    /// A URL without a password.
+    /// Throws if a URL contains a user name or password.
     static func url(_ url: String) throws(CommandFailure) {
         guard UserInformation.secrets(of: url).isEmpty else {
             throw .usage(
@@ -66,7 +67,7 @@ enum QueueCheck {
         }
     }
 
-    /// Refuses options of `outbox run`.
+    /// Throws for options that belong to `outbox run`.
     static func delivery(
         _ network: NetworkOptions, _ limits: LimitOptions, isInsecure: Bool
     ) throws(CommandFailure) {

@@ -84,7 +84,7 @@ struct QueueOptions: ParsableArguments, OptionTable {
             valueName: "[field=]name"))
     var credential: String?
 
-    /// The options of a queued upload; `file` fills patterns.
+    /// Returns the options of a queued upload. `file` replaces patterns.
     func options(for file: String? = nil) throws(CommandFailure) -> EnqueueOptions {
         var options = EnqueueOptions()
         if let attempts, !(1...10_000).contains(attempts) {
@@ -111,13 +111,13 @@ struct QueueOptions: ParsableArguments, OptionTable {
         return options
     }
 
-    /// Refuses a key that several files would share.
+    /// Throws if several files would share one deduplication key.
     func checkKey(of files: Int) throws(CommandFailure) {
         guard let dedupe, files > 1, !EachPattern(dedupe).isOpen else { return }
         throw .usage("--dedupe: all files would be the same. Write {} in the key where their paths belong.")
     }
 
-    /// The idempotency that the server promises.
+    /// Returns the idempotency that the server guarantees.
     func promise() throws(CommandFailure) -> Idempotency {
         let isHonoured: Bool
         switch idempotency {
@@ -130,11 +130,11 @@ struct QueueOptions: ParsableArguments, OptionTable {
             if window != nil { throw .usage("--idempotency-window needs --idempotency honoured.") }
             return .ignored
         }
-        // A little less than the day for which most servers keep keys.
+        // Slightly less than the day for which most servers remember keys.
         return .honoured(window: try DurationArgument.read(window ?? "23h", for: "--idempotency-window"))
     }
 
-    /// The credential of the request.
+    /// Returns the credential of the request.
     func requestCredential() throws(CommandFailure) -> DurableCredential? {
         guard let credential else { return nil }
         guard let equals = credential.firstIndex(of: "=") else {
@@ -159,7 +159,7 @@ struct QueueOptions: ParsableArguments, OptionTable {
         ("attempts", nil, { $0.attempts != nil }), ("credential", nil, { $0.credential != nil }),
     ]
 
-    /// Refuses them without `--queue`.
+    /// Throws if one of these options is given without `--queue`.
     func checkUnused() throws(CommandFailure) {
         if let name = firstGiven { throw .usage("\(name) needs --queue.") }
     }
@@ -176,7 +176,7 @@ struct QueueOptions: ParsableArguments, OptionTable {
 }
 
 extension UploadPriority {
-    /// The names at the shell, the most urgent first.
+    /// The names on the command line, the most urgent first.
     static let levels = ["highest", "high", "normal", "low", "lowest"]
 
     var level: String { Self.levels[2 - rawValue] }

@@ -2,13 +2,13 @@ import Glibc
 import Waybill
 import WaybillOutbox
 
-/// Adds uploads to an outbox, some dozens at a time: prepared concurrently, stored together, reported in their order.
+/// Adds uploads to an outbox in pages of some dozens: prepared concurrently, stored together, and reported in order.
 struct QueueRun<Upload: DurableUpload> {
-    /// An upload to be queued: of a file, or the only one.
+    /// An upload to be queued, for one of several files or for the whole call.
     struct Entry: Sendable {
         var file: String?
         var options: EnqueueOptions
-        /// Parts that come from pipes, which a dry run does not read.
+        /// The indices of parts that come from pipes, which a dry run does not read.
         var unread: Set<Int> = []
         var make: @Sendable () async -> Result<Upload, CommandFailure>
     }
@@ -44,7 +44,7 @@ struct QueueRun<Upload: DurableUpload> {
         _ page: [Entry], _ made: [Result<Upload, CommandFailure>], _ report: inout QueueReport
     ) async throws(CommandFailure) {
         let uploads = made.compactMap { try? $0.get() }
-        // Uploads with the same options are stored in one commit.
+        // Store uploads with the same options in one commit.
         if uploads.count == page.count, uploads.count > 1, page.allSatisfy({ $0.options == page[0].options }),
             let receipts = try await together(uploads, page[0].options)
         {
@@ -63,7 +63,7 @@ struct QueueRun<Upload: DurableUpload> {
                     }
                     try report.add(receipt, file: entry.file, size: Self.size(upload))
                 } catch {
-                    // The others would fail likewise.
+                    // The error would affect the other uploads, too.
                     guard error.exit == .usage || error.exit == .source || error.exit == .sourceChanged else {
                         throw error
                     }
@@ -73,7 +73,7 @@ struct QueueRun<Upload: DurableUpload> {
         }
     }
 
-    /// `nil` when one of them is refused, and none was added.
+    /// Stores all uploads in one commit, or returns `nil` if one of them is rejected and none was added.
     private func together(
         _ uploads: [Upload], _ options: EnqueueOptions
     ) async throws(CommandFailure) -> [OutboxReceipt]? {
@@ -85,7 +85,7 @@ struct QueueRun<Upload: DurableUpload> {
         }
     }
 
-    /// Bytes of files, as far as they are known.
+    /// Returns the total size of the files in bytes, as far as it is known.
     private static func size(_ upload: Upload) -> Int64? {
         let counts = upload.files.compactMap(\.count)
         return counts.isEmpty ? nil : counts.reduce(0, +)
@@ -94,12 +94,12 @@ struct QueueRun<Upload: DurableUpload> {
     private static var together: Int { 64 }
 }
 
-/// Reports queued uploads: on standard output a line with the number of the item, or a JSON object, for each.
+/// Reports queued uploads on standard output: a line with the number of the item, or a JSON object, for each.
 struct QueueReport {
     private let console: Console
     private let json: JSONOutput?
     private let isSilent: Bool
-    /// The images of the forms.
+    /// The log of the forms' images.
     private let images: ImageLog
     private let start = ContinuousClock.now
     private(set) var exit = Exit.done
@@ -112,7 +112,7 @@ struct QueueReport {
         (self.console, self.json, self.isSilent, self.images) = (console, json, isSilent, images)
     }
 
-    /// Reports an upload that is in the outbox.
+    /// Reports an upload that was added to the outbox.
     mutating func add(_ receipt: OutboxReceipt, file: String?, size: Int64?) throws(CommandFailure) {
         if receipt.isNew { queued += 1 } else { kept += 1 }
         if let json {
@@ -138,7 +138,7 @@ struct QueueReport {
         index += 1
     }
 
-    /// The end.
+    /// Prints the summary and returns the exit status.
     mutating func finish(signal: Int32?, of count: Int) -> Exit {
         if let signal, queued + kept + failed < count { exit = .signal(signal) }
         if let json {

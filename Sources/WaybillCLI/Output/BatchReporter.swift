@@ -1,7 +1,7 @@
 import Waybill
 
-/// Shows the progress of many uploads: a bar on a terminal with a line above it for each running one, a line
-/// now and then elsewhere, or JSON.
+/// Shows the progress of many uploads: on a terminal as a bar with a line above it for each running upload, otherwise
+/// as periodic lines or JSON.
 final class BatchReporter: Sendable {
     /// The options of the output.
     enum Style: Sendable {
@@ -10,7 +10,7 @@ final class BatchReporter: Sendable {
         case json(JSONOutput, every: Duration?)
         case nothing
 
-        /// What fits the console and the options.
+        /// Selects the style for the console and the options.
         init(_ console: Console, _ options: ProgressOptions, json: JSONOutput?, isSilent: Bool) throws(CommandFailure) {
             let interval = try options.interval(isJSON: json != nil)
             if let json {
@@ -36,8 +36,8 @@ final class BatchReporter: Sendable {
 
     /// - Parameters:
     ///   - style: The style of the output.
-    ///   - console: Where bars are drawn.
-    ///   - write: Writes a line; to the console unless set.
+    ///   - console: The console that shows bars.
+    ///   - write: Writes a line. The default writes to the console.
     ///   - flights: Returns the running transfers at a time since the start.
     init(
         _ style: Style, console: Console, write: (@Sendable (String) -> Void)? = nil,
@@ -55,12 +55,12 @@ final class BatchReporter: Sendable {
         state = Locked(State(pace: pace))
     }
 
-    /// A new snapshot.
+    /// Stores a new snapshot.
     func update(_ progress: UploadBatchProgress) {
         state.withLock { $0.latest = progress }
     }
 
-    /// Reports a retry. A bar shows it without that.
+    /// Reports a retry. A bar shows it as part of its progress.
     func retry(_ file: String, _ retry: UploadRetry) {
         switch style {
         case .lines: write("\(file): \(RetryText.text(retry))")
@@ -70,7 +70,7 @@ final class BatchReporter: Sendable {
         }
     }
 
-    /// A fifth of a second has passed; it is so long after the start.
+    /// Called every fifth of a second, with the time since the start.
     func tick(at time: Duration) {
         let due = state.withLock { state -> UploadBatchProgress? in
             guard let progress = state.latest, !progress.isFinished, state.pace.isDue(at: time) else { return nil }
@@ -89,6 +89,6 @@ final class BatchReporter: Sendable {
         }
     }
 
-    /// Nothing more is to be shown.
+    /// Removes the bar.
     func end() { console.bar("") }
 }

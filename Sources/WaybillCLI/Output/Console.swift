@@ -1,13 +1,13 @@
 import Glibc
 import Waybill
 
-/// Standard error: lines, and below them a bar that is redrawn, or a few of them.
+/// Standard error: lines, and below them one or more bars that are redrawn.
 ///
-/// Whatever is written here has been freed of the secrets that the command knows.
+/// All known secrets are removed from everything that is written.
 final class Console: Sendable {
     private struct State {
         var bars: [String] = []
-        /// How wide the terminal was when they were drawn.
+        /// The width of the terminal when the bars were drawn.
         var columns = 0
         var secrets: [String] = []
     }
@@ -20,9 +20,10 @@ final class Console: Sendable {
     private let canColour = Terminal.canColour(Environment.value)
     private let state = Locked(State())
 
-    /// Keeps these texts out of everything that is written from now on.
+    /// Redacts these strings in everything that is written from now on.
     func hide(_ secrets: [String]) {
-        // With the line breaks that files end in, and without. One or two characters are everywhere and hide nothing.
+        // With and without the line breaks that files end in. One or two characters match everywhere, and redacting
+        // them protects nothing.
         let variants = secrets.flatMap { secret -> [String] in
             let lines = secret.split(whereSeparator: \.isNewline).map(String.init)
             return [secret] + lines
@@ -31,38 +32,38 @@ final class Console: Sendable {
         state.withLock { $0.secrets += useful }
     }
 
-    /// The text without the secrets.
+    /// Returns the text without the secrets.
     func scrubbed(_ text: String) -> String {
         Redaction.scrub(text, of: state.withLock { $0.secrets })
     }
 
-    /// Writes a line above the bar. Control characters in it are made visible.
+    /// Writes a line above the bar. Control characters in it are escaped.
     func line(_ text: String) {
         write(Redaction.escaped(scrubbed(text)) + "\n")
     }
 
-    /// Writes what went wrong.
+    /// Writes an error message.
     func failure(_ message: String) {
         let text = Redaction.escaped(scrubbed(message))
         write((canColour ? "\u{1B}[31mwaybill:\u{1B}[0m " : "waybill: ") + text + "\n")
     }
 
-    /// Writes a text of our own making that has several lines.
+    /// Writes a text with several lines that was composed by this program.
     func block(_ text: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         write(lines.map { Redaction.escaped(String($0)) }.joined(separator: "\n") + "\n")
     }
 
-    /// Draws the bar in place of what was drawn last; an empty one takes it away.
+    /// Replaces the bars by one bar, or removes them if the text is empty.
     func bar(_ text: String) { bars(text.isEmpty ? [] : [text]) }
 
-    /// Draws lines in place of those that were drawn last.
+    /// Replaces the bars.
     func bars(_ lines: [String]) {
         guard canRedraw else { return }
         // Read each time: the size of the window may have changed.
         let columns = Terminal.columns
         let shown = lines.map { TerminalText.fitted(Redaction.escaped(scrubbed($0)), to: max(columns - 1, 1)) }
-        // Written under the lock: the erased lines must be those on the screen.
+        // Written under the lock, so that the erased lines match those on the screen.
         state.withLock { state in
             guard shown != state.bars || columns != state.columns && !shown.isEmpty else { return }
             Output.write(BarBlock.erasing(state.bars, columns: columns) + shown.joined(separator: "\n"), to: 2)
@@ -73,7 +74,7 @@ final class Console: Sendable {
     private func write(_ text: String) {
         let columns = Terminal.columns
         state.withLock { state in
-            // One write, so that another process's line can't come between.
+            // A single write, so that lines of other processes are not interleaved.
             let bars = state.bars
             guard !bars.isEmpty else { return Output.write(text, to: 2) }
             Output.write(BarBlock.erasing(bars, columns: columns) + text + bars.joined(separator: "\n"), to: 2)
@@ -82,7 +83,7 @@ final class Console: Sendable {
 }
 
 extension Console {
-    /// Runs a delivery of output and reports its failure. The exit status of the upload goes before that of the output.
+    /// Writes output and reports a failure. The exit status of the upload has precedence over that of the output.
     func deliver(_ exit: Exit, _ body: () throws(CommandFailure) -> Void) -> Exit {
         do throws(CommandFailure) {
             try body()
@@ -93,7 +94,8 @@ extension Console {
         }
     }
 
-    /// Writes a JSON line about one of many. If it can't be written, the listener is dropped: the uploads continue.
+    /// Writes a JSON line about one of several uploads. If that fails, the JSON output is dropped, and the uploads
+    /// continue.
     func write(
         _ event: String, _ members: JSONObject, response: JSONObject, to listener: inout JSONOutput?, _ exit: Exit
     ) -> Exit {
@@ -114,22 +116,25 @@ extension Console {
     }
 }
 
-/// Lines at the bottom of a terminal, the cursor behind the last of them.
+/// The lines at the bottom of a terminal, with the cursor at the end of the last one.
 enum BarBlock {
-    /// What takes them away. A terminal that has become narrower than a line has wrapped it.
+    /// Returns the control sequence that erases the lines. A terminal that has become narrower than a line has wrapped
+    /// it.
     static func erasing(_ lines: [String], columns: Int) -> String {
         let rows = lines.reduce(0) { $0 + max(1, (TerminalText.columns(of: $1) + columns - 1) / columns) }
         return rows > 1 ? "\r\u{1B}[\(rows - 1)A\u{1B}[J" : "\r\u{1B}[K"
     }
 }
 
-/// Writes to descriptors, to the last byte.
+/// Writes all bytes to file descriptors.
 enum Output {
     /// Writes a string and ignores errors.
     static func write(_ text: String, to descriptor: Int32) {
         _ = write(Array(text.utf8), to: descriptor)
     }
 
+    /// Writes bytes.
+    ///
     /// - Returns: 0, or the error number.
     @discardableResult
     static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {

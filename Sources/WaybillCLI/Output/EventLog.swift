@@ -1,7 +1,7 @@
 import Logging
 import Waybill
 
-/// Prints the events of a transfer for `-v`, a line each: `* 0.012 s  attempt ended  attempt=1 status=200`.
+/// Prints the events of a transfer for `-v`, one per line: `* 0.012 s  attempt ended  attempt=1 status=200`.
 struct EventLog: LogHandler {
     var metadata: Logger.Metadata = [:]
     var logLevel: Logger.Level = .trace
@@ -12,7 +12,7 @@ struct EventLog: LogHandler {
         self.console = console
     }
 
-    /// A logger that prints all events.
+    /// Returns a logger that prints all events.
     static func logger(_ console: Console) -> Logger {
         var logger = Logger(label: "waybill") { _ in EventLog(console) }
         logger.logLevel = .trace

@@ -1,33 +1,34 @@
 import Waybill
 
-/// The summary of many files that were sent: of `post --each` and of `put`.
+/// The summary of several sent files, for `post --each` and `put`.
 struct FilesSummary: Sendable {
-    /// How the upload of a file ended.
+    /// The result of the upload of a file.
     enum Ending: String, Sendable { case succeeded, failed, cancelled }
 
-    /// How many files were named.
+    /// The number of given files.
     let files: Int
-    /// What happened to those that succeeded: `accepted`, `stored`.
+    /// The verb for successful uploads: `accepted`, `stored`.
     let verb: String
     private(set) var succeeded = 0
     private(set) var failed = 0
     private(set) var cancelled = 0
-    /// The failure of the first file, in the order of the files.
+    /// The first failure, in the order of the files.
     private var first: (index: Int, exit: Exit)?
-    /// Acknowledged body bytes.
+    /// The number of acknowledged body bytes.
     var acknowledged: Int64 = 0
     var time: Duration = .zero
-    /// The signal that stopped the command, if one did.
+    /// The signal that stopped the command, if any.
     var signal: Int32?
 
     init(files: Int, verb: String) { (self.files, self.verb) = (files, verb) }
 
-    /// Adds a file that has ended. `exit` includes what failed after the upload, such as writing the response.
+    /// Adds a file that has ended. `exit` includes failures after the upload, such as an error while writing the
+    /// response.
     mutating func add(_ index: Int, _ ending: Ending, exit: Exit) {
         switch ending {
         case .succeeded: succeeded += 1
         case .failed: failed += 1
-        // It has not failed: another file did, or a signal came.
+        // Not a failure of this file: another file failed, or a signal arrived.
         case .cancelled:
             cancelled += 1
             return
@@ -35,23 +36,25 @@ struct FilesSummary: Sendable {
         if exit != .done, first.map({ index < $0.index }) ?? true { first = (index, exit) }
     }
 
-    /// Files that were never started.
+    /// The number of files that were never started.
     var notStarted: Int { files - succeeded - failed - cancelled }
 
-    /// How the command ends: by the signal, if it kept files from being sent, else as the first file that failed.
+    /// The exit status: that of the signal, if files were not sent because of it, otherwise that of the first failed
+    /// file.
     var exit: Exit {
         if let signal, cancelled + notStarted > 0 { return .signal(signal) }
         return first?.exit ?? (succeeded == files ? .done : .interrupted)
     }
 
-    /// `12 of 12 files accepted, 3.4 MiB in 5.1 s`, or `9 of 12 files stored, 3.4 MiB in 5.1 s: 1 failed, 2 not started`.
+    /// The summary line: `12 of 12 files accepted, 3.4 MiB in 5.1 s`, or `9 of 12 files stored, 3.4 MiB in 5.1 s: 1
+    /// failed, 2 not started`.
     var line: String {
         let rest = Figures.counts([(failed, "failed"), (cancelled, "cancelled"), (notStarted, "not started")])
         return "\(succeeded) of \(Figures.count(files, "file")) \(verb), \(ByteCount(bytes: acknowledged)) in "
             + Figures.seconds(time) + (rest.isEmpty ? "" : ": \(rest)")
     }
 
-    /// Writes the last line, as JSON if `listener` is there, and returns the exit status.
+    /// Writes the summary, as JSON if `listener` is set, and returns the exit status.
     func finish(_ console: Console, _ listener: JSONOutput?, isQuiet: Bool) -> Exit {
         var exit = exit
         if let listener {

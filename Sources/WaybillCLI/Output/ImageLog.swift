@@ -1,12 +1,12 @@
 import Waybill
 
-/// Collects the results of recompressing the images of forms, and prints a line for each as soon as it is made.
+/// Collects the results of recompressing the images of forms, and prints a line for each as soon as it is ready.
 final class ImageLog: Sendable {
     /// An image part of a form.
     struct Part: Sendable, Hashable {
-        /// The file of `--each` whose form it belongs to.
+        /// The file of `--each` whose form contains the part.
         var form: String?
-        /// The position among the parts of the form.
+        /// The index of the part in the form.
         var index: Int
         var name: String
         var path: String
@@ -17,7 +17,7 @@ final class ImageLog: Sendable {
     private let printsWarnings: Bool
     private let reports = Locked<[String?: [Int: (part: Part, report: JPEGReport)]]>([:])
 
-    /// Makes a log that prints no lines beside JSON, and nothing at all for `-q`.
+    /// Creates a log. It prints no lines if `isJSON` is set, and nothing at all if `isSilent` is set (`-q`).
     init(_ console: Console = .standard, isSilent: Bool = false, isJSON: Bool = false) {
         self.console = console
         printsLines = !isSilent && !isJSON
@@ -26,14 +26,15 @@ final class ImageLog: Sendable {
 
     convenience init(_ output: OutputOptions) { self.init(isSilent: output.silent, isJSON: output.json) }
 
-    /// Adds an image that was made.
+    /// Adds a recompressed image.
     func add(_ part: Part, _ report: JPEGReport, _ options: JPEGOptions) {
         reports.withLock { $0[part.form, default: [:]][part.index] = (part, report) }
         if printsLines { console.line("\(part.path): \(ImageText.change(report))") }
         if printsWarnings, let warning = ImageText.warning(part.path, report, options) { console.line(warning) }
     }
 
-    /// The member `images` of a form, in the order of its parts; nothing if no image of it was made.
+    /// Returns the member `images` of a form, in the order of its parts, or an empty object if no image was
+    /// recompressed.
     func members(of form: String? = nil) -> JSONObject {
         let made = reports.withLock { $0[form] ?? [:] }
         guard !made.isEmpty else { return [:] }
@@ -44,16 +45,17 @@ final class ImageLog: Sendable {
     }
 }
 
-/// The result of recompressing an image, as text and as JSON: the same for `shrink` and for forms.
+/// Formats the result of recompressing an image as text and as JSON, for `shrink` and for forms.
 enum ImageText {
-    /// The change in bytes, then the size and the quality of the result: `2.2 MiB → 99.7 KiB, 1272 × 954, quality 59`.
+    /// Returns the change in bytes, and the dimensions and quality of the result: `2.2 MiB → 99.7 KiB, 1272 × 954,
+    /// quality 59`.
     static func change(_ report: JPEGReport) -> String {
         let quality = report.quality.map { "quality \($0)" } ?? "no loss"
         return "\(Figures.size(report.originalBytes)) → \(Figures.size(report.bytes)), \(pixels(report)), \(quality)"
     }
 
-    /// A warning about a result that was scaled down so far, only to meet a limit in bytes, that text in it may be
-    /// unreadable; `nil` where the caller chose that size, or a floor.
+    /// Returns a warning if the image was scaled down so far to meet a limit in bytes that its text may be unreadable.
+    /// Returns `nil` if the caller chose that size or a minimum size.
     static func warning(_ name: String, _ report: JPEGReport, _ options: JPEGOptions) -> String? {
         guard let limit = options.maxBytes, options.minSide == nil, max(report.width, report.height) < readableSide,
             longestSide(report, options) >= Double(readableSide)
@@ -62,7 +64,7 @@ enum ImageText {
             + "Raise --max-bytes or set --min-side."
     }
 
-    /// The members of a JSON object that `shrink` and forms have in common.
+    /// Returns the JSON members common to `shrink` and forms.
     static func members(_ report: JPEGReport) -> JSONObject {
         [
             "originalBytes": report.originalBytes, "bytes": report.bytes, "originalWidth": report.originalWidth,
@@ -71,10 +73,10 @@ enum ImageText {
         ]
     }
 
-    /// Below so many pixels along the longer side, small print of a document is lost.
+    /// If the longer side has fewer pixels, small print of a document is lost.
     private static let readableSide = 600
 
-    /// The longer side that the image would have without a limit in bytes.
+    /// Returns the longer side that the image would have without a limit in bytes.
     private static func longestSide(_ report: JPEGReport, _ options: JPEGOptions) -> Double {
         let side = Double(max(report.originalWidth, report.originalHeight))
         let pixels = Double(report.originalWidth) * Double(report.originalHeight)

@@ -1,18 +1,18 @@
 import Waybill
 
-/// A transfer among others: a part of a form, a file of many, an item of an outbox.
+/// One of several transfers: a part of a form, one of many files, or an item of an outbox.
 struct Flight: Sendable, Hashable {
-    /// The progress of a transfer.
+    /// The stage of a transfer.
     enum Stage: String, Sendable, Hashable, CaseIterable {
-        /// It is not started.
+        /// The transfer is not started.
         case waiting
-        /// An attempt failed, and the next one is waited for.
+        /// An attempt failed, and the next one is pending.
         case retrying
-        /// Bytes of it are being sent.
+        /// Bytes are being sent.
         case sending
-        /// All bytes are sent, and not all are acknowledged.
+        /// All bytes are sent, but not all are acknowledged.
         case sent
-        /// The peer has all of it.
+        /// The peer has acknowledged all bytes.
         case acknowledged
     }
 
@@ -20,15 +20,15 @@ struct Flight: Sendable, Hashable {
     var stage: Stage
     var done: Int64
     var total: Int64?
-    /// The retry that is waited for.
+    /// The pending retry.
     var retry: UploadRetry?
 
-    /// Whether it is running.
+    /// Whether the transfer is running.
     var isMoving: Bool { stage == .sending || stage == .sent }
 }
 
 extension Flight {
-    /// The files of a form, where there are several: parts go one after the other.
+    /// Returns the files of a form with several files. Parts are sent one after the other.
     static func parts(of progress: UploadProgress) -> [Flight] {
         guard [.sending, .awaitingResponse].contains(progress.phase) else { return [] }
         let files = progress.parts.filter { $0.fileName != nil }
@@ -49,7 +49,7 @@ extension Flight {
         }
     }
 
-    /// One of many uploads.
+    /// Creates a transfer from one of several uploads.
     init(_ name: String, _ progress: UploadProgress) {
         (self.name, done, total, retry) = (name, progress.acknowledged, progress.total, progress.retry)
         switch progress.phase {
@@ -60,24 +60,25 @@ extension Flight {
         }
     }
 
-    /// One of many whose bytes alone are known.
+    /// Creates a transfer from its byte counts.
     init(_ name: String, done: Int64, of total: Int64?, retry: UploadRetry? = nil) {
         (self.name, self.done, self.total, self.retry) = (name, done, total, retry)
         stage = retry != nil ? .retrying : done == 0 ? .waiting : done == total ? .acknowledged : .sending
     }
 }
 
-/// A line for each transfer, above the bar: a pure function of the transfers and of the terminal's size.
+/// Formats a line for each transfer, to be shown above the bar. The result depends only on the transfers and the
+/// terminal size.
 ///
 /// ```
 ///   front: IDFrontImage.jpg  acknowledged  98.2 of 98.2 KiB
 ///   back: IDBackImage.jpg    sending       31.0 of 97.4 KiB
 /// ```
 ///
-/// No line is as wide as the terminal, and there are no more than fit above the bar: then running ones are shown,
-/// and the others counted.
+/// Every line is narrower than the terminal, and there are no more lines than fit above the bar. If there are more
+/// transfers, the running ones are shown first, and the remaining ones are counted.
 enum InFlightRows {
-    /// The most lines, however high the terminal is.
+    /// The maximum number of lines, regardless of the terminal's height.
     static let most = 8
 
     static func texts(_ flights: [Flight], columns: Int, rows: Int) -> [String] {
@@ -86,7 +87,7 @@ enum InFlightRows {
         var shown = flights
         var rest = ""
         if flights.count > limit {
-            // In their order, but running transfers first, then waiting ones, then finished ones.
+            // In order, but select running transfers first, then retrying, waiting and finished ones.
             let ranked = flights.indices.sorted { (rank(flights[$0]), $0) < (rank(flights[$1]), $1) }
             let chosen = Set(ranked.prefix(limit - 1))
             shown = flights.indices.filter(chosen.contains).map { flights[$0] }
@@ -121,7 +122,7 @@ enum InFlightRows {
         }
     }
 
-    /// `2 acknowledged, 12 waiting`.
+    /// Returns the number of transfers by stage: `2 acknowledged, 12 waiting`.
     private static func counts(of flights: [Flight]) -> String {
         Figures.counts(
             Flight.Stage.allCases.reversed().map { stage in

@@ -12,7 +12,7 @@ enum JSONValue: Sendable {
     case array([JSONValue])
     case object(JSONObject)
 
-    /// The value on one line.
+    /// The JSON text on one line.
     var text: String {
         switch self {
         case .null: "null"
@@ -35,7 +35,8 @@ enum JSONValue: Sendable {
         }
     }
 
-    /// Escapes everything that could control a terminal. JSON has no bytes, so those of a name are shown as in messages.
+    /// Returns a string literal in which everything that could control a terminal is escaped. JSON strings can't
+    /// contain bytes that are not UTF-8, so those of a name are shown as in messages.
     fileprivate static func quoted(_ text: String) -> String {
         var shown = text
         if !SystemPath.isUTF8(text) {
@@ -47,7 +48,7 @@ enum JSONValue: Sendable {
     }
 }
 
-/// A JSON object. Members keep their order, so that `v` comes first.
+/// A JSON object. Members keep their order, with `v` first.
 struct JSONObject: Sendable, ExpressibleByDictionaryLiteral {
     private var members: [(name: String, value: JSONValue)]
 
@@ -65,7 +66,7 @@ struct JSONObject: Sendable, ExpressibleByDictionaryLiteral {
 
     static func += (object: inout JSONObject, more: JSONObject) { object = object + more }
 
-    /// The object on one line.
+    /// The JSON text on one line.
     var text: String {
         "{" + members.map { "\(JSONValue.quoted($0.name)):\($0.value.text)" }.joined(separator: ",") + "}"
     }
@@ -78,7 +79,7 @@ struct JSONObject: Sendable, ExpressibleByDictionaryLiteral {
     }
 }
 
-/// A type whose values have a form in JSON.
+/// A type whose values can be represented in JSON.
 protocol JSONConvertible {
     var json: JSONValue { get }
 }
@@ -115,7 +116,7 @@ extension Int: JSONConvertible {}
 extension Int32: JSONConvertible {}
 extension Int64: JSONConvertible {}
 
-/// In seconds.
+/// Represented in seconds.
 extension Duration: JSONConvertible {
     var json: JSONValue { .double(self / .seconds(1)) }
 }
@@ -133,16 +134,16 @@ extension OutboxID: JSONConvertible {
 }
 
 extension JSONObject {
-    /// The body of a response: as text, or in base64 if it is not UTF-8.
+    /// Returns the body of a response: as text, or in Base64 if it is not UTF-8.
     static func body(_ bytes: some Collection<UInt8>) -> JSONObject {
         if let text = String(validating: bytes, as: UTF8.self) { return ["body": text] }
         return ["bodyBase64": Data(bytes).base64EncodedString()]
     }
 }
 
-/// Standard output as a stream of JSON lines: schema version, time and event, then the members of the event.
+/// Standard output as a stream of JSON lines: schema version, time and event, followed by the members of the event.
 struct JSONOutput: Sendable {
-    /// Raised when a member changes its meaning or is removed. New members may be added at any time.
+    /// Incremented when a member changes its meaning or is removed. New members may be added at any time.
     static let version = 1
 
     private let console: Console
@@ -151,7 +152,7 @@ struct JSONOutput: Sendable {
         self.console = console
     }
 
-    /// Writes a line. Secrets that the command knows are removed from every string but those of the server's response.
+    /// Writes a line. Known secrets are removed from every string except those of the server's response.
     ///
     /// - Throws: ``CommandFailure/Code/writeFailed`` if standard output can't be written.
     func write(_ event: String, _ members: JSONObject, response: JSONObject = [:]) throws(CommandFailure) {
@@ -160,20 +161,24 @@ struct JSONOutput: Sendable {
         try StandardOutput.write(line)
     }
 
-    /// The line, with its line break. The time is in UTC (RFC 3339).
+    /// Returns the line with its line break. The time is in UTC (RFC 3339).
     static func line(_ event: String, _ members: JSONObject, time: String) -> String {
         (["v": version, "t": time, "event": event] + members).text + "\n"
     }
 }
 
-/// Standard output.
+/// Writes to standard output.
 enum StandardOutput {
-    /// - Throws: ``CommandFailure/Code/writeFailed`` if it can't be written.
+    /// Writes bytes.
+    ///
+    /// - Throws: ``CommandFailure/Code/writeFailed`` if standard output can't be written.
     static func write(_ bytes: [UInt8]) throws(CommandFailure) {
         let code = Output.write(bytes, to: 1)
         guard code == 0 else { throw .output(code, "standard output", cannot: "written") }
     }
 
-    /// - Throws: ``CommandFailure/Code/writeFailed`` if it can't be written.
+    /// Writes a string.
+    ///
+    /// - Throws: ``CommandFailure/Code/writeFailed`` if standard output can't be written.
     static func write(_ text: String) throws(CommandFailure) { try write(Array(text.utf8)) }
 }

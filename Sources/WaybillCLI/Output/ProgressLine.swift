@@ -1,7 +1,8 @@
 import Waybill
 import WaybillOutbox
 
-/// The progress of an upload, of many, or of an outbox as one line: a pure function of a snapshot.
+/// Formats the progress of an upload, of several uploads, or of an outbox as one line. The result depends only on the
+/// snapshot.
 ///
 /// ```
 /// sending front  62 % [============>       ] 1.2 of 2.0 MiB  1.1 MiB/s  ETA 0:12
@@ -14,17 +15,17 @@ struct ProgressLine {
     private var rate = ""
     private var eta = ""
     private var note = ""
-    /// Whether a bar shows more than the lead.
+    /// Whether a bar shows more than the lead text.
     private var hasBar = true
 
-    /// A bar, at least one column narrower than the terminal, so that no terminal wraps it.
+    /// Returns a bar that is at least one column narrower than the terminal, so that no terminal wraps it.
     ///
-    /// On a narrow terminal figures are left out, the least useful first.
+    /// On a narrow terminal, figures are omitted, the least useful first.
     func bar(columns: Int) -> String {
         let room = max(columns - 1, 1)
         guard hasBar else { return TerminalText.fitted(lead, to: room) }
         let percent = fraction.map { "  \(Figures.percentage($0)) %" } ?? ""
-        // The lead is shortened before the figures, but not to nothing.
+        // Shorten the lead text before the figures, but never completely.
         let fittedLead = TerminalText.fitted(lead, to: max(16, min(36, room - 40)))
         var used = TerminalText.columns(of: fittedLead) + percent.utf8.count
         guard used <= room else { return TerminalText.fitted(lead + percent, to: room) }
@@ -88,7 +89,7 @@ extension ProgressLine {
         }
     }
 
-    /// The first part that is not fully acknowledged. Its name is escaped before it is measured.
+    /// Returns the first part that is not fully acknowledged. Its name is escaped before its width is measured.
     private static func currentPart(_ progress: UploadProgress) -> String? {
         (progress.parts.first { $0.acknowledged < $0.total } ?? progress.parts.last).map { Redaction.escaped($0.name) }
     }
@@ -135,11 +136,11 @@ extension JSONObject {
 // MARK: - An outbox
 
 extension ProgressLine {
-    /// The progress since a tally was taken: what had ended before is left out of the figures.
+    /// Creates the progress since a tally was taken. Items that had already ended are not counted.
     init(_ progress: OutboxProgress, since base: OutboxTally) {
         let (before, bytesBefore) = Self.ended(base)
         let (ended, _) = Self.ended(progress.tally)
-        // An item that had failed and is retried is no longer among those that have ended.
+        // A failed item that is retried no longer counts as ended.
         let count = max(progress.tally.unfinished, progress.tally.total - before)
         let done = max(0, min(count, ended - before))
         lead = "\(done) of \(Figures.count(count, "item"))"

@@ -3,15 +3,15 @@ import Waybill
 
 /// Shows the progress of an upload.
 protocol ProgressReporter: Sendable {
-    /// A new snapshot, so long after the start.
+    /// Reports a new snapshot. `time` is the time since the start.
     func update(_ progress: UploadProgress, at time: Duration)
-    /// A fifth of a second has passed.
+    /// Called every fifth of a second.
     func tick(at time: Duration)
-    /// Nothing more is to be shown.
+    /// Stops showing progress.
     func end()
 }
 
-/// When something is due that is shown every so often, and at once when what it shows has changed in kind.
+/// Decides when output is due that is shown periodically, and immediately when the phase or attempt has changed.
 struct Pace: Sendable {
     private let interval: Duration?
     private let showsChanges: Bool
@@ -23,14 +23,15 @@ struct Pace: Sendable {
         var attempt: Int
     }
 
-    /// With `showsChanges`, a new phase or attempt is shown at once; without an interval nothing else.
+    /// Creates a pace. With `showsChanges`, a new phase or attempt is shown immediately; without an interval, nothing
+    /// else is shown.
     init(every interval: Duration?, showsChanges: Bool, startingAt start: Duration?) {
         self.interval = interval
         self.showsChanges = showsChanges
         last = start
     }
 
-    /// Whether a snapshot is to be shown now; it is taken to be, if so.
+    /// Returns whether a snapshot is due now. If so, it counts as shown.
     mutating func isDue(_ progress: UploadProgress, at time: Duration) -> Bool {
         let now = Kind(phase: progress.phase, attempt: progress.attempt)
         let isNew = showsChanges && now != kind
@@ -38,7 +39,7 @@ struct Pace: Sendable {
         return isDue(at: time, isNew: isNew)
     }
 
-    /// Whether something is to be shown now; it is taken to be, if so.
+    /// Returns whether output is due now. If so, it counts as shown.
     mutating func isDue(at time: Duration, isNew: Bool = false) -> Bool {
         let isTime = interval.map { interval in last.map { time - $0 >= interval } ?? true } ?? false
         guard isNew || isTime else { return false }
@@ -47,7 +48,7 @@ struct Pace: Sendable {
     }
 }
 
-/// Redraws a bar on the terminal, and a line above it for each file where there are several, five times a second at most.
+/// Redraws a bar on the terminal, and a line above it for each of several files, five times a second at most.
 final class TerminalReporter: ProgressReporter {
     private let console: Console
     private let latest = Locked<(progress: UploadProgress, time: Duration)?>(nil)
@@ -63,7 +64,7 @@ final class TerminalReporter: ProgressReporter {
     func tick(at time: Duration) {
         guard let (snapshot, taken) = latest.withLock({ $0 }) else { return }
         var progress = snapshot
-        // No snapshot comes while a retry is waited for.
+        // No snapshot arrives while a retry is pending.
         progress.retry?.timeLeft -= time - taken
         let (columns, rows) = (Terminal.columns, Terminal.rows)
         let flights = InFlightRows.texts(Flight.parts(of: progress), columns: columns, rows: rows)
@@ -73,19 +74,19 @@ final class TerminalReporter: ProgressReporter {
     func end() { console.bar("") }
 }
 
-/// Writes a line now and then where lines can't be redrawn, and one for each retry.
+/// Writes periodic lines where lines can't be redrawn, and one line for each retry.
 final class PlainReporter: ProgressReporter {
     private struct State {
         var latest: UploadProgress?
         var pace: Pace
-        /// The number of the last retry that was written.
+        /// The number of the last written retry.
         var retry = 0
     }
 
     private let write: @Sendable (String) -> Void
     private let state: Locked<State>
 
-    /// Without an interval, retries alone are written.
+    /// Creates a reporter. Without an interval, only retries are written.
     init(every interval: Duration?, write: @escaping @Sendable (String) -> Void) {
         self.write = write
         state = Locked(State(pace: Pace(every: interval, showsChanges: false, startingAt: .zero)))
@@ -103,7 +104,7 @@ final class PlainReporter: ProgressReporter {
 
     func tick(at time: Duration) {
         let due = state.withLock { state -> UploadProgress? in
-            // A wait was announced with its length.
+            // The wait was already announced with its duration.
             guard let progress = state.latest, progress.phase != .retrying, state.pace.isDue(progress, at: time) else {
                 return nil
             }
@@ -115,7 +116,7 @@ final class PlainReporter: ProgressReporter {
     func end() {}
 }
 
-/// Writes a JSON line with every new phase, and one now and then while bytes move.
+/// Writes a JSON line for every new phase, and periodically while bytes are sent.
 final class JSONReporter: ProgressReporter {
     private let output: JSONOutput
     private let pace: Locked<Pace>
@@ -143,7 +144,7 @@ struct SilentReporter: ProgressReporter {
     func end() {}
 }
 
-/// Calls back five times a second while work runs.
+/// Calls a closure five times a second while work runs.
 enum Ticker {
     static func run<Value>(
         since start: ContinuousClock.Instant, _ tick: @escaping @Sendable (Duration) -> Void,
@@ -162,7 +163,7 @@ enum Ticker {
     }
 }
 
-/// How often progress is printed where no bar can be drawn.
+/// The option for the progress interval where no bar can be drawn.
 struct ProgressOptions: ParsableArguments {
     @Option(
         name: .customLong("progress-interval"),
@@ -171,7 +172,7 @@ struct ProgressOptions: ParsableArguments {
             valueName: "time"))
     var interval: String?
 
-    /// The time between two lines, or two objects with `--json`; `nil` for none.
+    /// Returns the time between two lines, or two objects with `--json`; `nil` for none.
     func interval(isJSON: Bool) throws(CommandFailure) -> Duration? {
         guard let interval else { return isJSON ? .seconds(1) : .seconds(60) }
         return interval == "0" ? nil : try DurationArgument.read(interval, for: "--progress-interval")

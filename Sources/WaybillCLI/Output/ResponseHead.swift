@@ -1,7 +1,8 @@
 import HTTPTypes
 import Waybill
 
-/// The status line and the header fields of a response: for `-i` and `-D` as curl prints them, for `--json` as members.
+/// The status line and the header fields of a response: formatted as by curl for `-i` and `-D`, and as members for
+/// `--json`.
 struct ResponseHead: Sendable, JSONConvertible {
     private let statusLine: String
     private let fields: HTTPFields
@@ -14,19 +15,21 @@ struct ResponseHead: Sendable, JSONConvertible {
         fields = response.headers
     }
 
-    /// The head as it was received, the empty line at its end included. On a terminal, control characters are made visible.
+    /// Returns the head as received, including the empty line at its end. For a terminal, control characters are
+    /// escaped.
     func bytes(forTerminal isTerminal: Bool) -> [UInt8] {
         let lines = [statusLine] + fields.map { "\($0.name.rawName): \($0.value)" } + [""]
         return lines.flatMap { Array((isTerminal ? Redaction.escaped($0) + "\n" : $0 + "\r\n").utf8) }
     }
 
-    /// The fields in their order, without credentials: JSON lines are kept in logs.
+    /// The fields in order, without credentials, because JSON lines are often logged.
     var json: JSONValue {
         let fields: [JSONObject] = fields.map { ["name": $0.name.rawName, "value": Self.shown($0)] }
         return fields.json
     }
 
-    /// The value of a field without secrets: of cookies the name and the attributes, of addresses all but user and query.
+    /// Returns the value of a field without secrets: only names and attributes of cookies, and URLs without user
+    /// information and query.
     private static func shown(_ field: HTTPField) -> String {
         switch field.name {
         case .setCookie, .setCookie2: return cookie(field.value)
@@ -35,7 +38,7 @@ struct ResponseHead: Sendable, JSONConvertible {
         }
     }
 
-    /// `session=<redacted>; Path=/; HttpOnly` (RFC 6265 section 4.1.1).
+    /// Returns a redacted cookie: `session=<redacted>; Path=/; HttpOnly` (RFC 6265 section 4.1.1).
     private static func cookie(_ text: String) -> String {
         let bytes = text.utf8
         let end = bytes.firstIndex(of: UInt8(ascii: ";")) ?? bytes.endIndex

@@ -1,7 +1,7 @@
 import Waybill
 
 extension Remedy {
-    /// The advice for a person at a shell. Every flag here is one of the command's.
+    /// The advice in terms of the command line. It uses only flags that the command supports.
     var shell: String {
         switch self {
         case .raiseConnectLimit: "Check the network, or raise --connect-timeout."

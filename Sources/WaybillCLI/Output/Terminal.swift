@@ -1,28 +1,28 @@
 import Glibc
 import Waybill
 
-/// The terminal of standard error.
+/// The terminal on standard error.
 enum Terminal {
-    /// Whether lines may be redrawn: it is a terminal, and neither `TERM=dumb` nor `CI` is set.
+    /// Returns whether lines may be redrawn: standard error is a terminal, and neither `TERM=dumb` nor `CI` is set.
     static func canRedraw(_ environment: (String) -> String?) -> Bool {
         isatty(2) == 1 && environment("TERM") != "dumb" && (environment("CI") ?? "").isEmpty
     }
 
-    /// Whether colours are wanted there (https://no-color.org).
+    /// Returns whether colors may be used (https://no-color.org).
     static func canColour(_ environment: (String) -> String?) -> Bool {
         canRedraw(environment) && (environment("NO_COLOR") ?? "").isEmpty
     }
 
-    /// How wide it is now; 80 when it does not say.
+    /// The current width in columns; 80 if it is unknown.
     static var columns: Int { columns(of: 2) }
 
-    /// The same of the terminal behind another descriptor.
+    /// Returns the width of the terminal on another descriptor.
     static func columns(of descriptor: Int32) -> Int {
         let columns = size(of: descriptor)?.ws_col ?? 0
         return columns > 0 ? Int(columns) : 80
     }
 
-    /// How many lines it has now; 24 when it does not say.
+    /// The current height in lines; 24 if it is unknown.
     static var rows: Int {
         let rows = size(of: 2)?.ws_row ?? 0
         return rows > 0 ? Int(rows) : 24
@@ -35,15 +35,15 @@ enum Terminal {
     }
 }
 
-/// How texts look on a terminal.
+/// Measures and truncates text for a terminal.
 enum TerminalText {
-    /// How many columns a text takes: two for East Asian and emoji characters, none for marks that join the one before
+    /// Returns the number of columns of a text: two for East Asian and emoji characters, none for combining marks
     /// (Unicode Standard Annex 11).
     static func columns(of text: String) -> Int {
         text.unicodeScalars.reduce(0) { $0 + columns(of: $1) }
     }
 
-    /// The text cut to a number of columns, with `…` for the rest.
+    /// Returns the text truncated to a number of columns, with `…` at its end.
     static func fitted(_ text: String, to limit: Int) -> String {
         guard columns(of: text) > limit else { return text }
         var kept = String.UnicodeScalarView()
@@ -71,23 +71,25 @@ enum TerminalText {
     ]
 }
 
-/// Bytes that a server sent, as a terminal may show them.
+/// Formats bytes from a server for a terminal.
 enum ForeignText {
-    /// The text with line breaks and tabs, and everything else that could control a terminal escaped. Bytes that are not
-    /// UTF-8 become U+FFFD.
+    /// Returns the text with line breaks and tabs; everything else that could control a terminal is escaped. Bytes that
+    /// are not UTF-8 become U+FFFD.
     static func escaped(_ bytes: some Collection<UInt8>) -> String {
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         return lines.map { line in
-            // By bytes: as a Character, a return with a line feed is neither of the two.
+            // Compare bytes: as a Character, CR LF equals neither CR nor LF.
             let text = line.suffix(1).first == UInt8(ascii: "\r") ? line.dropLast() : line
             return text.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)
                 .map { Redaction.escaped(String(decoding: $0, as: UTF8.self)) }.joined(separator: "\t")
         }.joined(separator: "\n")
     }
 
-    /// The bytes for a descriptor: unchanged for a file or a pipe; for a terminal, escaped, with a line break at the end.
+    /// Returns the bytes for a descriptor: unchanged for a file or a pipe; escaped, with a line break at the end, for a
+    /// terminal.
     ///
-    /// As with curl, binary data (any NUL byte) isn't written to a terminal; a warning with the remedy is printed.
+    /// As with curl, binary data (any NUL byte) is not written to a terminal. A warning with the remedy is printed
+    /// instead.
     static func bytes(_ bytes: [UInt8], for descriptor: Int32, remedy: String) -> [UInt8] {
         guard isatty(descriptor) == 1 else { return bytes }
         guard !bytes.contains(0) else {

@@ -1,34 +1,34 @@
 import Waybill
 
-/// Everything that `waybill post --each` is going to do, checked and read, before the first connection.
+/// The plan of `waybill post --each`, validated and with all its texts read before the first connection.
 ///
-/// Texts are read once and shared by all forms. The files of `--each` are not touched: one that is missing is the failure of
-/// its own upload.
+/// Texts are read once and shared by all forms. The files of `--each` are not opened: a missing file fails only its own
+/// upload.
 struct EachPlan: Sendable {
     private enum Piece: Sendable {
-        /// The same for all files.
+        /// Parts that are the same for all files.
         case parts([MultipartPart])
-        /// A text whose file name differs.
+        /// A text part whose file name depends on the file.
         case named([MultipartPart], EachPattern)
         case files(FormArgument)
     }
 
-    /// The upload of the first file, whose options are those of all.
+    /// The plan of the first upload, whose options apply to all.
     let post: PostPlan
     let files: [String]
     let options: EachOptions
-    /// Where responses go, if they are wanted.
+    /// The output path of responses, if requested.
     let answers: OutputPattern?
-    /// Where their heads go, if they are wanted.
+    /// The output path of response heads, if requested.
     let heads: OutputPattern?
-    /// Whether a head is written before its body.
+    /// Whether the head is written before the body.
     let includesHead: Bool
-    /// The images of the forms.
+    /// The log of the forms' images.
     let images: ImageLog
     private let pieces: [Piece]
     private let pictures: PictureSettings
 
-    /// Checks and reads. `words` are those of the command line, for the order of `-F` and `--form-string`.
+    /// Validates and reads. `words` are the words of the command line, for the order of `-F` and `--form-string`.
     init(_ command: PostCommand, arguments words: [String]) throws(CommandFailure) {
         try command.each.check()
         (options, files) = (command.each, try command.each.all())
@@ -44,9 +44,9 @@ struct EachPlan: Sendable {
         (self.pieces, self.pictures) = (pieces, pictures)
         var sent = shared.files
         for file in files { sent += try Self.form(of: pieces, file, pictures, findsPipes: false).files }
-        // A list may name no JPEG today and some tomorrow.
+        // A list of files may contain JPEGs in one call and none in another.
         try pictures.checkUse(by: sent, isComplete: command.each.list == nil)
-        // Its secrets are those of the shared texts: the pieces that differ are files.
+        // The secrets are those of the shared texts; the other pieces are files.
         var first = try Self.form(of: pieces, files.first ?? "", pictures, findsPipes: false)
         first.join(secretsOf: shared)
         post = try PostPlan(command, form: first, images: images)
@@ -58,20 +58,20 @@ struct EachPlan: Sendable {
         try Self.check([answers, heads].compactMap(\.self), files)
     }
 
-    /// The upload of a file.
+    /// Returns the upload of a file.
     func request(for file: String) throws(CommandFailure) -> UploadRequest {
         var request = post.request
         request.content = .form(try form(for: file))
         return request
     }
 
-    /// The form of a file.
+    /// Returns the form of a file.
     func form(for file: String) throws(CommandFailure) -> MultipartForm {
         MultipartForm(try Self.form(of: pieces, file, pictures).parts)
     }
 
-    /// The session of the command, with room for as many at once as are wanted. What limits the rate of one upload limits
-    /// that of all together.
+    /// Returns the configuration of the session, with enough slots for the requested parallelism. A rate limit applies
+    /// to all uploads together.
     func configuration(output: OutputOptions, console: Console) -> UploadSession.Configuration {
         var configuration = post.configuration(output: output, console: console)
         configuration.rateLimit = post.request.options?.transfer.rateLimit
@@ -90,8 +90,8 @@ struct EachPlan: Sendable {
                 "-F \(Redaction.quoted(argument.name)): a text is read once and sent with every file, so no {} can "
                     + "stand behind \"<\". Send the file itself with @.")
         }
-        // A pipe can be read once, so all forms share its copy. Any other file is added to each form, also one that is the same
-        // for all: each form reports on its own images.
+        // A pipe can be read only once, so all forms share its copy. All other files are added to each form, even if
+        // they are the same for all, because each form reports its own images.
         if case .files(let files) = argument.source {
             let isPiped = files.contains { $0.isStandardInput || PipedInput.isPipe($0.path) }
             if !isPiped || argument.patterns.contains(where: \.isOpen) { return .files(argument) }
@@ -124,7 +124,7 @@ struct EachPlan: Sendable {
         return form
     }
 
-    /// The argument of `-o` or `-D`, which has to differ from file to file.
+    /// Returns the pattern of `-o` or `-D`, whose result must differ from file to file.
     private static func pattern(
         _ text: String?, _ option: String, _ files: [String]
     ) throws(CommandFailure) -> OutputPattern? {
@@ -144,7 +144,7 @@ struct EachPlan: Sendable {
         return pattern
     }
 
-    /// Checks that all paths differ, that none is a file that is sent, and that files can be created there.
+    /// Checks that all paths differ, that none of them is an input file, and that files can be created there.
     private static func check(_ patterns: [OutputPattern], _ files: [String]) throws(CommandFailure) {
         let jobs = patterns.flatMap { pattern in
             files.map { ShrinkJob(input: $0, output: pattern.path(for: $0)) }
@@ -154,7 +154,8 @@ struct EachPlan: Sendable {
         for job in jobs {
             let place = ShrinkPlan.place(of: job.output)
             let folder = place.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(place[..<$0]) } ?? place
-            // Opened and closed: a directory that takes no file is an error before anything is sent.
+            // Opened and closed, so that a directory in which no file can be created is reported before anything is
+            // sent.
             if folders.insert(folder).inserted { _ = try OutputFile(job.output, replaces: true) }
         }
     }

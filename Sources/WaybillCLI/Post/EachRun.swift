@@ -1,6 +1,6 @@
 import Waybill
 
-/// Runs a plan for many files: sends a form for each, and reports each one that has ended and a summary.
+/// Runs a plan for several files: sends a form for each, and reports each ended upload and a summary.
 struct EachRun {
     let plan: EachPlan
     let output: OutputOptions
@@ -43,7 +43,7 @@ struct EachRun {
         return summary.finish(console, listener, isQuiet: output.silent || json != nil)
     }
 
-    /// Reports each retry. Snapshots would do for a bar, but not for a log: they skip short waits.
+    /// Reports each retry. Uses events, because snapshots skip short waits.
     private func reportRetries(
         _ events: AsyncValues<UploadEvent, Never>.Iterator, of batch: UploadBatch<String>, _ reporter: BatchReporter
     ) async {
@@ -53,7 +53,7 @@ struct EachRun {
             guard case .retrying(let delay, let reason) = event.kind,
                 let index = batch.executing.first(where: { $0.value.id == event.id })?.key
             else { continue }
-            // The event has the number of the attempt that follows.
+            // The event contains the number of the next attempt.
             let retry = UploadRetry(
                 reason: reason, delay: delay, timeLeft: delay, number: event.attempt - 1, limit: limit)
             reporter.retry(plan.files[index], retry)
@@ -76,7 +76,7 @@ struct EachRun {
     private func startBatch(in session: UploadSession) -> UploadBatch<String> {
         var options = UploadBatchOptions()
         options.onFailure = plan.options.failEarly ? .stop : .goOn
-        // However late the reader comes, no result is lost.
+        // Buffer all results, so that none is lost if they are read late.
         options.unreadResults = plan.files.count
         let plan = plan
         return session.startMeasuredBatch(of: plan.files, options: options) { file in
@@ -86,15 +86,15 @@ struct EachRun {
 
     private static func report(_ result: Result<UploadResponse, UploadError>) -> PostReport {
         var report = PostReport(result: result, progress: nil, time: .zero, signal: Interrupt.signal)
-        // On the wire: what it waited for its turn is no time of its own.
+        // The time on the wire, without the time in the queue.
         report.time = report.attempts.reduce(.zero) { $0 + $1.metrics.total }
         return report
     }
 
-    /// Delivers the response for a file and reports how it ended.
+    /// Writes the response for a file, reports its result, and returns its exit status.
     private func finish(_ file: String, _ index: Int, _ report: PostReport, _ listener: inout JSONOutput?) -> Exit {
         var exit = console.deliver(report.exit) { () throws(CommandFailure) in try deliver(report, for: file) }
-        // Another one failed, or a signal came: then the exit status is that of the other one.
+        // If another upload failed or a signal arrived, that determines the exit status.
         let isCancelled = report.ending == .cancelled
         let status = isCancelled && report.signal == nil ? nil : exit
         let head: JSONObject = ["index": index, "file": file]
@@ -105,7 +105,7 @@ struct EachRun {
         case .success:
             if !output.silent, json == nil { console.line(report.line(of: file)) }
         case .failure:
-            // A signal is reported once, but not what may have arrived before it.
+            // A signal is reported once, but an upload that may have arrived before it is always reported.
             if !isCancelled || !report.attempts.isEmpty { console.failure(report.line(of: file)) }
         }
         return exit

@@ -1,21 +1,21 @@
 import Waybill
 
-/// One `-F` or `--form-string`, understood but not yet acted on.
+/// A parsed argument of `-F` or `--form-string`.
 ///
 /// The grammar is curl's (`curl(1)`, `-F`): `name=value`, `name=@file`, `name=@one,two`, `name=<file`, each followed by
-/// `;type=…` and `;filename=…`, values in double quotes where they hold a `;` or `,`. Two things are added: `name=env:VAR`,
-/// and `name=credential:NAME` for the outbox. Where curl warns and drops a piece of the argument, this refuses: what was
-/// dropped was meant.
+/// `;type=…` and `;filename=…`, with values in double quotes if they contain `;` or `,`. There are two additions:
+/// `name=env:VAR`, and `name=credential:NAME` for the outbox. Where curl warns and ignores a part of the argument, this
+/// throws, because the ignored part was intended.
 struct FormArgument: Sendable, Hashable {
-    /// Where the content comes from.
+    /// The source of the content.
     enum Source: Sendable, Hashable {
         /// The argument itself.
         case literal(String)
-        /// Files, each sent as a file part of its own.
+        /// Files, each sent as a separate file part.
         case files([File])
-        /// A file whose bytes become a text; `-` is standard input. Not to be printed.
+        /// A file whose bytes are sent as text; `-` is standard input. Must not be printed.
         case textFile(String)
-        /// An environment variable. Not to be printed.
+        /// An environment variable. Must not be printed.
         case environment(String)
         /// The name of a credential, for the outbox.
         case credential(String)
@@ -26,23 +26,23 @@ struct FormArgument: Sendable, Hashable {
         var path: String
         var contentType: String?
         var fileName: String?
-        /// Whether it is standard input, written as `@-`. A file of `--each` may be called `-`.
+        /// Whether it is standard input, written as `@-`. A file of `--each` may be named `-`.
         var isStandardInput = false
     }
 
     var name: String
     var source: Source
-    /// Of a text.
+    /// The content type of a text.
     var contentType: String?
-    /// Of a text.
+    /// The file name of a text.
     var fileName: String?
 
-    /// Reads an argument of `--form-string`: everything behind the first `=` is the value.
+    /// Parses an argument of `--form-string`: everything after the first `=` is the value.
     init(literal text: String) throws(CommandFailure) {
         (name, source) = (try Self.name(of: text, option: "--form-string"), .literal(Self.content(of: text)))
     }
 
-    /// Reads an argument of `-F`.
+    /// Parses an argument of `-F`.
     init(_ text: String) throws(CommandFailure) {
         name = try Self.name(of: text, option: "-F")
         let content = Self.content(of: text)

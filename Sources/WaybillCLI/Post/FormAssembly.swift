@@ -1,29 +1,29 @@
 import Glibc
 import Waybill
 
-/// Turns arguments into a form: reads the texts that stand in files and in the environment, and marks the secrets.
+/// Assembles a form from arguments: reads texts from files and the environment, and marks secrets.
 ///
 /// Files that are sent as files are not opened here: the session opens them, and its errors name the part.
 struct FormAssembly {
     private(set) var parts: [MultipartPart] = []
-    /// Texts that must not appear in anything the command prints.
+    /// Strings that must not appear in any output of the command.
     private(set) var secrets: [String] = []
     private(set) var files: [(name: String, isJPEG: Bool)] = []
 
-    /// Whether it is for an outbox, in which no secret is written down.
+    /// Whether the form is for an outbox, which does not store secrets.
     private var isQueued = false
-    /// The file of `--each` that the form is for.
+    /// The file of `--each` that the form belongs to.
     private var file: String?
 
-    /// Whether paths are looked at, to find those that lead to pipes.
+    /// Whether to check which paths are pipes.
     private var findsPipes = true
 
-    /// Nothing yet.
+    /// Creates an empty form.
     init(isQueued: Bool = false, file: String? = nil, findsPipes: Bool = true) {
         (self.isQueued, self.file, self.findsPipes) = (isQueued, file, findsPipes)
     }
 
-    /// Parses the options of a form and reads texts from files. `words` are those of the command line, for the
+    /// Parses the options of a form and reads texts from files. `words` are the words of the command line, for the
     /// order of `-F` and `--form-string`.
     init(
         _ options: FormOptions, arguments words: [String], isQueued: Bool = false, images: ImageLog? = nil
@@ -33,7 +33,7 @@ struct FormAssembly {
         try self.init(all, pictures: pictures, environment: Environment.value, isQueued: isQueued)
     }
 
-    /// Reads texts from files. `environment` looks up a variable.
+    /// Assembles the form and reads texts from files. `environment` returns the value of a variable.
     init(
         _ arguments: [FormArgument], pictures: PictureSettings, environment: (String) -> String?,
         isQueued: Bool = false
@@ -43,7 +43,7 @@ struct FormAssembly {
         try pictures.checkUse(by: files)
     }
 
-    /// The arguments of `-F` and `--form-string`, understood, in the order in which they stood.
+    /// Returns the parsed arguments of `-F` and `--form-string`, in the order in which they were given.
     static func arguments(
         _ options: FormOptions, inOrderOf words: [String]
     ) throws(CommandFailure) -> [FormArgument] {
@@ -83,13 +83,14 @@ struct FormAssembly {
         }
     }
 
-    /// Adds parts that were made before.
+    /// Adds existing parts.
     mutating func append(_ more: [MultipartPart]) { parts += more }
 
     /// Adds the secrets of another form.
     mutating func join(secretsOf other: FormAssembly) { secrets += other.secrets }
 
-    /// A text that is never printed isn't written down either, and one that is only named is nothing to send now.
+    /// Throws for a secret text in a queued form, which must not be stored, and for a named credential in a form that
+    /// is sent immediately.
     private func checkSecrecy(of argument: FormArgument) throws(CommandFailure) {
         let name = Redaction.escaped(argument.name)
         switch argument.source {
@@ -147,7 +148,7 @@ struct FormAssembly {
         MultipartPart.file(name, path: file.path, fileName: file.fileName, contentType: file.contentType)
     }
 
-    /// Whether a file is a JPEG, by its content type or its names.
+    /// Returns whether a file is a JPEG, based on its content type or its names.
     static func isJPEG(_ file: FormArgument.File) -> Bool {
         let table = ContentTypeTable.standard
         let told = part(file, named: "").fileName.flatMap(table.type) ?? table.type(forFile: file.path)
@@ -160,10 +161,10 @@ struct FormAssembly {
     }
 }
 
-/// The order in which `-F` and `--form-string` were given. ArgumentParser keeps the order of each, but not how they were
-/// mixed.
+/// Determines the order in which `-F` and `--form-string` were given. ArgumentParser keeps the order within each
+/// option, but not between the two.
 enum FormOrder {
-    /// The two in the order in which they were given: `true` is a `--form-string`.
+    /// Returns the order of the two options: `true` is a `--form-string`.
     static func isLiteral(_ words: [String]) -> [Bool] {
         CommandWords.reader.pieces(words).compactMap { piece in
             switch piece.kind {
@@ -174,7 +175,7 @@ enum FormOrder {
         }
     }
 
-    /// Puts the values of the two lists into that order. If it does not fit the lists, forms come first.
+    /// Merges the values of the two lists in that order. If it does not match the lists, forms come first.
     static func merge<Value>(_ forms: [Value], _ literals: [Value], order: [Bool]) -> [Value] {
         guard order.count(where: { $0 }) == literals.count, order.count == forms.count + literals.count else {
             return forms + literals
@@ -187,7 +188,7 @@ enum FormOrder {
 
 /// The environment of this process.
 enum Environment {
-    /// The value of a variable that is set and not empty.
+    /// Returns the value of a variable that is set and not empty.
     static func text(_ name: String) -> String? { value(of: name).flatMap { $0.isEmpty ? nil : $0 } }
 
     static func value(of name: String) -> String? {

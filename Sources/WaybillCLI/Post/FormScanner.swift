@@ -1,14 +1,14 @@
-/// Cuts the value of a `-F` argument into words, as curl's tool does (`tool_formparse.c`): blanks around a word go, a word
-/// in double quotes knows `\"` and `\\`.
+/// Splits the value of a `-F` argument into words in the same way as curl's tool (`tool_formparse.c`): whitespace
+/// around a word is removed, and a word in double quotes may contain `\"` and `\\`.
 struct FormScanner {
-    /// The error about an argument; continues "the value of NAME …".
+    /// An error in an argument. The message continues "the value of NAME …".
     struct Problem: Error, Hashable {
         let message: String
         init(_ message: String) { self.message = message }
     }
 
     private(set) var rest: Substring.UnicodeScalarView
-    /// What ends a word besides `;`.
+    /// The character that ends a word, in addition to `;`.
     private let stop: Unicode.Scalar?
 
     init(_ text: Substring, stop: Unicode.Scalar?) {
@@ -16,14 +16,14 @@ struct FormScanner {
         self.stop = stop
     }
 
-    /// The next word, which may be empty.
+    /// Returns the next word, which may be empty.
     mutating func word() throws(Problem) -> String {
         skipBlanks()
         if rest.first == "\"" { return try quotedWord() }
         return Self.trimmed(upToSeparator())
     }
 
-    /// Everything up to the next separator, without spaces at its end.
+    /// Returns everything up to the next separator, without trailing whitespace.
     mutating func raw() -> Substring.UnicodeScalarView {
         skipBlanks()
         var text = upToSeparator()
@@ -31,14 +31,14 @@ struct FormScanner {
         return text
     }
 
-    /// Takes this character, if it is next.
+    /// Consumes a character if it is next.
     mutating func take(_ scalar: Unicode.Scalar) -> Bool {
         guard rest.first == scalar else { return false }
         rest.removeFirst()
         return true
     }
 
-    /// Takes this word in lower case, if it is next in any case.
+    /// Consumes a lowercase prefix if it is next, ignoring case.
     mutating func takePrefix(_ prefix: String) -> Bool {
         var tail = rest
         for scalar in prefix.unicodeScalars {
@@ -94,12 +94,12 @@ struct FormScanner {
     }
 }
 
-/// The parameters behind a value: `;type=…` and `;filename=…`.
+/// The parameters after a value: `;type=…` and `;filename=…`.
 struct FormParameters: Hashable {
     var contentType: String?
     var fileName: String?
 
-    /// Reads parameters up to the end or the next file.
+    /// Parses parameters up to the end or the next file.
     init(_ scanner: inout FormScanner) throws(FormScanner.Problem) {
         while scanner.take(";") {
             scanner.skipBlanks()
@@ -116,7 +116,7 @@ struct FormParameters: Hashable {
         }
     }
 
-    /// Adds a parameter of the content type: `text/plain; charset=utf-8`.
+    /// Adds a parameter to the content type: `text/plain; charset=utf-8`.
     private mutating func extendContentType(with text: Substring.UnicodeScalarView) throws(FormScanner.Problem) {
         guard !text.isEmpty else { throw .init("ends in \";\", or has two in a row") }
         guard let type = contentType else {

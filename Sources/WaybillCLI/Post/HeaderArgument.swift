@@ -1,8 +1,8 @@
 import HTTPTypes
 import Waybill
 
-/// One `-H` line, as curl reads it: `Name: value`, `Name;` for a field with an empty value, `Name:` to leave out a field
-/// that would be sent unasked. Values are secrets: no message quotes one.
+/// A line of `-H`, parsed as by curl: `Name: value`, `Name;` for a field with an empty value, `Name:` to omit a field
+/// that is sent by default. Values are secret, so no message quotes them.
 enum HeaderArgument: Sendable, Hashable {
     case field(HTTPField)
     case removal(HTTPField.Name)
@@ -13,7 +13,7 @@ enum HeaderArgument: Sendable, Hashable {
         }
         let text = String(line[..<end])
         guard let name = HTTPField.Name(text) else {
-            // Not quoted: it may be a credential whose name was forgotten.
+            // Not quoted, because it may be a credential without a field name.
             throw .usage("-H: what stands before the \"\(line[end])\" can't be the name of a header field.")
         }
         let value = line[line.index(after: end)...].trimmingBlanks
@@ -32,7 +32,7 @@ enum HeaderArgument: Sendable, Hashable {
         }
     }
 
-    /// The lines of a file named by `-H @file`: empty lines are skipped.
+    /// Returns the lines of a file given as `-H @file`. Empty lines are skipped.
     static func lines(of bytes: [UInt8]) -> [String] {
         String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
             .filter { !$0.trimmingBlanks.isEmpty }
@@ -40,7 +40,7 @@ enum HeaderArgument: Sendable, Hashable {
 }
 
 extension StringProtocol {
-    /// Without spaces and tabs at both ends.
+    /// The string without leading and trailing spaces and tabs.
     var trimmingBlanks: SubSequence {
         guard let start = firstIndex(where: { $0 != " " && $0 != "\t" }),
             let last = lastIndex(where: { $0 != " " && $0 != "\t" })

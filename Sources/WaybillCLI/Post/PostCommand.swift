@@ -1,7 +1,7 @@
 import ArgumentParser
 import Waybill
 
-/// `waybill post`: sends a form, with curl's letters.
+/// `waybill post`: sends a form, with the same short options as curl.
 struct PostCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "post",

@@ -35,7 +35,7 @@ struct FormOptions: ParsableArguments {
     var minSide: [String] = []
 }
 
-/// Where and how it is sent.
+/// The options of the request.
 struct RequestOptions: ParsableArguments {
     @Option(
         name: [.customShort("H", allowingJoined: true), .customLong("header")], parsing: .unconditionalSingleValue,
@@ -100,7 +100,7 @@ struct HeadOptions: ParsableArguments {
                 + "with {name}.", valueName: "file"), completion: .file())
     var dump: String?
 
-    /// Refuses what would mix the head with something else on standard output. `output` is the argument of `-o`.
+    /// Throws if the head would be mixed with other data on standard output. `output` is the argument of `-o`.
     func check(output: String?, isJSON: Bool, isEach: Bool) throws(CommandFailure) {
         let isPrinted = output == nil || output == "-"
         if isJSON, isIncluded && isPrinted || dump == "-" {
@@ -115,7 +115,7 @@ struct HeadOptions: ParsableArguments {
     }
 }
 
-/// One form for each of many files.
+/// The options for sending one form per file.
 struct EachOptions: ParsableArguments {
     @Option(
         name: .customLong("each"), parsing: .upToNextOption,
@@ -144,17 +144,17 @@ struct EachOptions: ParsableArguments {
     @Flag(name: .customLong("fail-early"), help: "With --each, stop at the first that fails and cancel the others.")
     var failEarly = false
 
-    /// Whether there are files.
+    /// Whether files are given.
     var isWanted: Bool { !files.isEmpty || list != nil }
 
-    /// Refuses options that need files.
+    /// Throws for options that require files.
     func checkUnused() throws(CommandFailure) {
         if isNullSeparated { throw .usage("-0 needs --each-from.") }
         if parallel != nil { throw .usage("--parallel needs --each.") }
         if failEarly { throw .usage("--fail-early needs --each.") }
     }
 
-    /// Refuses invalid values.
+    /// Throws for invalid values.
     func check() throws(CommandFailure) {
         if let parallel, !(1...256).contains(parallel) {
             throw .usage("--parallel must be between 1 and 256; got \(parallel).")
@@ -167,7 +167,7 @@ struct EachOptions: ParsableArguments {
         if isNullSeparated, list == nil { throw .usage("-0 needs --each-from.") }
     }
 
-    /// The files of `--each`, then those of `--each-from`.
+    /// Returns the files of `--each`, followed by those of `--each-from`.
     func all() throws(CommandFailure) -> [String] {
         guard let list else { return files }
         return files + (try NameList.read(list, isNullSeparated: isNullSeparated))

@@ -2,18 +2,18 @@ import FoundationEssentials
 import HTTPTypes
 import Waybill
 
-/// Everything that `waybill post` is going to do, checked and read, before the first connection.
+/// The plan of `waybill post`, validated and with all its texts read before the first connection.
 struct PostPlan {
     let request: UploadRequest
     let form: MultipartForm
     let userAgent: String?
-    /// Texts that must not be printed.
+    /// Strings that must not be printed.
     let secrets: [String]
     let partCount: Int
-    /// The images of the form.
+    /// The log of the form's images.
     let images: ImageLog
 
-    /// Checks and reads. `arguments` are the words of the command line, for the order of `-F` and `--form-string`.
+    /// Validates and reads. `arguments` are the words of the command line, for the order of `-F` and `--form-string`.
     init(_ command: PostCommand, arguments: [String]) throws(CommandFailure) {
         let texts = try FormAssembly.arguments(command.form, inOrderOf: arguments)
         try EachPattern.refuse(in: texts)
@@ -22,7 +22,7 @@ struct PostPlan {
             command, form: try FormAssembly(command.form, arguments: arguments, images: images), images: images)
     }
 
-    /// Checks and reads all but the form, which was read before.
+    /// Validates and reads everything except the form, which was assembled before.
     init(_ command: PostCommand, form: FormAssembly, images: ImageLog) throws(CommandFailure) {
         self.images = images
         var fields = PostFields()
@@ -61,21 +61,21 @@ struct PostPlan {
 struct PostFields {
     private(set) var headers: HTTPFields = [:]
     private(set) var secrets: [String] = []
-    /// What an `Expect` line asks for; the field itself belongs to the transport.
+    /// The setting from an `Expect` line; the transport sends the field itself.
     private(set) var expectContinue: TransferOptions.ExpectContinue?
-    /// Whether `User-Agent` is left out.
+    /// Whether `User-Agent` is omitted.
     private(set) var isAnonymous = false
 
-    /// Takes in an argument of `-H`.
+    /// Adds an argument of `-H`.
     mutating func add(_ argument: String) throws(CommandFailure) {
         guard argument.hasPrefix("@") else { return try addLine(argument) }
         let path = String(argument.dropFirst())
         for line in HeaderArgument.lines(of: try InputFile.read(path, for: "-H")) { try addLine(line) }
     }
 
-    /// Adds credentials for Basic authentication (RFC 7617), unless `-H` has an `Authorization`.
+    /// Adds credentials for Basic authentication (RFC 7617), unless `-H` contains an `Authorization` field.
     ///
-    /// - Returns: The credentials for Digest (RFC 7616), which the session sends.
+    /// - Returns: The credentials for Digest (RFC 7616), which the session uses.
     @discardableResult
     mutating func addCredentials(_ user: String, asDigest: Bool = false) throws(CommandFailure) -> Authentication? {
         guard let colon = user.firstIndex(of: ":") else {
@@ -103,7 +103,7 @@ struct PostFields {
         case .field(let field):
             headers.append(field)
             secrets.append(field.value)
-            // Some messages have the credential without "Bearer".
+            // Some messages contain the credential without "Bearer".
             secrets += field.value.split(separator: " ", maxSplits: 1).dropFirst().map(String.init)
         case .removal(let name):
             switch name.canonicalName {

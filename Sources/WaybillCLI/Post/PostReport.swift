@@ -1,15 +1,15 @@
 import Waybill
 
-/// How a post ended, as lines and as JSON.
+/// Formats the result of a post as lines and as JSON.
 struct PostReport: Sendable {
     var result: Result<UploadResponse, UploadError>
     /// The last snapshot.
     var progress: UploadProgress?
     var time: Duration
-    /// The signal that asked for the end, if one did.
+    /// The signal that stopped the command, if any.
     var signal: Int32?
 
-    /// How the command ends.
+    /// The exit status of the command.
     var exit: Exit {
         switch result {
         case .success: .done
@@ -17,7 +17,7 @@ struct PostReport: Sendable {
         }
     }
 
-    /// How the upload is counted among others.
+    /// The category of the result in a summary of several uploads.
     var ending: FilesSummary.Ending {
         switch result {
         case .success: .succeeded
@@ -25,10 +25,10 @@ struct PostReport: Sendable {
         }
     }
 
-    /// The answer that is delivered: the accepted one, or the one that refused.
+    /// The response body to write: of the accepted or the rejecting response.
     var answer: [UInt8]? { response?.body }
 
-    /// Its status line and header fields.
+    /// The status line and header fields of that response.
     var head: ResponseHead? { response.map { ResponseHead($0) } }
 
     private var response: UploadResponse? {
@@ -38,12 +38,12 @@ struct PostReport: Sendable {
         }
     }
 
-    /// Failures that are a response: a refusal, or a redirect that was not followed.
+    /// Errors that have a response to print: a rejection, or a redirect that was not followed.
     private static let refusals: Set<UploadError.Code> = [
         .rejected, .redirectRefused, .redirectWouldDropBody, .redirectLoop, .tooManyRedirects,
     ]
 
-    /// The attempts; none for an upload that was never started.
+    /// The attempts; empty for an upload that was never started.
     var attempts: [UploadAttempt] {
         switch result {
         case .success(let response): response.attempts
@@ -51,7 +51,7 @@ struct PostReport: Sendable {
         }
     }
 
-    /// Bytes of the body: of the last snapshot, or of the best attempt if there are no snapshots.
+    /// The byte counts of the body: from the last snapshot, or from the best attempt if there is none.
     private var figures: (sent: Int64, acknowledged: Int64, total: Int64?) {
         if let progress { return (progress.sent, progress.acknowledged, progress.total) }
         let sent = attempts.map(\.sent).max() ?? 0
@@ -63,13 +63,14 @@ struct PostReport: Sendable {
 // MARK: - Lines
 
 extension PostReport {
-    /// `done: 200 OK, 312.4 KiB in 1.2 s (260.3 KiB/s)`.
+    /// The line of a success: `done: 200 OK, 312.4 KiB in 1.2 s (260.3 KiB/s)`.
     var successLine: String {
         guard case .success(let response) = result else { return "" }
         return "done: \(facts(of: response, bytes: progress?.total))"
     }
 
-    /// How one of several ended: `photos/a.jpg: 200 OK, 312.4 KiB in 1.2 s (260.3 KiB/s)`, or what went wrong.
+    /// Returns the line of one of several uploads: `photos/a.jpg: 200 OK, 312.4 KiB in 1.2 s (260.3 KiB/s)`, or the
+    /// error.
     func line(of file: String) -> String {
         switch result {
         case .success(let response): return "\(file): \(facts(of: response, bytes: figures.sent))"
@@ -90,7 +91,7 @@ extension PostReport {
         return line
     }
 
-    /// The error with its remedy, and what is known of the server.
+    /// The error with its remedy, and the known state of the server.
     var failureLines: [String] {
         guard case .failure(let error) = result else { return [] }
         var lines = ["\(error.code)\(error.place): \(error.message)"]
@@ -101,7 +102,7 @@ extension PostReport {
         return lines
     }
 
-    /// The attempts with their times, for `-v`.
+    /// The attempts with their timings, for `-v`.
     var attemptLines: [String] {
         attempts.map { attempt in
             let metrics = attempt.metrics
@@ -133,8 +134,8 @@ extension PostReport {
 // MARK: - JSON
 
 extension PostReport {
-    /// The members of the summary, except the response's body. `exit` is `nil` for an upload that was cancelled because
-    /// another one failed.
+    /// Returns the members of the summary, except the response's body. `exit` is `nil` for an upload that was cancelled
+    /// because another one failed.
     func members(exit: Exit?) -> JSONObject {
         let figures = figures
         let members: JSONObject = [
@@ -147,7 +148,7 @@ extension PostReport {
         return members + ["error": details]
     }
 
-    /// The body of the response.
+    /// The body of the response as JSON members.
     var body: JSONObject { answer.map { .body($0) } ?? [:] }
 
     private var outcomeName: String {

@@ -1,6 +1,6 @@
 import Waybill
 
-/// Runs a plan: sends the form, shows progress, delivers the response, and reports the result.
+/// Runs a plan: sends the form, shows progress, writes the response, and reports the result.
 struct PostRun {
     let plan: PostPlan
     let target: ResponseOutputs
@@ -23,7 +23,7 @@ struct PostRun {
         return finish(report)
     }
 
-    /// Shows progress until the end; the last snapshot.
+    /// Shows progress until the end and returns the last snapshot.
     private func follow(
         _ task: UploadTask, every interval: Duration?, since start: ContinuousClock.Instant
     ) async -> UploadProgress? {
@@ -90,11 +90,11 @@ struct PostRun {
 }
 
 extension PostPlan {
-    /// The session of the command.
+    /// Returns the configuration of the session.
     func configuration(output: OutputOptions, console: Console) -> UploadSession.Configuration {
         var configuration = UploadSession.Configuration()
         configuration.userAgent = userAgent
-        // --retry is the person's own budget.
+        // `--retry` is the limit that the user has set.
         configuration.retryBudget = nil
         if output.verbose { configuration.logger = EventLog.logger(console) }
         return configuration

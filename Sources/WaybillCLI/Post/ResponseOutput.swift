@@ -3,23 +3,23 @@ import Waybill
 
 /// The output of a response: standard output, or the file of `-o`.
 ///
-/// A file is opened before anything is sent, so that a wrong path costs no upload; it gets its name and its bytes only
-/// when a response is there.
+/// A file is opened before anything is sent, so that an invalid path is reported before an upload. It receives its name
+/// and its content only when a response has arrived.
 struct ResponseOutput {
     private enum Kind {
         case standardOutput
-        /// Kept in the summary of `--json`.
+        /// No output: the summary of `--json` contains the response.
         case nowhere
         case newFile(OutputFile)
-        /// A device or a pipe, such as `/dev/null`, with its option.
+        /// A device or a pipe, such as `/dev/null`, with the option that names it.
         case device(Int32, String)
     }
 
     private let kind: Kind
-    /// One name for the file that is made, if one is.
+    /// The resolved path of the file to create, if any.
     let place: String?
 
-    /// Opens the argument of an option, `-o` or `-D`. With `isJSON`, standard output belongs to the JSON lines.
+    /// Opens the argument of an option, `-o` or `-D`. With `isJSON`, standard output is reserved for JSON lines.
     init(path: String?, isJSON: Bool, option: String = "-o") throws(CommandFailure) {
         guard let path, path != "-" else {
             (kind, place) = (isJSON ? .nowhere : .standardOutput, nil)
@@ -41,7 +41,7 @@ struct ResponseOutput {
 
     private static let remedy = "Save it with -o FILE, or send it through a pipe."
 
-    /// Delivers a response, after its head if that is wanted: byte for byte, but escaped where a terminal shows it.
+    /// Writes a response, after its head if given: byte for byte, but escaped for a terminal.
     func write(_ bytes: [UInt8], after head: ResponseHead? = nil) throws(CommandFailure) {
         switch kind {
         case .nowhere: break
@@ -59,13 +59,13 @@ struct ResponseOutput {
     }
 }
 
-/// The outputs of a response: of its body, and of its head with `-D`.
+/// The outputs of a response: for its body, and for its head with `-D`.
 struct ResponseOutputs {
     private let body: ResponseOutput
     private let head: ResponseOutput?
     private let includesHead: Bool
 
-    /// Opens both files, so that a wrong path costs no upload.
+    /// Opens both files, so that an invalid path is reported before an upload.
     init(_ output: OutputOptions) throws(CommandFailure) {
         try output.head.check(output: output.output, isJSON: output.json, isEach: false)
         body = try ResponseOutput(path: output.output, isJSON: output.json)
@@ -78,7 +78,7 @@ struct ResponseOutputs {
         }
     }
 
-    /// Writes a response. The head is written first: it is small, and remains if the body can't be written.
+    /// Writes a response. The head is written first: it is small, and is kept if the body can't be written.
     func write(_ body: [UInt8], head: ResponseHead) throws(CommandFailure) {
         try self.head?.write([], after: head)
         try self.body.write(body, after: includesHead ? head : nil)

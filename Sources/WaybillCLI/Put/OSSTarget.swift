@@ -25,7 +25,7 @@ struct OSSTarget: PutTarget {
 
     func start(_ file: PutFile) -> PutTransfer {
         var multipart = multipart
-        // The copy is removed with the process, so an upload of it can't be resumed.
+        // The copy of a pipe is removed when the process ends, so its upload can't be resumed.
         if file.isPipe { multipart.resumes = false }
         let upload = client.startUpload(
             file: file.source, to: file.key, in: bucket, options: options, multipart: multipart)
@@ -33,7 +33,7 @@ struct OSSTarget: PutTarget {
             PutStored(
                 url: object.url,
                 members: [
-                    // A JSON number has too few bits for the checksum.
+                    // JSON numbers are too imprecise for a 64-bit checksum.
                     "etag": object.etag, "crc64": object.checksum.map { "\($0)" }, "requestID": object.requestID,
                     "resumedParts": Self.resumedParts(object.beginning), "wasFoundStored": object.wasFoundStored,
                 ], note: Self.note(object))
