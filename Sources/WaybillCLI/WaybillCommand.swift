@@ -7,10 +7,10 @@ import WaybillOutbox
 /// The command line: `waybill post`, `waybill put`, `waybill outbox`, `waybill form`, `waybill shrink`, `waybill doctor`.
 @main
 struct WaybillCommand: AsyncParsableCommand {
-    /// The version of the package. `CHANGELOG.md` and the packages of `make dist` follow it.
+    /// The version of the package. `CHANGELOG.md` and the packages of `make dist` use the same one.
     static let version = "0.1.0"
 
-    /// The version, and the libraries that are loaded, as `--version` prints them.
+    /// The versions of the program and of the loaded libraries, as printed by `--version`.
     static var versions: String {
         let curl = CurlLibrary.loaded
         let libraries = ["libcurl/\(curl.version)"] + [curl.tls].compactMap(\.self)
@@ -43,7 +43,7 @@ struct WaybillCommand: AsyncParsableCommand {
             DoctorCommand.self, ManualCommand.self,
         ])
 
-    /// ArgumentParser's own `main` ends with 64 for a wrong call; people who write scripts around curl expect 2.
+    /// Replaces ArgumentParser's `main`, which exits with 64 for invalid usage: scripts written for curl expect 2.
     static func main() async {
         // Report a write to a closed pipe as an error instead of ending by SIGPIPE.
         _ = signal(SIGPIPE, SIG_IGN)

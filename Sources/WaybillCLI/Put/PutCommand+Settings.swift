@@ -3,7 +3,7 @@ import Waybill
 import WaybillStores
 
 extension PutCommand {
-    /// What every request is run with, and texts that must not be printed.
+    /// Returns the options of every request, and strings that must not be printed.
     func uploadOptions() throws(CommandFailure) -> (UploadOptions, [String]) {
         var options = UploadOptions()
         options.retry = try limits.retry() ?? options.retry
@@ -11,7 +11,7 @@ extension PutCommand {
         return (options, secrets)
     }
 
-    /// The session of the command. The rate is that of all files together.
+    /// Returns the session of the command. The rate applies to all files together.
     func session(_ console: Console, rate: ByteCount?) -> UploadSession {
         var configuration = UploadSession.Configuration()
         configuration.userAgent = "waybill/\(WaybillCommand.version)"
@@ -24,7 +24,7 @@ extension PutCommand {
         return UploadSession(configuration: configuration)
     }
 
-    /// Where OSS is and how it is spoken to.
+    /// Returns the configuration of the OSS client.
     func ossConfiguration(_ options: UploadOptions) throws(StoreError) -> AliyunOSSClient.Configuration {
         let region = store.region ?? Environment.text("OSS_REGION")
         let endpoint: OSSEndpoint
@@ -42,7 +42,7 @@ extension PutCommand {
         configuration.signatureVersion = try signatureVersion()
         configuration.allowsUnencrypted = store.allowsHTTP
         configuration.transfer = options.transfer
-        // The rate is the session's, which shares it among all requests.
+        // Set on the session, which shares the rate among all requests.
         configuration.transfer.rateLimit = nil
         if configuration.transfer.limits.total == nil { configuration.transfer.limits.total = .seconds(7 * 86_400) }
         if limits.retries != nil { configuration.retry = options.retry }
@@ -50,7 +50,7 @@ extension PutCommand {
         return configuration
     }
 
-    /// The options of every object.
+    /// Returns the options of every object.
     func objectOptions(_ headers: HTTPFields) throws(StoreError) -> OSSObjectOptions {
         var options = OSSObjectOptions()
         options.headers = headers
@@ -69,7 +69,7 @@ extension PutCommand {
         return options
     }
 
-    /// How large files are cut.
+    /// Returns the options for uploads of large files in parts.
     func multipart() throws(StoreError) -> OSSMultipartOptions {
         var options = OSSMultipartOptions()
         options.resumes = !store.doesNotResume

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Waybill
 
-/// `waybill put`: sends files into an object store.
+/// `waybill put`: sends files to an object store.
 struct PutCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "put",
@@ -93,7 +93,7 @@ struct PutCommand: AsyncParsableCommand, TakesManyArguments {
         return files.isDryRun ? try await run.dryRun() : try await run.run()
     }
 
-    /// The destination, or the one line of the file that has it.
+    /// Returns the destination, which may be the only line of a file.
     private static func destination(_ text: String) throws(CommandFailure) -> String {
         guard text.hasPrefix("@") else { return text }
         let bytes = try InputFile.read(String(text.dropFirst()), limit: 64 << 10, for: "the destination")

@@ -1,13 +1,13 @@
 import Waybill
 import WaybillStores
 
-/// The destination of files, the last argument of the command line.
+/// The destination of files, which is the last argument of the command line.
 ///
-/// A new kind of store is a case here, a line in ``init(_:)``, and a ``PutTarget``.
+/// To support another kind of store, add a case here, its scheme in ``init(_:)``, and a ``PutTarget``.
 enum PutDestination: Sendable, Hashable {
-    /// A bucket of Aliyun OSS, and a key, or what keys begin with.
+    /// A bucket of Aliyun OSS, and a key or key prefix.
     case oss(bucket: String, key: String)
-    /// A bucket of Qiniu, and a key, or what keys begin with.
+    /// A bucket of Qiniu, and a key or key prefix.
     case qiniu(bucket: String, key: String)
     /// A presigned URL, for one file.
     case presigned(url: String)
@@ -31,7 +31,7 @@ enum PutDestination: Sendable, Hashable {
         }
     }
 
-    /// The key, or what keys begin with; empty where the place of a file is fixed.
+    /// The key or key prefix; empty if the destination is a single object.
     var key: String {
         switch self {
         case .oss(_, let key), .qiniu(_, let key): key
@@ -39,13 +39,13 @@ enum PutDestination: Sendable, Hashable {
         }
     }
 
-    /// Whether it takes one file and no more.
+    /// Whether the destination accepts only one file.
     var isOneFile: Bool {
         if case .presigned = self { return true }
         return false
     }
 
-    /// `scheme://bucket/key`. The key is taken literally, without percent-encoding.
+    /// Parses `scheme://bucket/key`. The key is literal, without percent-encoding.
     static func bucketAndKey(of text: String) throws(CommandFailure) -> (bucket: String, key: String) {
         let pieces = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false)
             .map { String(Substring($0)) }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import WaybillStores
 
-/// Which files.
+/// The options that select files.
 struct PutFileOptions: ParsableArguments {
     @Flag(name: [.customShort("r"), .customLong("recursive")], help: "Send folders with all that is in them.")
     var isRecursive = false
@@ -28,7 +28,7 @@ struct PutFileOptions: ParsableArguments {
     var failEarly = false
 }
 
-/// Which store, and how large files go there.
+/// The options of the store and of uploads in parts.
 struct PutStoreOptions: ParsableArguments {
     @Option(
         name: .customLong("endpoint"),
@@ -111,7 +111,7 @@ struct PutObjectOptions: ParsableArguments {
     @Flag(name: .customLong("forbid-overwrite"), help: "Fail where an object of that key is there already.")
     var forbidsOverwrite = false
 
-    /// The names and values of `--meta`.
+    /// Returns the names and values of `--meta`.
     func metadataFields() throws(StoreError) -> [String: String] {
         var fields: [String: String] = [:]
         for text in metadata {
@@ -124,7 +124,7 @@ struct PutObjectOptions: ParsableArguments {
     }
 }
 
-/// How it is sent.
+/// The options of the request.
 struct PutRequestOptions: ParsableArguments {
     @Option(
         name: [.customShort("H", allowingJoined: true), .customLong("header")], parsing: .unconditionalSingleValue,

@@ -3,15 +3,15 @@ import HTTPTypes
 import Waybill
 import WaybillStores
 
-/// Everything that `waybill put` is going to do, checked, before the first connection.
+/// The plan of `waybill put`, validated before the first connection.
 struct PutPlan: Sendable {
     let target: any PutTarget
     var files: [PutFile]
-    /// The line about files of directories that are not sent.
+    /// A line about the skipped files of directories, if any.
     let skipped: String?
     let parallel: Int
     let failsEarly: Bool
-    /// What each request is bounded by.
+    /// The limits of each request.
     let limits: DryRunRequest
 
     init(_ command: PutCommand, console: Console) throws(CommandFailure) {
@@ -55,7 +55,7 @@ struct PutPlan: Sendable {
             }
             if options.isRecursive, try PutScan.isFolder(path) {
                 guard isUnder else { throw Self.needsSlash(destination) }
-                // As with rsync: the contents of the directory if the path ends in a slash, else the directory itself.
+                // As with rsync: a trailing slash means the contents of the directory, not the directory itself.
                 let name = path.utf8.last == UInt8(ascii: "/") ? "" : try Self.name(of: path) + "/"
                 try scan.add(folder: path, prefix: key + (name == "./" || name == "../" ? "" : name))
             } else if destination.isOneFile {
@@ -69,7 +69,7 @@ struct PutPlan: Sendable {
         return scan
     }
 
-    /// Keys of objects are UTF-8, at Aliyun as at Qiniu, and names of files need not be.
+    /// Throws if a key is not UTF-8. Aliyun and Qiniu require UTF-8, but file names may contain other bytes.
     private static func checkKeys(_ files: [PutFile], _ destination: PutDestination) throws(CommandFailure) {
         guard !destination.isOneFile, let file = files.first(where: { !SystemPath.isUTF8($0.key) }) else { return }
         throw .usage(
@@ -87,7 +87,7 @@ struct PutPlan: Sendable {
         guard let name = path.utf8.split(separator: UInt8(ascii: "/")).last else {
             throw .usage("\(Redaction.quoted(path)) has no name that a key could be made of.")
         }
-        // The number of a descriptor is no name.
+        // The number of a descriptor is not a name.
         guard !path.hasPrefix("/dev/fd/"), !path.hasPrefix("/proc/self/fd/") else {
             throw .usage(
                 "\(Redaction.quoted(path)) has no name that a key could be made of. Write the whole key, as in "
@@ -113,7 +113,7 @@ struct PutPlan: Sendable {
     }
 }
 
-/// Makes the target that a destination asks for: the one place that knows them all.
+/// Creates the target for a destination. Only this type knows all targets.
 enum PutTargets {
     static func target(
         for destination: PutDestination, _ command: PutCommand, console: Console
@@ -152,14 +152,15 @@ enum PutTargets {
         }
     }
 
-    /// A presigned query, and each of its longer values, encoded and decoded: a rejection may quote what was signed.
+    /// Returns a presigned query, and each of its longer values, encoded and decoded: a rejection may quote the signed
+    /// data.
     static func secrets(ofQueryIn url: String) -> [String] {
         guard let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return [] }
         let query = String(url[url.utf8.index(after: mark)...])
         let values = query.utf8.split(separator: UInt8(ascii: "&")).compactMap { pair in
             pair.firstIndex(of: UInt8(ascii: "=")).map { String(Substring(pair[pair.index(after: $0)...])) }
         }
-        // Short ones are numbers and names of versions, which are everywhere and hide nothing.
+        // Short values are numbers and versions, which match everywhere; redacting them protects nothing.
         return [query] + values.flatMap { [$0, $0.removingPercentEncoding ?? $0] }.filter { $0.utf8.count >= 16 }
     }
 }

@@ -1,12 +1,12 @@
 import Waybill
 import WaybillStores
 
-/// The progress of each file of a `put` that is on its way.
+/// The progress of the files that a `put` is sending.
 final class PutProgress: Sendable {
     private struct State {
         var starts: [Int: Duration] = [:]
         var counts: [Int: (count: PutCount, time: Duration)] = [:]
-        /// How long the files that have ended took.
+        /// The durations of the ended uploads.
         var times: [Int: Duration] = [:]
     }
 
@@ -21,9 +21,9 @@ final class PutProgress: Sendable {
         state.withLock { $0.starts[index] = time }
     }
 
-    /// Enters how far a file is.
+    /// Updates the progress of a file.
     ///
-    /// - Returns: A retry that is waited for from now on.
+    /// - Returns: A retry, if one has become pending with this update.
     func update(_ index: Int, _ count: PutCount, at time: Duration) -> UploadRetry? {
         state.withLock { state in
             guard state.starts[index] != nil else { return nil }
@@ -40,10 +40,10 @@ final class PutProgress: Sendable {
         }
     }
 
-    /// How long a file that has ended took.
+    /// Returns the duration of an ended upload.
     func time(of index: Int) -> Duration { state.withLock { $0.times[index] } ?? .zero }
 
-    /// The files on their way, in their order.
+    /// Returns the running uploads, in the order of their files.
     func flights(at time: Duration) -> [Flight] {
         let counts = state.withLock { state in
             state.starts.keys.sorted().map { ($0, state.counts[$0]) }
@@ -56,7 +56,7 @@ final class PutProgress: Sendable {
     }
 }
 
-/// The uploads of a `put`, by the positions of the files.
+/// The uploads of a `put`, identified by the indices of the files.
 typealias PutBatch = BatchRun<Int, PutTransfer>
 
 extension PutBatch {
@@ -64,9 +64,9 @@ extension PutBatch {
     ///
     /// - Parameters:
     ///   - files: The files.
-    ///   - parallel: How many are on their way at most.
+    ///   - parallel: The maximum number of concurrent uploads.
     ///   - failsEarly: Whether the first failure cancels the others.
-    ///   - progress: Where the progress of each file is entered.
+    ///   - progress: Receives the progress of each file.
     ///   - start: Starts the upload of a file.
     ///   - onRetry: Called when a file waits for a retry.
     convenience init(
@@ -78,7 +78,7 @@ extension PutBatch {
         var options = UploadBatchOptions()
         options.expectedSizes = files.map(\.size)
         options.onFailure = failsEarly ? .stop : .goOn
-        // However late the reader comes, no result is lost.
+        // Buffer all results, so that none is lost if they are read late.
         options.unreadResults = files.count
         self.init(
             options: options, window: parallel, count: files.count,
@@ -98,10 +98,10 @@ extension PutBatch {
 
 extension PutTransfer: BatchUpload {
     static var startsWithoutCallbacks: Bool { false }
-    // Resumed bytes count without having moved, so the rate is that of the requests.
+    // Resumed bytes count as acknowledged without being sent, so the rate is the sum of the requests' rates.
     static var addsRates: Bool { true }
 
-    // The command pauses nothing.
+    // The command never pauses uploads.
     func pause() {}
     func resume() {}
     func cancel() { stop() }

@@ -1,12 +1,12 @@
 import Waybill
 import WaybillStores
 
-/// How a file ended, as a line and as JSON.
+/// Formats the result of a file as a line and as JSON.
 struct PutReport: Sendable {
     var file: PutFile
     var result: Result<PutStored, StoreError>
     var time: Duration
-    /// The signal that asked for the end, if one did.
+    /// The signal that stopped the command, if any.
     var signal: Int32?
 
     var exit: Exit {
@@ -16,7 +16,7 @@ struct PutReport: Sendable {
         }
     }
 
-    /// How the file is counted among others.
+    /// The category of the result in a summary of several files.
     var ending: FilesSummary.Ending {
         switch result {
         case .success: .succeeded
@@ -24,7 +24,7 @@ struct PutReport: Sendable {
         }
     }
 
-    /// The output: the response of a presigned URL if there is one, also of a rejection, else the URL.
+    /// The output: the response of a presigned URL if there is one, including that of a rejection, otherwise the URL.
     var output: [UInt8]? {
         switch result {
         case .success(let stored): stored.answer.isEmpty ? Array("\(stored.url)\n".utf8) : stored.answer
@@ -32,7 +32,7 @@ struct PutReport: Sendable {
         }
     }
 
-    /// `photos/a.jpg: https://…, 312.4 KiB in 1.2 s`, or what went wrong.
+    /// The line of a file: `photos/a.jpg: 312.4 KiB in 1.2 s`, or the error.
     var line: String {
         switch result {
         case .success(let stored):
@@ -67,7 +67,7 @@ struct PutReport: Sendable {
         }
     }
 
-    /// The body of a response that is worth keeping.
+    /// The body of a response to print, as JSON members.
     var body: JSONObject {
         let body: [UInt8]? =
             switch result {
@@ -78,8 +78,8 @@ struct PutReport: Sendable {
         return .body(body)
     }
 
-    /// The response of a presigned URL explains a rejection. A store's rejection has a code, and its response may quote what
-    /// was signed.
+    /// Returns the response to a rejected presigned URL, which explains the rejection. A rejection by a store has a
+    /// code, and its response may quote the signed data.
     private func refusal(_ error: StoreError) -> [UInt8]? {
         guard file.key.isEmpty, let body = (error.cause as? UploadError)?.response?.body, !body.isEmpty else {
             return nil
@@ -89,14 +89,14 @@ struct PutReport: Sendable {
 
     private func outcomeName(_ error: StoreError) -> String {
         if error.isStored { return "accepted" }
-        // Parts before this one may be stored.
+        // Earlier parts may be stored.
         if error.outcome == .notSent, error.part != nil { return "incomplete" }
         return (error.outcome ?? .notSent).name
     }
 }
 
 extension Exit {
-    /// How a file that could not be put ends the command.
+    /// Creates the exit status for a file that could not be stored.
     init(_ error: StoreError, signal: Int32?) {
         if error.isCancelled {
             self = .signal(signal ?? 2)

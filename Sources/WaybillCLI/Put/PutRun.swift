@@ -1,7 +1,7 @@
 import Waybill
 import WaybillStores
 
-/// Runs a plan: sends the files, shows progress, and reports each file that has ended and a summary.
+/// Runs a plan: sends the files, shows progress, and reports each ended upload and a summary.
 struct PutRun {
     let plan: PutPlan
     let output: PutOutputOptions
@@ -24,7 +24,8 @@ struct PutRun {
             for await progress in batch.progress { reporter.update(progress) }
         }
         var summary = FilesSummary(files: plan.files.count, verb: "stored")
-        // `nil` once standard output has no reader: the uploads go on, and files that ended are reported on standard error.
+        // `nil` after standard output could not be written: the uploads continue, and ended files are reported on
+        // standard error.
         var listener = json
         await Ticker.run(since: start) { time in
             reporter.tick(at: time)
@@ -57,7 +58,7 @@ struct PutRun {
         }
     }
 
-    /// Prints the output of a file and reports how it ended.
+    /// Prints the output of a file, reports its result, and returns the exit status.
     private func finish(_ index: Int, _ report: PutReport, _ listener: inout JSONOutput?) -> Exit {
         var exit = console.write(
             "file", Self.head(index, report.file, plan) + report.members, response: report.body, to: &listener,

@@ -1,10 +1,10 @@
 import Glibc
 import Waybill
 
-/// Which files are sent, and under which keys.
+/// Collects the files to send and their keys.
 ///
-/// Links inside directories are not followed, so that no file from elsewhere is sent; they are counted, as are
-/// FIFOs, devices and sockets. Files come in the order of the bytes of their names.
+/// Links inside directories are not followed, so that no file outside the directory is sent. They are counted, as are
+/// FIFOs, devices and sockets. Files are sorted by the bytes of their keys.
 struct PutScan: Sendable {
     private(set) var files: [PutFile] = []
     private(set) var skippedLinks = 0
@@ -13,7 +13,7 @@ struct PutScan: Sendable {
 
     init(filter: PutFilter) { self.filter = filter }
 
-    /// Adds a file of the command line.
+    /// Adds a file from the command line.
     mutating func add(file path: String, key: String) throws(CommandFailure) {
         let status = try Self.status(of: path, followsLinks: true)
         guard status.st_mode & S_IFMT != S_IFDIR else {
@@ -36,12 +36,12 @@ struct PutScan: Sendable {
         files.append(PutFile(path: "-", key: key, size: 0, isPipe: true))
     }
 
-    /// Reads the pipes to their ends, unless it is a dry run.
+    /// Copies pipes to files, except in a dry run.
     mutating func copyPipes(isDryRun: Bool) async throws(CommandFailure) {
         files = try await files.withCopiesOfPipes(isDryRun: isDryRun)
     }
 
-    /// Whether a path is a directory. A link to one is not: `-r` does not follow links.
+    /// Returns whether a path is a directory. A link to a directory is rejected, because `-r` does not follow links.
     static func isFolder(_ path: String) throws(CommandFailure) -> Bool {
         let status = try status(of: path, followsLinks: false)
         guard status.st_mode & S_IFMT == S_IFLNK else { return status.st_mode & S_IFMT == S_IFDIR }
@@ -52,7 +52,7 @@ struct PutScan: Sendable {
         return false
     }
 
-    /// Adds all files in a directory, under keys with a prefix.
+    /// Adds all files in a directory, with keys that start with a prefix.
     mutating func add(folder path: String, prefix: String) throws(CommandFailure) {
         var waiting = [(path: path, relative: "")]
         var found: [PutFile] = []
@@ -75,7 +75,7 @@ struct PutScan: Sendable {
         files += found.sorted { Array($0.key.utf8).lexicographicallyPrecedes(Array($1.key.utf8)) }
     }
 
-    /// What was left out, for people; `nil` for nothing.
+    /// A line about the skipped files, or `nil` if none were skipped.
     var skippedLine: String? {
         let counts = [(skippedLinks, "link", "links"), (skippedOthers, "special file", "special files")]
         let texts = counts.filter { $0.0 > 0 }.map { "\($0.0) \($0.0 == 1 ? $0.1 : $0.2)" }
@@ -106,7 +106,7 @@ struct PutScan: Sendable {
     }
 }
 
-/// Selects the files of a directory: those that match an `--include`, if there is one, and no `--exclude`.
+/// Selects files of a directory: those that match an `--include`, if there is one, and no `--exclude`.
 struct PutFilter: Sendable, Hashable {
     var includes: [String] = []
     var excludes: [String] = []
@@ -116,10 +116,11 @@ struct PutFilter: Sendable, Hashable {
         return includes.isEmpty || includes.contains { Self.matches($0, relative) }
     }
 
-    /// Whether a file, or a directory with all its files, is excluded.
+    /// Returns whether a file, or a directory with all its files, is excluded.
     func excludes(_ relative: String) -> Bool { excludes.contains { Self.matches($0, relative) } }
 
-    /// Matches a pattern with a slash against the path below the directory, and one without against the last component.
+    /// Matches a pattern with a slash against the path below the directory, and a pattern without a slash against the
+    /// last component.
     private static func matches(_ pattern: String, _ relative: String) -> Bool {
         let text =
             pattern.utf8.contains(UInt8(ascii: "/"))

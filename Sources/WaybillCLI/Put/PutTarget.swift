@@ -3,26 +3,27 @@ import WaybillStores
 
 /// A file and its destination.
 struct PutFile: Sendable, Hashable {
-    /// The path, as it is shown; `-` is standard input.
+    /// The path as shown to the user; `-` is standard input.
     var path: String
-    /// The key of the object; empty where the place is fixed.
+    /// The key of the object; empty if the destination is fixed.
     var key: String
-    /// The size when it was looked at.
+    /// The size at the time of the scan.
     var size: Int64
-    /// Where the bytes of a pipe are read from instead: a copy of them.
+    /// The path of a copy from which the bytes of a pipe are read.
     var copy: String?
     /// Whether it is standard input or a pipe.
     var isPipe = false
 
-    /// Whether it is a pipe that is not read, for a dry run; the copy is empty then.
+    /// Whether it is a pipe that a dry run does not read. The copy is empty then.
     var isUnread = false
 
-    /// The path that is opened.
+    /// The path to open.
     var source: String { copy ?? path }
 }
 
 extension [PutFile] {
-    /// The files, pipes copied to their ends: a store has to know the length. A dry run does not read them.
+    /// Returns the files after copying pipes to temporary files, because a store requires the length. A dry run does
+    /// not read pipes.
     func withCopiesOfPipes(isDryRun: Bool = false) async throws(CommandFailure) -> [PutFile] {
         var files = self
         for index in files.indices where files[index].isPipe {
@@ -40,13 +41,13 @@ extension [PutFile] {
     }
 }
 
-/// A store that files can be put into.
+/// A destination that files can be sent to.
 protocol PutTarget: Sendable {
-    /// Where a key is, fit to be printed.
+    /// Returns the location of a key for output.
     func place(of key: String) -> String
-    /// Refuses an invalid key.
+    /// Throws if a key is invalid.
     func check(key: String) throws(StoreError)
-    /// Begins to send.
+    /// Starts an upload.
     func start(_ file: PutFile) -> PutTransfer
 }
 
@@ -54,11 +55,11 @@ protocol PutTarget: Sendable {
 struct PutTransfer: Sendable {
     /// The size of the file.
     var size: Int64
-    /// Calls back with its progress until it ends or the callback returns `false`.
+    /// Calls back with the progress until the upload ends or the callback returns `false`.
     var watch: @Sendable ((PutCount) -> Bool) async -> Void
-    /// Cancels it.
+    /// Cancels the upload.
     var stop: @Sendable () -> Void
-    /// Waits for its end.
+    /// Waits for the result.
     var end: @Sendable () async -> Result<PutStored, StoreError>
 }
 
@@ -66,24 +67,24 @@ struct PutTransfer: Sendable {
 struct PutCount: Sendable, Hashable {
     var acknowledged: Int64
     var bytesPerSecond: Double
-    /// The retry that is waited for.
+    /// The pending retry.
     var retry: UploadRetry?
 }
 
-/// An object that was stored.
+/// A stored object.
 struct PutStored: Sendable {
     /// The URL of the object, without a signature.
     var url: String
-    /// The body of the response, if it is to be printed.
+    /// The body of the response, if it should be printed.
     var answer: [UInt8] = []
-    /// Further members for `--json`.
+    /// Additional members for `--json`.
     var members: JSONObject = [:]
-    /// A note for the line of the file: `went on after 3 parts`.
+    /// A note for the line of the file, such as `went on after 3 parts`.
     var note: String?
 }
 
 extension PutTransfer {
-    /// An object of a store.
+    /// Creates a transfer from an upload to an object store.
     init<Value: Sendable>(
         _ upload: ObjectUpload<Value>, size: Int64, stored: @escaping @Sendable (Value) -> PutStored
     ) {
@@ -100,7 +101,7 @@ extension PutTransfer {
         end = { await upload.finished().map(stored) }
     }
 
-    /// One that never began.
+    /// Creates a transfer that failed before it was started.
     init(failing error: StoreError) {
         size = 0
         watch = { _ in }

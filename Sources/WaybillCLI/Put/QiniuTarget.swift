@@ -51,7 +51,7 @@ struct QiniuTarget: PutTarget {
 
     // MARK: From the command line
 
-    /// Refuses options that Qiniu does not have.
+    /// Throws for options that Qiniu does not support.
     static func refuse(_ command: PutCommand, _ headers: HTTPFields) throws(StoreError) {
         for (isGiven, name) in [
             (!headers.isEmpty, "-H"), (command.object.access != nil, "--acl"),
@@ -62,7 +62,7 @@ struct QiniuTarget: PutTarget {
         }
     }
 
-    /// A token from the environment, or keys to make one for each file.
+    /// Returns a token from the environment, or keys to create one for each file.
     private static func tokens(_ bucket: String, _ command: PutCommand) throws(StoreError) -> QiniuTokens {
         let isInsertOnly = command.object.forbidsOverwrite
         if let text = Environment.text("QINIU_UPLOAD_TOKEN") {
@@ -97,7 +97,7 @@ struct QiniuTarget: PutTarget {
     ) throws(StoreError) -> QiniuClient.Configuration {
         var configuration = QiniuClient.Configuration()
         configuration.transfer = options.transfer
-        // The rate is the session's, which shares it among all requests.
+        // Set on the session, which shares the rate among all requests.
         configuration.transfer.rateLimit = nil
         let hosts =
             command.store.upHosts.isEmpty ? Environment.text("QINIU_UP_HOST").map { [$0] } ?? [] : command.store.upHosts

@@ -1,23 +1,24 @@
-/// Takes the words of a call apart by the options that its command has, in time linear in their number.
+/// Splits the words of a call into pieces according to the options of its command, in linear time.
 ///
-/// Letters are read as curl reads them: `-ks`, `-Fname=value` and `-kFname=value` are what they are to curl. ArgumentParser
-/// takes `-Fname=value` for an option called `Fname`, so it gets each letter and its value as words of their own.
+/// Short options are parsed as by curl: `-ks`, `-Fname=value` and `-kFname=value` mean the same as in curl.
+/// ArgumentParser reads `-Fname=value` as an option named `Fname`, so it receives each short option and its value as
+/// separate words.
 struct CallReader: Sendable {
     /// A piece of a call.
     struct Piece: Sendable, Hashable {
         enum Kind: Sendable, Hashable {
-            /// An option by its first long name, and its value if there is one.
+            /// An option by its first long name, and its value, if any.
             case option(String, String?)
             /// A flag by its first long name.
             case flag(String)
-            /// A word that is neither an option nor the value of one.
+            /// A word that is neither an option nor an option's value.
             case bare(String)
-            /// `--`, or an option that the command does not have.
+            /// `--`, or an option that the command does not support.
             case other
         }
 
         var kind: Kind
-        /// The words for ArgumentParser.
+        /// The words to pass to ArgumentParser.
         var words: [String]
     }
 
@@ -34,10 +35,10 @@ struct CallReader: Sendable {
         (self.arguments, self.letters) = (arguments, letters)
     }
 
-    /// All long names of the option that has this name.
+    /// Returns all long names of the option with this name.
     func names(of option: String) -> [String] { arguments[option]?.longNames ?? [] }
 
-    /// The pieces of the words behind those of the command.
+    /// Returns the pieces of the words after the command's name.
     func pieces(_ words: some Collection<String>) -> [Piece] {
         var pieces: [Piece] = []
         var rest = Array(words)[...]
@@ -71,7 +72,7 @@ struct CallReader: Sendable {
         take(argument, joined, [word], &rest, &pieces)
     }
 
-    /// A cluster such as `-kvFname=value`. With a letter that the command does not have, it is left as it is.
+    /// Reads a cluster such as `-kvFname=value`. If it contains an unknown letter, it is left unchanged.
     private func readLetters(_ word: String, _ rest: inout ArraySlice<String>, _ pieces: inout [Piece]) {
         var cluster = word.unicodeScalars.dropFirst()
         var flags: [Piece] = []
@@ -85,7 +86,7 @@ struct CallReader: Sendable {
             }
             pieces += flags
             guard !cluster.isEmpty else { return take(argument, nil, ["-\(letter)"], &rest, &pieces) }
-            // What follows the letter of an option is its value.
+            // The text after an option's letter is its value.
             if cluster.first == "=" { cluster.removeFirst() }
             let value = String(cluster)
             return take(argument, value, ["--\(argument.longNames[0])=\(value)"], &rest, &pieces)

@@ -2,10 +2,11 @@ import ArgumentParser
 import FoundationEssentials
 import Waybill
 
-/// What ArgumentParser knows of a command: its subcommands and its options. Settings and the manual page are made of it,
-/// so neither can name what is not there.
+/// The subcommands and options of a command, as described by ArgumentParser. Settings and the manual page are derived
+/// from it, so neither can name an option that does not exist.
 ///
-/// A call reads the options of its own command only: to ask ArgumentParser for those of all takes longer than a small upload.
+/// A call reads only the options of its own command, because querying ArgumentParser for all options takes longer than
+/// a small upload.
 final class CommandTree: Sendable {
     let commandName: String
     let abstract: String
@@ -15,7 +16,7 @@ final class CommandTree: Sendable {
     private let command: any ParsableCommand.Type
     private let known = Locked<[Argument]?>(nil)
 
-    /// An option, a flag or a bare argument.
+    /// An option, a flag or a positional argument.
     struct Argument: Decodable, Sendable {
         enum Kind: String, Decodable, Sendable { case positional, option, flag }
 
@@ -37,13 +38,13 @@ final class CommandTree: Sendable {
         var abstract: String?
         var discussion: String?
 
-        /// Its names with two dashes, without these.
+        /// The long names, without the two dashes.
         var longNames: [String] { (names ?? []).filter { $0.kind == .long }.map(\.name) }
-        /// Its letters.
+        /// The short names.
         var letters: [Character] { (names ?? []).filter { $0.kind == .short }.compactMap(\.name.first) }
     }
 
-    /// The tree of a command.
+    /// Creates the tree of a command.
     init(of command: any ParsableCommand.Type) {
         let configuration = command.configuration
         self.command = command
@@ -54,7 +55,7 @@ final class CommandTree: Sendable {
         subcommands = configuration.subcommands.map { CommandTree(of: $0) }
     }
 
-    /// The options, flags and bare arguments of this command itself.
+    /// The options, flags and positional arguments of this command.
     var arguments: [Argument] {
         known.withLock { known in
             let arguments = known ?? (subcommands.isEmpty ? Self.arguments(of: command) : [])
@@ -75,13 +76,13 @@ final class CommandTree: Sendable {
         }
     }
 
-    /// Options and flags that can be given by a name.
+    /// The options and flags that have a long name.
     var settings: [Argument] {
         arguments.filter { $0.kind != .positional && $0.shouldDisplay && !$0.longNames.isEmpty }
             .filter { !["help", "version"].contains($0.longNames[0]) }
     }
 
-    /// The subcommand that words begin with, as deep as they go, and how many of them name it.
+    /// Returns the subcommand that words begin with, at the deepest level, and the number of words that name it.
     func find(_ words: some Collection<String>) -> (command: CommandTree, depth: Int) {
         guard let first = words.first, let next = subcommands.first(where: { $0.commandName == first }) else {
             return (self, 0)
@@ -90,11 +91,11 @@ final class CommandTree: Sendable {
         return (command, depth + 1)
     }
 
-    /// Whether this command itself has an option of a name.
+    /// Returns whether this command has an option with this name.
     func knows(_ name: String) -> Bool { settings.contains { $0.longNames.contains(name) } }
 
-    /// The commands that do something themselves, this one or those below it, with the words that name them. `path` names
-    /// this one.
+    /// Returns this command and the commands below it that have no subcommands, with their full names. `path` is the
+    /// name of this command.
     func leaves(under path: String) -> [(path: String, tree: CommandTree)] {
         guard !subcommands.isEmpty else { return [(path, self)] }
         return subcommands.flatMap { $0.leaves(under: path.isEmpty ? $0.commandName : "\(path) \($0.commandName)") }

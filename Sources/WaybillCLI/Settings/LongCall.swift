@@ -1,16 +1,17 @@
 import ArgumentParser
 
-/// A call as ArgumentParser gets it: of the arguments that may be given any number of times, only the first.
+/// A call as passed to ArgumentParser: of arguments that may be repeated any number of times, it contains only the
+/// first.
 ///
-/// The time of ArgumentParser grows with the square of the number of arguments; with 20,000 files it was 16 seconds. The
-/// command takes the other arguments when the call was parsed: ``TakesManyArguments/take(_:)``.
+/// ArgumentParser's time grows with the square of the number of arguments; with 20,000 files it took 16 seconds. The
+/// command adds the other arguments after parsing: ``TakesManyArguments/take(_:)``.
 struct LongCall: Sendable, Hashable {
-    /// What ArgumentParser gets.
+    /// The words for ArgumentParser.
     private(set) var words: [String] = []
-    /// The other values by the first long names of their options; those of bare words by an empty name.
+    /// The other values by the first long names of their options; those of positional arguments have an empty name.
     private(set) var others: [String: [String]] = [:]
 
-    /// Takes out what repeats the names in `many`.
+    /// Removes repetitions of the names in `many`.
     init(_ pieces: [CallReader.Piece], many: Set<String>) {
         var seen: Set<String> = []
         for piece in pieces {
@@ -31,13 +32,13 @@ struct LongCall: Sendable, Hashable {
     }
 }
 
-/// A command of which some arguments may be given any number of times.
+/// A command with arguments that may be repeated any number of times.
 protocol TakesManyArguments: ParsableCommand {
-    /// Where the values of such an argument are kept, by its first long name; bare words have an empty name.
+    /// The properties for the values of these arguments, by first long name; positional arguments have an empty name.
     static var manyArguments: [String: ManyArguments<Self>] { get }
 }
 
-/// Where the values of an argument are kept.
+/// The property for the values of an argument.
 enum ManyArguments<Command> {
     case texts(WritableKeyPath<Command, [String]>)
     case numbers(WritableKeyPath<Command, [Int64]>)
@@ -46,7 +47,7 @@ enum ManyArguments<Command> {
 extension TakesManyArguments {
     static var manyNames: Set<String> { Set(manyArguments.keys) }
 
-    /// Takes the arguments that ArgumentParser did not get.
+    /// Adds the arguments that were not passed to ArgumentParser.
     mutating func take(_ call: LongCall) throws(CommandFailure) {
         for (name, place) in Self.manyArguments {
             guard let values = call.others[name] else { continue }

@@ -1,27 +1,28 @@
 import Waybill
 
-/// A rule that leaves a setting out of calls that can't have it.
+/// A rule that omits a setting from calls that don't accept it.
 ///
-/// A command refuses an option that a call can't have. Settings are defaults for all calls, so one that were refused would
-/// make valid calls fail. Values are not checked here: the command reports a malformed one.
+/// A command rejects an option that doesn't apply to a call. Settings are defaults for all calls, so a rejected setting
+/// would make valid calls fail. Values are not checked here: the command reports a malformed value.
 struct OptionRule: Sendable {
-    /// The commands that it applies to.
+    /// The commands to which the rule applies.
     let commands: [String]
-    /// Long names of the options.
+    /// The long names of the options.
     let names: [String]
-    /// Whether a call has a place for the setting.
+    /// Whether a call accepts the setting.
     let isTaken: @Sendable (SettingsCall, SettingsCall.Default) -> Bool
 
-    /// Whether a call has a place for a setting.
+    /// Returns whether a call accepts a setting.
     static func allow(_ setting: SettingsCall.Default, in call: SettingsCall) -> Bool {
         all.allSatisfy { rule in
             !rule.commands.contains(call.path) || !rule.names.contains(setting.name) || rule.isTaken(call, setting)
         }
     }
 
-    /// Whether an option belongs to a single call, such as its files, its items or its output. Such an option is no setting.
+    /// Returns whether an option belongs to a single call, such as its files, its items or its output. Such an option
+    /// can't be a setting.
     static func isOfOneCall(_ name: String, in path: String) -> Bool {
-        // An output option of post, and a pattern of put.
+        // An output option of `post`, but a pattern of `put`.
         if name == "include" { return path == "post" }
         if path.hasPrefix("outbox "), path != "outbox run" { return ofOneSelection.contains(name) }
         return ofOneCall.contains(name)
@@ -37,7 +38,7 @@ struct OptionRule: Sendable {
 }
 
 extension OptionRule {
-    /// Options of `outbox run`, which `--queue` refuses.
+    /// Options of `outbox run`, which can't be combined with `--queue`.
     private static let ofDelivery = NetworkOptions.names + TimeOptions.names + ["retry", "insecure", "fail-early"]
 
     private static let all: [OptionRule] =
@@ -53,7 +54,8 @@ extension OptionRule {
             OptionRule(commands: ["post", "put"], names: ["idempotency-window"]) { call, _ in
                 ["honoured", "honored"].contains(call.values(of: "idempotency").last)
             },
-            // A name for post and put, a source for outbox run: a setting for all commands can be only one of them.
+            // A name for `post` and `put`, but a source for `outbox run`: a setting for all commands can be only one of
+            // them.
             OptionRule(commands: ["post", "put"], names: ["credential"]) { _, setting in
                 !(setting.isForAll && namesSource(setting.value))
             },
@@ -62,7 +64,7 @@ extension OptionRule {
             },
         ] + ofWay + ofForms + ofStores + ofPictures
 
-    /// What belongs to one certificate or proxy is not shown to another one.
+    /// Rules that never use the credentials of one certificate or proxy for another one.
     private static let ofWay: [OptionRule] = {
         let commands = ["post", "put", "outbox run"]
         return [
@@ -78,7 +80,7 @@ extension OptionRule {
 
     private static let ofForms: [OptionRule] = [
         OptionRule(commands: ["post", "form build"], names: ["form"]) { call, setting in
-            // The command reports a malformed one.
+            // The command reports a malformed argument.
             guard let argument = try? FormArgument(setting.value) else { return true }
             if !call.sendsEach, argument.patterns.contains(where: \.isOpen) { return false }
             switch argument.source {
@@ -115,7 +117,7 @@ extension OptionRule {
             let output = call.values(of: "output").last ?? (call.bare == ["-"] ? "-" : "")
             return output != "-"
         },
-        // For the part of a form.
+        // A value for one part of a form.
         OptionRule(commands: ["shrink"], names: ["max-bytes", "quality"]) { _, setting in
             !(setting.isForAll && setting.value.contains("="))
         },
@@ -142,7 +144,7 @@ extension OptionRule {
         OptionRule(commands: ["put"], names: names, isTaken: isTaken)
     }
 
-    /// Whether it names the source of a credential: `name=env:variable`, `name=@file`.
+    /// Returns whether a value names the source of a credential: `name=env:variable`, `name=@file`.
     private static func namesSource(_ value: String) -> Bool {
         value.contains("=env:") || value.contains("=@")
     }
@@ -156,27 +158,27 @@ extension SettingsCall {
         switch bare.last.flatMap({ try? PutDestination($0) }) {
         case .oss?: .oss
         case .qiniu?: .qiniu
-        // Only a presigned URL is worth a file of its own.
+        // Only a presigned URL is stored in a file.
         case .presigned?, nil: .presigned
         }
     }
 
-    /// Whether a form is sent for each of some files.
+    /// Whether the form is sent once for each of several files.
     var sendsEach: Bool { has("each") || has("each-from") }
 
-    /// Whether a limit or a quality, `front=100KiB` or `100KiB`, applies to an image of the form.
+    /// Returns whether a limit or a quality, `front=100KiB` or `100KiB`, applies to an image of the form.
     func hasPicture(for setting: String) -> Bool {
         let name = (try? PartSetting(setting) { $0 })?.name
         let arguments = values(of: "form").compactMap { try? FormArgument($0) }
         let files = values(of: "each")
         return arguments.contains { argument in
             guard name == nil || argument.name == name else { return false }
-            // Which files a list names is not known before it is read.
+            // The files in a list are not known before it is read.
             if argument.sendsEach, has("each-from") { return true }
             let filled = argument.sendsEach ? files.map(argument.filled) : [argument]
             return filled.contains { filled in
                 guard case .files(let sent) = filled.source else { return false }
-                // A part that is named is made a JPEG, unless it is said to be something else.
+                // A part that the setting names is converted to a JPEG, unless it has another content type.
                 return sent.contains { FormAssembly.isJPEG($0) || name != nil && $0.contentType == nil }
             }
         }

@@ -2,14 +2,14 @@ import ArgumentParser
 import Glibc
 import Waybill
 
-/// The way from the words of the command line to a command.
+/// Parses the words of the command line into a command.
 struct ParsedCall {
-    /// The command, which has taken all its arguments.
+    /// The command with all its arguments.
     let command: any ParsableCommand
     /// A warning to print before the command runs.
     let warning: String?
 
-    /// Adds the settings to the words and parses them.
+    /// Merges the settings into the words and parses them.
     init(_ words: [String], of root: any AsyncParsableCommand.Type) async throws {
         let tree = CommandTree(of: root)
         try Self.checkCommand(words, tree)
@@ -38,7 +38,7 @@ struct ParsedCall {
         warning = isSilent ? nil : VariableCheck(tree: tree).warning(about: Environment.names)
     }
 
-    /// Which arguments of the command are taken out.
+    /// Returns the names of arguments that may be repeated any number of times.
     static func many(_ names: some Sequence<String>, of root: any ParsableCommand.Type) -> Set<String> {
         var type = root
         for name in names {
@@ -49,7 +49,7 @@ struct ParsedCall {
         return (type as? any TakesManyArguments.Type)?.manyNames ?? []
     }
 
-    /// Refuses a command that does not exist, with the one that was probably meant.
+    /// Throws if a command does not exist. The error suggests a similar name.
     static func checkCommand(_ words: [String], _ tree: CommandTree) throws(CommandFailure) {
         let (command, depth) = tree.find(words)
         // ArgumentParser adds the command `help` to the root.
@@ -64,7 +64,7 @@ struct ParsedCall {
                 + " Its commands are \(names.joined(separator: ", ")).")
     }
 
-    /// Refuses bytes that are not UTF-8 where neither a file is named nor a text sent.
+    /// Throws if an argument is not UTF-8, except for file names and parts of a form.
     static func checkText(_ pieces: [CallReader.Piece], _ path: String) throws(CommandFailure) {
         for piece in pieces {
             switch piece.kind {
@@ -86,7 +86,7 @@ struct ParsedCall {
 
 /// The arguments of this process.
 enum ProgramArguments {
-    /// All but the program's name. `CommandLine.arguments` would replace bytes that are not UTF-8.
+    /// All arguments except the program's name. `CommandLine.arguments` would replace bytes that are not UTF-8.
     static var all: [String] {
         (1..<max(1, Int(CommandLine.argc))).compactMap { index in
             unsafe CommandLine.unsafeArgv[index].map { argument in

@@ -1,16 +1,17 @@
 import Waybill
 
-/// Options from elsewhere than the command line. The nearest wins: the command line, then `WAYBILL_<OPTION>` in the
-/// environment, then the settings file, where a command's own section goes before what is said for all.
+/// Options from outside the command line. The command line has precedence over `WAYBILL_<OPTION>` in the environment,
+/// which has precedence over the settings file. In the file, a command's section has precedence over settings for all
+/// commands.
 ///
-/// An option that may be given several times adds up, as curl's does. Settings are defaults: one that a call has no place for
-/// is left out of it, as ``OptionRule`` says.
+/// The values of an option that may be repeated are combined, as with curl. Settings are defaults: a setting that a
+/// call does not accept is omitted, as defined by ``OptionRule``.
 struct Settings {
     let tree: CommandTree
     let environment: (String) -> String?
     let file: SettingsFile?
 
-    /// The words of the command line with those of the settings put in behind the command's name.
+    /// Returns the words of the command line with those of the settings inserted after the command's name.
     func merged(_ words: [String]) throws(CommandFailure) -> [String] {
         let (command, depth) = tree.find(words)
         try checkFile()
@@ -52,7 +53,7 @@ struct Settings {
         return settings
     }
 
-    /// `nil` for a flag that is not wanted.
+    /// Returns a setting; `nil` for a flag that is turned off.
     private func setting(
         _ argument: CommandTree.Argument, _ name: String, _ value: String, section: String,
         _ problem: (String) -> CommandFailure
@@ -69,7 +70,7 @@ struct Settings {
         }
     }
 
-    /// Refuses a name that no command has.
+    /// Throws for an option that no command supports.
     private func checkFile() throws(CommandFailure) {
         for line in file?.lines ?? [] {
             let (command, depth) = tree.find(line.section.split(separator: " ").map(String.init))
@@ -98,19 +99,19 @@ struct Settings {
         section.isEmpty || path == section || path.hasPrefix(section + " ")
     }
 
-    /// `--connect-timeout` is `WAYBILL_CONNECT_TIMEOUT`.
+    /// Returns the environment variable of an option: `WAYBILL_CONNECT_TIMEOUT` for `--connect-timeout`.
     static func variable(_ name: String) -> String { "WAYBILL_" + name.uppercased().replacing("-", with: "_") }
 }
 
-/// The words that the command was called with, settings included.
+/// The words of the current call, including settings.
 enum CommandWords {
     private static let called = Locked<(words: [String], reader: CallReader)?>(nil)
     private static let ofPost = CallReader(CommandTree(of: PostCommand.self))
 
-    /// All behind the program's name.
+    /// All words after the program's name.
     static var all: [String] { called.withLock { $0?.words } ?? ProgramArguments.all }
 
-    /// Reads the words of this command, or of `post` if no command was called.
+    /// The reader for the current command, or for `post` if no command was called.
     static var reader: CallReader { called.withLock { $0?.reader } ?? ofPost }
 
     static func set(_ words: [String], _ reader: CallReader) { called.withLock { $0 = (words, reader) } }

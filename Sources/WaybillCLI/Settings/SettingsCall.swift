@@ -1,29 +1,29 @@
-/// A call of the command line, read as far as settings depend on it: its options with their
-/// values, and its bare words.
+/// A call of the command line, parsed as far as settings depend on it: its options with their values, and its
+/// positional arguments.
 struct SettingsCall: Sendable, Hashable {
-    /// An option of the settings, which is for calls that have a place for it.
+    /// An option from the settings.
     struct Default: Sendable, Hashable {
         /// The first long name.
         var name: String
         var value: String
-        /// The words that say it on a command line.
+        /// The words that represent it on a command line.
         var words: [String]
-        /// Whether it was said for all commands.
+        /// Whether it applies to all commands.
         var isForAll: Bool
-        /// How specific the setting is. More specific ones are taken first.
+        /// The specificity of the setting. More specific settings are added first.
         var nearness: Int
     }
 
-    /// The command's words: `outbox run`.
+    /// The name of the command, such as `outbox run`.
     let path: String
-    /// Long names of the options on the command line.
+    /// The long names of the options on the command line.
     private(set) var given: Set<String> = []
-    /// The bare words.
+    /// The positional arguments.
     private(set) var bare: [String] = []
-    /// The values of the options by their first long names, and an empty one for each flag.
+    /// The values of the options by their first long names, with an empty value for each flag.
     private var values: [String: [String]] = [:]
 
-    /// Reads the words behind those of the command.
+    /// Parses the words after the name of the command.
     init(_ path: String, _ words: some Collection<String>, of command: CommandTree) {
         self.path = path
         let reader = CallReader(command)
@@ -41,16 +41,16 @@ struct SettingsCall: Sendable, Hashable {
         }
     }
 
-    /// Whether an option is there, from the command line or a setting that was taken.
+    /// Returns whether an option is present, from the command line or from an added setting.
     func has(_ name: String) -> Bool { values[name] != nil }
 
-    /// The values of an option, in their order.
+    /// Returns the values of an option in order.
     func values(of name: String) -> [String] { values[name] ?? [] }
 
-    /// Takes what has a place here, the nearest first, until nothing more has one: what one setting needs may come from
-    /// another.
+    /// Adds the settings that the call accepts, the most specific first. Repeats until no more can be added, because a
+    /// setting may depend on another one.
     ///
-    /// - Returns: The settings that were taken, in their order.
+    /// - Returns: The added settings, in their original order.
     mutating func takeAll(_ settings: [Default]) -> [Default] {
         var left = settings.indices.sorted { (-settings[$0].nearness, $0) < (-settings[$1].nearness, $1) }
         var taken: [Int] = []

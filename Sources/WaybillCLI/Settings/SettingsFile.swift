@@ -1,4 +1,4 @@
-/// The file of settings: options by their long names, for all commands or for one.
+/// The settings file: options by their long names, for all commands or for a single one.
 ///
 /// ```text
 /// # for every command that knows it
@@ -13,18 +13,18 @@
 /// ```
 struct SettingsFile: Sendable, Hashable {
     struct Line: Sendable, Hashable {
-        /// The command it is for, empty for all.
+        /// The command to which the line applies; empty for all commands.
         var section: String
         var name: String
         var value: String
         var number: Int
     }
 
-    /// The path, for messages.
+    /// The path, for error messages.
     var path: String
     var lines: [Line] = []
 
-    /// Reads the text of a file. A message names the line and the option, never a value: it may be a secret.
+    /// Parses the text of a file. Errors name the line and the option, but never a value, which may be secret.
     init(_ text: String, path: String) throws(CommandFailure) {
         self.path = path
         var section = ""
@@ -47,11 +47,11 @@ struct SettingsFile: Sendable, Hashable {
         }
     }
 
-    /// The error about a line.
+    /// Returns an error about a line.
     func problem(_ number: Int, _ message: String) -> CommandFailure { .usage("\(path), line \(number): \(message)") }
 
-    /// The settings file: the one that `WAYBILL_CONFIG` names, none if that is empty, else `waybill/config` in the directory
-    /// of configurations, if it is there.
+    /// Returns the settings file: the file that `WAYBILL_CONFIG` names (none if it is empty), otherwise
+    /// `waybill/config` in the configuration directory, if it exists.
     static func find(_ environment: (String) -> String?) throws(CommandFailure) -> SettingsFile? {
         if let named = environment("WAYBILL_CONFIG") {
             guard !named.isEmpty else { return nil }
@@ -78,7 +78,7 @@ struct SettingsFile: Sendable, Hashable {
         return String(rest[...last])
     }
 
-    /// Double quotes keep spaces at the ends of a value.
+    /// Removes double quotes, which preserve leading and trailing spaces of a value.
     private static func unquoted(_ value: String) -> String {
         value.count >= 2 && value.hasPrefix("\"") && value.hasSuffix("\"")
             ? String(value.dropFirst().dropLast()) : value

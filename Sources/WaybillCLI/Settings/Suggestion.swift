@@ -1,9 +1,10 @@
-/// The name that was probably meant by one that does not exist.
+/// Suggests an existing name for a misspelled one.
 enum Suggestion {
-    /// The nearest of some names, if it is near enough: the only one that begins so, or one that differs by a slip or two.
+    /// Returns the most similar name, if it is similar enough: it differs by one or a few typing errors, or is the only
+    /// one with this prefix.
     static func nearest(to word: String, among names: some Sequence<String>) -> String? {
         let text = Array(word.lowercased().unicodeScalars)
-        // A longer word is no slip of the keyboard, and would take long to compare.
+        // A longer word is not a typing error, and would take long to compare.
         guard (2...64).contains(text.count) else { return nil }
         let candidates = Set(names).sorted().map {
             (name: $0, distance: distance(text, Array($0.lowercased().unicodeScalars)))
@@ -14,12 +15,12 @@ enum Suggestion {
         return longer.count == 1 ? longer[0].name : nil
     }
 
-    /// A sentence about it, or nothing.
+    /// Returns a sentence with the suggestion, or an empty string.
     static func sentence(for word: String, among names: some Sequence<String>) -> String {
         nearest(to: word, among: names).map { " Did you mean \"\($0)\"?" } ?? ""
     }
 
-    /// How many characters have to be inserted, removed, replaced, or swapped with the next one.
+    /// Returns the number of insertions, deletions, replacements, and transpositions of adjacent characters.
     static func distance(_ one: [Unicode.Scalar], _ other: [Unicode.Scalar]) -> Int {
         var (beforeLast, last) = ([Int](), Array(0...other.count))
         for row in one.indices {

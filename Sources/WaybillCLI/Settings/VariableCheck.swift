@@ -1,7 +1,7 @@
 import Glibc
 import Waybill
 
-/// Finds variables of the environment that look like settings of this program and are none.
+/// Finds environment variables that look like settings of this program but have no effect.
 struct VariableCheck {
     let tree: CommandTree
 
@@ -12,7 +12,7 @@ struct VariableCheck {
         "WAYBILL_SOAK", "WAYBILL_TEST_COUNTS", "WAYBILL_TORTURE",
     ]
 
-    /// A line that names the variables which have no effect, or `nil` if there are none.
+    /// Returns a line with the variables that have no effect, or `nil` if there are none.
     func warning(about names: [String]) -> String? {
         let ours = names.filter { $0.hasPrefix("WAYBILL_") && !Self.ofProject.contains($0) }.sorted()
         guard !ours.isEmpty else { return nil }
@@ -22,7 +22,7 @@ struct VariableCheck {
             case .isRead?: return nil
             case .isOfCall(let option)?: return "\(name) (give --\(option) with the call)"
             case nil:
-                // The name of a credential is the user's.
+                // The user chooses the names of credentials.
                 if name.hasPrefix(CredentialName.variable(of: "")) { return nil }
                 let known = options.filter { $0.value == .isRead }.keys
                 return name + (Suggestion.nearest(to: name, among: known).map { " (did you mean \($0)?)" } ?? "")
@@ -33,7 +33,7 @@ struct VariableCheck {
 
     private enum Use: Hashable {
         case isRead
-        /// Of an option that is given with each call, or that adds up.
+        /// For an option that must be given with each call, or that may be repeated.
         case isOfCall(String)
     }
 

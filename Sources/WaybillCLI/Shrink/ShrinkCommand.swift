@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import Waybill
 
-/// `waybill shrink`: makes photos fit, without sending them.
+/// `waybill shrink`: compresses photos to a limit, without sending them.
 struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
     static let configuration = CommandConfiguration(
         commandName: "shrink",
@@ -129,7 +129,7 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
                 }
                 if let warning = picture.warning(options) { Console.standard.line(warning) }
             case .failure(let failure) where !isSingle:
-                // A signal is reported once, not for every image.
+                // A signal is reported once, not for each image.
                 if failure.isInterruption { return }
                 try json?.write("picture", ["input": job.input] + failure.members)
                 Console.standard.failure(failure.message)
@@ -156,7 +156,7 @@ struct ShrinkCommand: AsyncParsableCommand, TakesManyArguments {
     }
 }
 
-/// `--mode`.
+/// The values of `--mode`.
 enum ShrinkMode: String, ExpressibleByArgument, CaseIterable, Sendable {
     case draft
     case fast

@@ -9,16 +9,17 @@ struct ShrinkJob: Sendable, Hashable {
     var output: String
 }
 
-/// All jobs of a call, checked against each other before the first one begins.
+/// All jobs of a call, checked for conflicts before the first one starts.
 enum ShrinkPlan {
-    /// Finds the output of each input.
+    /// Determines the output of each input.
     ///
     /// - Parameters:
-    ///   - inputs: Paths, or `-` alone.
-    ///   - output: What `-o` says.
-    ///   - page: What `--report` says.
-    /// - Returns: A job for each input, in their order.
-    /// - Throws: ``CommandFailure`` when two files would have one place, or a result would replace another one's input.
+    ///   - inputs: The paths, or only `-`.
+    ///   - output: The value of `-o`.
+    ///   - page: The value of `--report`.
+    /// - Returns: A job for each input, in order.
+    /// - Throws: ``CommandFailure`` if two files would have the same path, or a result would replace another job's
+    ///   input.
     static func jobs(
         _ inputs: [String], output: String?, page: String?
     ) throws(CommandFailure) -> [ShrinkJob] {
@@ -42,7 +43,7 @@ enum ShrinkPlan {
         return jobs
     }
 
-    /// Whether two results would have one place, or one would take that of another one's input.
+    /// Throws if two results would have the same path, or a result would replace another job's input.
     static func check(_ jobs: [ShrinkJob], _ page: String?) throws(CommandFailure) {
         var makers: [String: String] = [:]
         for job in jobs where job.output != "-" {
@@ -57,7 +58,7 @@ enum ShrinkPlan {
                 throw .usage("\(Redaction.quoted(maker)) and the report would both become \(Redaction.quoted(page)).")
             }
         }
-        // With --force a result may replace its own input, but never an input that is not read yet.
+        // With `--force`, a result may replace its own input, but never an input that has not been read yet.
         for job in jobs where job.input != "-" {
             for place in Set([place(of: job.input), target(of: job.input)]) {
                 guard let maker = makers[place], maker != job.input else { continue }
@@ -68,14 +69,14 @@ enum ShrinkPlan {
         }
     }
 
-    /// One name for a place, however it is written: its folder without links or dots, then its own name.
+    /// Returns a canonical path: the directory without links and dots, and the file's name.
     static func place(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "\(target(of: "."))/\(path)" }
         let folder = slash == path.startIndex ? "/" : String(path[..<slash])
         return "\(directory(folder))/\(path[path.utf8.index(after: slash)...])"
     }
 
-    /// One name for a directory, whose last components may be missing yet.
+    /// Returns a canonical path of a directory, whose last components may not exist yet.
     private static func directory(_ path: String) -> String {
         let missing = path.split(separator: "/", omittingEmptySubsequences: true)
         for count in (0...missing.count).reversed() {
@@ -84,7 +85,7 @@ enum ShrinkPlan {
             guard let found = unsafe realpath(existing, nil) else { continue }
             defer { unsafe free(found) }
             var components = unsafe String(cString: found).split(separator: "/")
-            // Components that do not exist have no links.
+            // Components that do not exist can't be links.
             for component in missing[count...] where component != "." {
                 if component == ".." { _ = components.popLast() } else { components.append(component) }
             }
@@ -93,7 +94,7 @@ enum ShrinkPlan {
         return path
     }
 
-    /// The path with all links resolved, if it exists.
+    /// Returns the path with all links resolved, if it exists.
     static func target(of path: String) -> String {
         guard let found = unsafe SystemPath.with(path, { unsafe realpath($0, nil) }) else { return path }
         defer { unsafe free(found) }
@@ -101,11 +102,11 @@ enum ShrinkPlan {
     }
 }
 
-/// The directories that a run makes for its results. Those that are empty at its end are removed again.
+/// The directories that a run creates for its results. Those that are empty at its end are removed.
 final class MadeDirectories: Sendable {
     private let made = Locked<[String]>([])
 
-    /// Creates the missing directories of a path, as `mkdir -p` does: with the permissions of the umask.
+    /// Creates the missing directories of a path like `mkdir -p`, with permissions according to the umask.
     func make(above path: String) throws(CommandFailure) {
         let slashes = path.utf8.indices.filter { path.utf8[$0] == UInt8(ascii: "/") && $0 != path.startIndex }
         guard let last = slashes.last, !Self.isDirectory(String(path[..<last])) else { return }
@@ -119,7 +120,7 @@ final class MadeDirectories: Sendable {
         }
     }
 
-    /// Removes those of the made directories that are empty.
+    /// Removes the created directories that are empty.
     func removeEmpty() {
         for directory in made.withLock({ $0.reversed() }) { unsafe _ = rmdir(directory) }
     }

@@ -1,12 +1,13 @@
 import Waybill
 
-/// The result of an image, as a line and as JSON.
+/// Formats the result of an image as a line and as JSON.
 struct ShrinkReport: Sendable {
     var input: String
     var output: String
     var picture: JPEGReport
 
-    /// `card.jpg → card-waybill.jpg: 3.4 MiB → 99.9 KiB, 1632 × 1224, quality 71; was 4000 × 3000; removed Exif, XMP`.
+    /// The line of an image: `card.jpg → card-waybill.jpg: 3.4 MiB → 99.9 KiB, 1632 × 1224, quality 71; was 4000 ×
+    /// 3000; removed Exif, XMP`.
     var line: String {
         var line = "\(name) → \(Self.shown(output, "standard output")): \(ImageText.change(picture))"
         if picture.width != picture.originalWidth || picture.height != picture.originalHeight {
@@ -19,7 +20,7 @@ struct ShrinkReport: Sendable {
         return line
     }
 
-    /// A warning about a result in which text may be unreadable.
+    /// Returns a warning if text in the result may be unreadable.
     func warning(_ options: JPEGOptions) -> String? { ImageText.warning(name, picture, options) }
 
     var members: JSONObject {
@@ -47,7 +48,7 @@ struct ShrinkSummary: Sendable {
         self.signal = signal
     }
 
-    /// How the call ends: by the signal, if one came, else as the first image that failed.
+    /// The failure of the call: that of a signal, if one arrived, otherwise that of the first failed image.
     var failure: CommandFailure? {
         guard let first = failures.first(where: \.isInterruption) ?? failures.first else { return nil }
         let count = failures.count + made.count
@@ -57,7 +58,7 @@ struct ShrinkSummary: Sendable {
             code: first.code, exit: first.exit, message: "\(failures.count) of \(count) pictures \(reason).")
     }
 
-    /// `12 pictures: 41.2 MiB → 1.2 MiB (2.9 %); 1 not made`.
+    /// The summary line: `12 pictures: 41.2 MiB → 1.2 MiB (2.9 %); 1 not made`.
     var line: String {
         let sizes = "\(Figures.size(before)) → \(Figures.size(after)) (\(ReportText.share(after, of: before)))"
         var line = "\(Figures.count(made.count, "picture")): \(sizes)"

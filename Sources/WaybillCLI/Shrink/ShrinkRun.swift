@@ -1,12 +1,12 @@
 import Glibc
 import Waybill
 
-/// Recompresses the images of a call, and writes the report about them with `--report`.
+/// Recompresses the images of a call, and writes a report about them with `--report`.
 struct ShrinkRun: Sendable {
     let jobs: [ShrinkJob]
     let options: JPEGOptions
     let replaces: Bool
-    /// The file of the page.
+    /// The path of the report.
     let page: String?
     private let directories = MadeDirectories()
     private let budget: ReportBudget
@@ -24,10 +24,10 @@ struct ShrinkRun: Sendable {
     /// Recompresses the images, then writes the report.
     ///
     /// - Parameter each: Receives the result of each image, in the order of the inputs.
-    /// - Returns: The result of each.
-    /// - Throws: ``CommandFailure`` about the report. The failure of an image is not thrown.
+    /// - Returns: The results.
+    /// - Throws: ``CommandFailure`` for an error of the report. The failure of an image is not thrown.
     func run(each: (ShrinkJob, Outcome) throws(CommandFailure) -> Void) async throws(CommandFailure) -> [Outcome] {
-        // After all files were closed: one that has a name before its time keeps its directory.
+        // After all files were closed: a file with a temporary name would keep its directory from being removed.
         defer { directories.removeEmpty() }
         return try await makeAll(each)
     }
@@ -35,7 +35,7 @@ struct ShrinkRun: Sendable {
     private func makeAll(
         _ each: (ShrinkJob, Outcome) throws(CommandFailure) -> Void
     ) async throws(CommandFailure) -> [Outcome] {
-        // Made before the work, which may take long, so that a wrong name is known at once.
+        // Opened before the work, which may take long, so that an invalid path fails immediately.
         let file: OutputFile? =
             if let page { try openFile(page) } else { nil }
         let piped =
@@ -67,10 +67,10 @@ struct ShrinkRun: Sendable {
         return outcomes
     }
 
-    /// The largest image that the decoder accepts.
+    /// The maximum size of an image that the decoder accepts.
     private static let largestPicture = Int(PipedPart.largestImage)
 
-    /// A copy of what a FIFO or a pipe of the shell yields, for it can be read once; `nil` for a file.
+    /// Returns the path of a copy of a FIFO or a shell's pipe, because it can be read only once; `nil` for a file.
     private static func copyOfPipe(_ path: String) async throws(CommandFailure) -> String? {
         guard PipedInput.isPipe(path) else { return nil }
         do {
@@ -82,7 +82,7 @@ struct ShrinkRun: Sendable {
         }
     }
 
-    /// Two more than the library works on at once, so that the next one is read while a result is written.
+    /// Two more than the library processes concurrently, so that the next image is read while a result is written.
     private var order: OrderedWork {
         OrderedWork(window: max(1, min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN)))) + 2)
     }
@@ -98,7 +98,8 @@ struct ShrinkRun: Sendable {
             if job.input != "-", let path = try await Self.copyOfPipe(job.input) { input = .file(path) }
             let result = try await write(job, input)
             let report = ShrinkReport(input: job.input, output: job.output, picture: result.report)
-            // For a page, results are read again from their files: a thousand of them would be too much to keep.
+            // For a page, results are read from their files again: keeping a thousand of them would use too much
+            // memory.
             let after: JPEGInput = job.output == "-" ? .bytes(result.bytes) : .file(job.output)
             return Made(
                 outcome: .success(report),
@@ -113,7 +114,7 @@ struct ShrinkRun: Sendable {
         }
     }
 
-    /// A small image for the table of the page.
+    /// Returns a small image for the table of the page.
     private func thumbnail(of result: JPEGResult) async -> [UInt8]? {
         guard page != nil, budget.hasThumbnails else { return nil }
         let limit = ByteCount.bytes(Int64(ReportBudget.thumbnailBytes))
@@ -138,7 +139,7 @@ struct ShrinkRun: Sendable {
         return result
     }
 
-    /// The permissions of the original: a private image stays private.
+    /// Returns the permissions of the original, so that a private image stays private.
     private static func mode(like path: String) -> mode_t {
         var status = stat()
         guard path != "-", unsafe SystemPath.with(path, { unsafe stat($0, &status) }) == 0 else { return 0o600 }
@@ -147,7 +148,7 @@ struct ShrinkRun: Sendable {
 }
 
 extension CommandFailure {
-    /// The error about an image.
+    /// Creates a failure from the error of an image.
     init(_ error: JPEGError, about input: String) {
         self.init(
             code: Code(error.code.description), exit: Exit(error, signal: Interrupt.signal),
@@ -155,7 +156,7 @@ extension CommandFailure {
     }
 }
 
-/// Ends work on a signal: what runs is cancelled, and what begins later begins cancelled.
+/// Cancels work on a signal: running tasks, and tasks that start later.
 private final class Cancelling: Sendable {
     private struct State {
         var isCancelled = false

@@ -1,14 +1,14 @@
 import Glibc
 import Waybill
 
-/// A file or standard input, chunk by chunk, however long it is.
+/// A file or standard input as a sequence of chunks, regardless of its length.
 struct InputChunks: AsyncSequence, Sendable {
     typealias Element = [UInt8]
 
     private let descriptor: Int32
     private let shown: String
 
-    /// Opens a file; `-` is standard input. It stays open as long as the process.
+    /// Opens a file; `-` is standard input. It stays open until the process ends.
     init(_ path: String) throws(CommandFailure) {
         shown = path == "-" ? "standard input" : "\(Redaction.quoted(path))"
         descriptor = path == "-" ? 0 : unsafe SystemPath.with(path) { unsafe open($0, O_RDONLY | O_CLOEXEC) }
@@ -34,7 +34,7 @@ struct InputChunks: AsyncSequence, Sendable {
 
         mutating func next() async throws -> [UInt8]? {
             while true {
-                // A pipe may keep us waiting for ever; a cancelled task is noticed all the same.
+                // A pipe may never have input, so check for cancellation between polls.
                 guard !Task.isCancelled else { throw CancellationError() }
                 var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
                 let ready = unsafe Glibc.poll(&poll, 1, 100)

@@ -1,15 +1,15 @@
 import Glibc
 import Waybill
 
-/// Reads small inputs whole: texts, header lines, images from a pipe.
+/// Reads small inputs completely: text values, header lines, images from a pipe.
 enum InputFile {
-    /// The most that a text may have.
+    /// The maximum size of a text in bytes.
     static let largestText = 16 << 20
 
     /// Reads a file, or standard input for `-`.
     ///
-    /// Only regular files, and pipes handed in by the shell (`/dev/stdin`, `/dev/fd/63`), are read: a FIFO on the disk
-    /// might wait for a writer for ever, and a device might never end.
+    /// Accepts only regular files, and pipes passed by the shell (`/dev/stdin`, `/dev/fd/63`): a FIFO on disk might
+    /// wait for a writer indefinitely, and a device might never end.
     static func read(_ path: String, limit: Int = largestText, for purpose: String) throws(CommandFailure) -> [UInt8] {
         var bytes: [UInt8] = []
         try forEachChunk(of: path, for: purpose) { chunk throws(CommandFailure) in
@@ -23,7 +23,7 @@ enum InputFile {
         return bytes
     }
 
-    /// Reads a file, or standard input for `-`, chunk by chunk.
+    /// Reads a file, or standard input for `-`, in chunks.
     static func forEachChunk(
         of path: String, for purpose: String, _ body: (ArraySlice<UInt8>) throws(CommandFailure) -> Void
     ) throws(CommandFailure) {
@@ -77,12 +77,12 @@ enum InputFile {
 
 /// Standard input, which only one argument can read.
 enum StandardInput {
-    /// Refuses a second argument that reads it.
+    /// Throws if more than one argument reads standard input.
     ///
     /// - Parameters:
     ///   - form: The parts of a form.
-    ///   - others: Further options, each with the path that it reads.
-    /// - Throws: ``CommandFailure`` that names the first two.
+    ///   - others: Other options, each with the path that it reads.
+    /// - Throws: ``CommandFailure`` that names the first two arguments.
     static func check(_ form: FormOptions, _ others: [(option: String, path: String?)]) throws(CommandFailure) {
         var readers = others.filter { $0.path.map(PipedInput.isStandardInput) ?? false }.map(\.option)
         for text in form.form {
@@ -105,14 +105,14 @@ enum StandardInput {
 }
 
 extension CommandFailure {
-    /// A file that can't be read or sent, with the error number of the call.
+    /// Returns an error for a file that can't be read or sent, from an error number.
     static func source(_ number: Int32, _ file: String, cannot verb: String) -> CommandFailure {
         CommandFailure(
             code: number == ENOENT ? .fileNotFound : .fileNotReadable, exit: .source,
             message: "\(file) can't be \(verb): \(SystemText.of(number)).")
     }
 
-    /// A file that can't be opened or written, with the error number of the call.
+    /// Returns an error for a file that can't be opened or written, from an error number.
     static func output(_ number: Int32, _ file: String, cannot verb: String) -> CommandFailure {
         CommandFailure(
             code: .writeFailed, exit: .fatal, message: "\(file) can't be \(verb): \(SystemText.of(number)).")

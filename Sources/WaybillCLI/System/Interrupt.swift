@@ -1,38 +1,38 @@
 import Glibc
 import Waybill
 
-/// SIGINT and SIGTERM: the first one asks for a clean end, the next one ends the process at once.
+/// Handles SIGINT and SIGTERM: the first one requests a clean end, the second one ends the process immediately.
 ///
-/// Programs that hand signals on, such as `timeout`, send each of them to the process and to its group, so what comes
-/// within 300 ms of the first is taken to be the same.
+/// Programs that forward signals, such as `timeout`, send each signal to the process and to its group. Signals that
+/// arrive within 300 ms of the first are therefore treated as the same one.
 ///
-/// A signal that was ignored when the process began (`nohup`, a job in the background) stays ignored.
+/// A signal that was ignored when the process started (`nohup`, a background job) stays ignored.
 enum Interrupt {
-    /// The first signal that came, or `nil`. It is set before the callback of ``onFirst(_:)``.
+    /// The first received signal, or `nil`. It is set before the callback of ``onFirst(_:)``.
     static var signal: Int32? { heard.withLock { $0 } }
 
-    // What the handler keeps is its own: another thread could not read that without a race.
+    // A copy of the handler's variables, which another thread could not read without a race.
     private static let heard = Locked<Int32?>(nil)
 
-    /// Holds signals from now on until ``onFirst(_:)`` is called, so that one that comes between the start of the work and
-    /// that call does not end the process. Called once.
+    /// Intercepts signals until ``onFirst(_:)`` is called, so that a signal between the start of the work and that call
+    /// does not end the process. Call once.
     static func arm() {
         var ends: [Int32] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else { return }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         unsafe wakeUp = ends[1]
-        // Read once before the handler may: a global of Swift's is made at its first use.
+        // Access each variable before the handler can: Swift initializes a global variable at its first use.
         unsafe firstSignal = 0
         unsafe firstTime = 0
         unsafe listening = ends[0]
         for number in [SIGINT, SIGTERM] { install(number) }
     }
 
-    /// Calls back on a thread of its own when the first signal comes, or has come since ``arm()``.
+    /// Calls back on a dedicated thread when the first signal arrives, or has arrived since ``arm()``.
     static func onFirst(_ body: @escaping @Sendable (Int32) -> Void) {
         let reader = unsafe listening
         guard reader >= 0 else { return }
-        // Without a thread for it, the first signal is ignored and a second one ends the command.
+        // If no thread can be started, the first signal is ignored and the second one ends the command.
         _ = BlockingThread.start {
             var number: UInt8 = 0
             while true {
@@ -63,7 +63,7 @@ nonisolated(unsafe) private var firstTime: Int64 = 0
 nonisolated(unsafe) private var wakeUp: Int32 = -1
 nonisolated(unsafe) private var listening: Int32 = -1
 
-/// Runs in the signal's context, where only a few calls are allowed (`signal-safety(7)`).
+/// Runs in signal context, where only async-signal-safe functions are allowed (`signal-safety(7)`).
 private func takeSignal(_ number: Int32) {
     let saved = errno
     var now = timespec()

@@ -1,10 +1,10 @@
 import Waybill
 
-/// A list of file names, as `find`, `ls` and `git ls-files` write them: one a line, or each ended by a NUL byte.
+/// A list of file names, as written by `find`, `ls` and `git ls-files`: one per line, or each terminated by a NUL byte.
 ///
-/// Names are bytes: no quotes, no backslashes, and a CR belongs to the name. Empty ones are skipped.
+/// Names are bytes: quotes and backslashes have no meaning, and a CR is part of the name. Empty names are skipped.
 struct NameList {
-    /// `paths` of Linux have 4,096 bytes at most; more means that the names are separated by something else.
+    /// Linux paths have 4,096 bytes at most. A longer name means that the names are separated by something else.
     static let longestName = 65_536
 
     private let separator: UInt8
@@ -23,7 +23,7 @@ struct NameList {
         return list.names
     }
 
-    /// Takes in the next bytes.
+    /// Processes the next bytes.
     mutating func add(_ bytes: ArraySlice<UInt8>) throws(CommandFailure) {
         var rest = bytes
         while let end = rest.firstIndex(of: separator) {
@@ -39,7 +39,7 @@ struct NameList {
         }
     }
 
-    /// Takes the name that has no separator behind it.
+    /// Adds the last name, which has no separator after it.
     mutating func finish() throws(CommandFailure) {
         defer { pending.removeAll(keepingCapacity: true) }
         guard !pending.isEmpty else { return }

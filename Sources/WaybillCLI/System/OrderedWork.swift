@@ -1,14 +1,15 @@
-/// Runs work on many inputs, a few at a time, and delivers the results in the order of the inputs.
+/// Runs work on many inputs, several at a time, and delivers the results in the order of the inputs.
 struct OrderedWork {
-    /// The most inputs that are started and not delivered.
+    /// The maximum number of inputs that are started but not delivered.
     let window: Int
 
     /// Runs the work.
     ///
     /// - Parameters:
     ///   - inputs: The inputs.
-    ///   - work: The work for each.
-    ///   - take: Receives each result. When it throws, running work is cancelled, and nothing more is started or delivered.
+    ///   - work: The work for each input.
+    ///   - take: Receives each result. If it throws, running work is cancelled, and nothing more is started or
+    ///     delivered.
     /// - Throws: The error of `take`.
     func run<Input: Sendable, Output: Sendable>(
         _ inputs: [Input], work: @escaping @Sendable (Input) async -> Output,

@@ -1,15 +1,15 @@
 import Glibc
 import Waybill
 
-/// A file that appears complete or not at all. ``commit(_:)`` gives it its name.
+/// A file that appears only when it is complete. ``commit(_:)`` gives it its name.
 final class OutputFile {
     private let path: String
     private let replaces: Bool
     private let file: NewFile
 
-    /// Opens a file for this path. With `replaces`, it replaces what has the path; a link is replaced, not followed.
+    /// Opens a file for a path. With `replaces`, it replaces an existing file; a link is replaced, not followed.
     ///
-    /// With `isNamed`, it has a temporary name from the start, as on file systems that support no files without a name.
+    /// With `isNamed`, it has a temporary name from the start, as on file systems that do not support unnamed files.
     init(
         _ path: String, replaces: Bool, mode: mode_t = 0o600, isNamed: Bool = false
     ) throws(CommandFailure) {
@@ -21,12 +21,12 @@ final class OutputFile {
         }
     }
 
-    /// Writes some bytes; the file does not have its name yet.
+    /// Writes bytes. The file does not have its final name yet.
     func append(_ bytes: [UInt8]) throws(CommandFailure) {
         try Self.attempt(path, "written") { () throws(SystemError) in try file.append(bytes) }
     }
 
-    /// Writes the last bytes and gives the file its name.
+    /// Writes the last bytes and gives the file its final name.
     func commit(_ bytes: [UInt8] = []) throws(CommandFailure) {
         try append(bytes)
         try Self.attempt(path, "written") { () throws(SystemError) in try file.synchronize() }

@@ -1,19 +1,20 @@
 import Glibc
 import Waybill
 
-/// Input without a length: standard input, a FIFO, or what a shell makes of `<(…)`.
+/// Input of unknown length: standard input, a FIFO, or a shell's `<(…)`.
 ///
-/// Stores and most servers want the length first, and a retry reads from the start. So the input is copied to a temporary
-/// file, once, when it is first needed. The file has mode 0600 and no name, and is gone with the process.
+/// Stores and most servers require the length in advance, and a retry reads from the start. The input is therefore
+/// copied to a temporary file once, when it is first needed. The file has mode 0600 and no name, and is removed when
+/// the process ends.
 final class PipedInput: Sendable {
-    /// A finished copy.
+    /// A complete copy.
     struct Copy: Sendable, Hashable {
-        /// A path that leads to the file for as long as the process lives.
+        /// A path to the file that is valid until the process ends.
         var path: String
         var size: Int64
     }
 
-    /// How the input is named in messages.
+    /// The name of the input in messages.
     let shown: String
     private let path: String
     private let limit: Int64
@@ -28,13 +29,13 @@ final class PipedInput: Sendable {
         var next: UInt64 = 0
     }
 
-    /// Describes an input; `-` is standard input. More than `limit` bytes are refused.
+    /// Creates an input; `-` is standard input. More than `limit` bytes are an error.
     init(_ path: String, limit: Int64 = .max) {
         (self.path, self.limit) = (path, limit)
         shown = Self.isStandardInput(path) ? "standard input" : "\(Redaction.quoted(path))"
     }
 
-    /// Whether a path other than `-` leads to something that has to be copied before it can be sent.
+    /// Returns whether a path other than `-` must be copied before it can be sent.
     static func isPipe(_ path: String) -> Bool {
         var status = stat()
         guard unsafe SystemPath.with(path, { unsafe stat($0, &status) }) == 0 else { return false }
@@ -42,12 +43,13 @@ final class PipedInput: Sendable {
         return kind == S_IFIFO || isStandardInput(path) && kind != S_IFREG && kind != S_IFDIR
     }
 
-    /// Whether a path is one of the names of standard input.
+    /// Returns whether a path is a name of standard input.
     static func isStandardInput(_ path: String) -> Bool {
         ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].contains(path)
     }
 
-    /// The copy. The first call starts reading; a cancelled one stops waiting, and the others get the copy all the same.
+    /// Returns the copy. The first call starts reading. A cancelled call stops waiting, but other calls still receive
+    /// the copy.
     ///
     /// - Throws: ``CommandFailure``, or `CancellationError`.
     func copied() async throws -> Copy {
@@ -72,7 +74,7 @@ final class PipedInput: Sendable {
         }
         if let result { return waiter.resume(returning: result) }
         if isFirst { BlockingThread.perform { self.finish(Result { () throws(CommandFailure) in try self.copy() }) } }
-        // The cancellation may have come before there was anything to cancel.
+        // The cancellation may have occurred before the waiter was registered.
         if Task.isCancelled { stopWaiting(id) }
     }
 
@@ -104,13 +106,13 @@ extension PipedInput {
         let file: SpillFile
         do throws(BodyError) { file = try SpillFile(in: nil, at: nil) } catch { throw notKept(error) }
         let size = try fill(file, from: descriptor)
-        // Kept open until the end of the process, and its number with it.
+        // Kept open, with its descriptor number, until the process ends.
         let copy = fcntl(file.descriptor.raw, F_DUPFD_CLOEXEC, 3)
         guard copy >= 0 else { throw failure(errno) }
         return Copy(path: "/proc/self/fd/\(copy)", size: size)
     }
 
-    /// Standard input itself, where it is a file that is read from its start: it needs no copy.
+    /// Returns standard input itself if it is a file at its start, which needs no copy.
     private static func standardInputFile() -> Copy? {
         var status = stat()
         guard unsafe fstat(0, &status) == 0, status.st_mode & S_IFMT == S_IFREG, lseek(0, 0, SEEK_CUR) == 0,
@@ -155,25 +157,25 @@ extension PipedInput {
     }
 }
 
-/// The content of a part that comes from a pipe.
+/// The content of a part that is read from a pipe.
 struct PipedPart: PartPreparing {
     let input: PipedInput
     let fileName: String
-    /// What an image has to become.
+    /// The compression options of an image.
     let image: JPEGOptions?
     /// Receives the report of an image.
     let onPrepared: (@Sendable (JPEGReport) -> Void)?
 
-    /// The largest image that the decoder accepts.
+    /// The maximum size of an image that the decoder accepts.
     static let largestImage: Int64 = 40_000_000
 
-    /// A part with a file name.
+    /// Creates a part with a file name.
     static func part(
         _ name: String, _ path: String, fileName: String?, contentType: String?, _ image: JPEGOptions?,
         onPrepared: (@Sendable (JPEGReport) -> Void)? = nil
     ) -> MultipartPart {
         let input = PipedInput(path, limit: image == nil ? .max : largestImage)
-        // curl sends the last component, and for standard input a dash.
+        // As with curl: the last component of the path, and a dash for standard input.
         let last = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? path
         let fileName = fileName ?? last
         return .preparing(

@@ -1,7 +1,7 @@
 import Glibc
 import Waybill
 
-/// Likeness to the original over size, as SVG and as a table.
+/// A curve of likeness to the original over size, as SVG and as a table.
 struct ReportCurve {
     let points: [JPEGCurvePoint]
     let result: JPEGReport
@@ -14,7 +14,7 @@ struct ReportCurve {
     private static let top = 18.0
     private static let bottom = 46.0
 
-    /// Nothing to draw needs a sentence, not an empty frame.
+    /// The HTML: the curve, or a sentence if there is nothing to draw.
     var html: String {
         guard points.count > 1 else {
             return "<p class=\"hint\">No curve: the original is too small to be made at several sizes.</p>"
@@ -61,7 +61,7 @@ struct ReportCurve {
         return lines.joined(separator: "\n")
     }
 
-    /// The position of the result that is shown.
+    /// The line that marks the size of the shown result.
     private var mark: String {
         let place = x(result.bytes)
         return """
@@ -92,7 +92,7 @@ struct ReportCurve {
             """
     }
 
-    /// The deviation at the bottom of the frame.
+    /// The deviation at the bottom of the chart.
     private var scale: Double { max(0.001, points.map(\.deviation).max() ?? 0) * 1.12 }
 
     private func y(_ deviation: Double) -> Double {

@@ -1,15 +1,15 @@
 import Waybill
 
-/// An image of the report.
+/// An image in the report.
 struct ReportPicture: Sendable {
-    /// As the caller named it: of foreign origin.
+    /// The name given by the caller, which is untrusted.
     var name: String
     var before: JPEGInput
     var after: JPEGInput
     var outcome: ShrinkRun.Outcome
-    /// A small JPEG of the result, for the table.
+    /// A small JPEG of the result for the table.
     var thumbnail: [UInt8]?
-    /// The files, relative to the page.
+    /// The links to the files, relative to the page.
     var originalLink: String?
     var resultLink: String?
 
@@ -17,8 +17,8 @@ struct ReportPicture: Sendable {
     var title: String { "<bdi>\(ReportText.escaped(name == "-" ? "standard input" : name))</bdi>" }
 }
 
-/// The report: a page that compares originals and results. It is one file, loads nothing, and runs no script but its own:
-/// its content security policy (CSP 3, section 6.1) names style and script by their hashes.
+/// The report: a page that compares originals and results. It is a single file that loads nothing and runs only its own
+/// script: its content security policy (CSP 3, section 6.1) identifies style and script by their hashes.
 struct ReportPage: Sendable {
     let options: JPEGOptions
     let pictures: [ReportPicture]
@@ -66,7 +66,7 @@ struct ReportPage: Sendable {
         """
     }
 
-    /// The longest side of an original in the page.
+    /// The maximum side of an original in the page, in pixels.
     static let side = 2_048
 
     private static let policy = [
@@ -97,7 +97,7 @@ struct ReportPage: Sendable {
         return "Asked for: \(parts.joined(separator: ", "))."
     }
 
-    /// All images in a table, if there is more than one.
+    /// A table of all images, if there is more than one.
     private var overview: String {
         guard pictures.count > 1 else { return "" }
         let rows = pictures.enumerated().map { index, picture in

@@ -1,7 +1,7 @@
 import Foundation
 import Waybill
 
-/// The part of the report that shows one image.
+/// The section of the report about one image.
 struct ReportSection {
     private let picture: ReportPicture
     private let number: Int
@@ -12,7 +12,7 @@ struct ReportSection {
         (self.picture, self.number, self.options, self.budget) = (picture, number, options, budget)
     }
 
-    /// The HTML. An image that can't be read any more is replaced by the error.
+    /// Returns the HTML. An image that can no longer be read is replaced by the error.
     func html() async -> String {
         let body: String
         switch picture.outcome {
@@ -46,7 +46,7 @@ struct ReportSection {
             """
     }
 
-    /// Original and result on each other under a slider, as far as the page has room for them.
+    /// Returns the original and the result, overlaid with a slider, as far as the size of the page permits.
     private func images(_ report: JPEGReport) async throws(JPEGError) -> String {
         switch budget.images(resultBytes: report.bytes) {
         case .result(let originalBytes):
@@ -86,7 +86,7 @@ struct ReportSection {
             """
     }
 
-    /// Links to the files; their paths are percent-encoded, so no character of them is markup.
+    /// Links to the files. Their paths are percent-encoded, so they can't contain markup.
     private var fileLinks: String {
         let links = [("original", picture.originalLink), ("result", picture.resultLink)].compactMap { name, link in
             link.map { "<a href=\"\($0)\">\(name)</a>" }
@@ -106,7 +106,7 @@ struct ReportSection {
         }
     }
 
-    /// Likeness under a quarter, a half, the whole, two and four times the bytes of the result.
+    /// Returns the likeness at a quarter, half, one, two and four times the limit or the size of the result.
     private static func curve(
         of input: JPEGInput, _ report: JPEGReport, _ options: JPEGOptions
     ) async throws(JPEGError) -> [JPEGCurvePoint] {
@@ -119,7 +119,7 @@ struct ReportSection {
     }
 
     private static func figures(_ report: JPEGReport) -> String {
-        // Figures stay on one line, texts may wrap.
+        // Figures stay on one line; text may wrap.
         let figures = [
             ("Before", "\(report.originalWidth) × \(report.originalHeight), \(ReportText.size(report.originalBytes))"),
             ("After", "\(report.width) × \(report.height), \(ReportText.size(report.bytes))"),
@@ -143,7 +143,7 @@ struct ReportSection {
         return "<dl class=\"figures\">\(items.joined())</dl>"
     }
 
-    /// A JPEG as the address of an image.
+    /// Returns a JPEG as a data URL.
     static func data(_ bytes: [UInt8]) -> String {
         "data:image/jpeg;base64,\(Data(bytes).base64EncodedString())"
     }

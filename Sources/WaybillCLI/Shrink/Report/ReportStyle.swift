@@ -1,6 +1,6 @@
-/// The page's own style, for light and dark screens, for paper, and for small windows.
+/// The style sheet of the page, for light and dark screens, for print, and for small windows.
 enum ReportStyle {
-    /// What the page's policy lets style it: the SHA-256 of ``text``. A test compares the two.
+    /// The SHA-256 of ``text`` for the page's content security policy. A test compares the two.
     static let hash = "sha256-ylJmYhhvt50sambZSOCJ2qSErWE3qgR66a7H4K8uqu8="
 
     static let text = """
@@ -85,9 +85,9 @@ enum ReportStyle {
         """
 }
 
-/// The page's own script: it moves the slider's edge and enlarges images.
+/// The script of the page, which moves the slider and enlarges images.
 enum ReportScript {
-    /// What the page's policy lets run: the SHA-256 of ``text``. A test compares the two.
+    /// The SHA-256 of ``text`` for the page's content security policy. A test compares the two.
     static let hash = "sha256-aFi0jU33VmvU2tq13GGc7z4wYvptyth5BTdZVJk81vU="
 
     static let text = """

@@ -1,9 +1,9 @@
 import Waybill
 
-/// Texts and numbers for the page and the lines.
+/// Formats text and numbers for the page and for lines.
 enum ReportText {
-    /// A text of foreign origin as HTML: as text between tags, never as markup. What would turn the direction of reading or
-    /// can't be seen is spelled out.
+    /// Returns untrusted text as HTML text without markup. Characters that are invisible or change the reading
+    /// direction are shown as escapes.
     static func escaped(_ text: String) -> String {
         var result = ""
         for scalar in Redaction.escaped(text).unicodeScalars {
@@ -19,18 +19,18 @@ enum ReportText {
         return result
     }
 
-    /// `2.9 %`.
+    /// Returns a percentage, such as `2.9 %`.
     static func share(_ part: Int, of whole: Int) -> String {
         let tenths = Int((Double(part) / Double(max(1, whole)) * 1_000).rounded())
         return "\(tenths / 10).\(tenths % 10) %"
     }
 
-    /// `99.9 KiB`, with a no-break space.
+    /// Returns a size with a no-break space, such as `99.9 KiB`.
     static func size(_ bytes: Int) -> String {
         Figures.size(bytes).replacing(" ", with: "\u{A0}")
     }
 
-    /// A number that is not negative, with so many digits behind the point.
+    /// Formats a non-negative number with the given number of fraction digits.
     static func fixed(_ value: Double, _ digits: Int) -> String {
         var scale = 1
         for _ in 0..<digits { scale *= 10 }
@@ -41,7 +41,7 @@ enum ReportText {
     }
 }
 
-/// Links from a page to the files that it shows, relative to the page's directory.
+/// Creates links from a page to the files that it shows, relative to the page's directory.
 struct ReportLinks: Sendable {
     /// The components of the page's directory.
     private let base: [Substring]
@@ -50,7 +50,7 @@ struct ReportLinks: Sendable {
         base = Array(Self.components(of: page).dropLast())
     }
 
-    /// The link to a file; `nil` for standard input or output.
+    /// Returns the link to a file; `nil` for standard input or output.
     func link(to path: String) -> String? {
         guard path != "-" else { return nil }
         let target = Self.components(of: path)
@@ -63,7 +63,7 @@ struct ReportLinks: Sendable {
         ShrinkPlan.place(of: path).split(separator: "/")
     }
 
-    /// A component with everything but unreserved characters as %XX (RFC 3986, section 2.3).
+    /// Percent-encodes a component, except unreserved characters (RFC 3986, section 2.3).
     private static func encoded(_ component: Substring) -> String {
         component.utf8.reduce(into: "") { text, byte in
             switch byte {
