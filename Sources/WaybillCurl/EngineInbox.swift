@@ -1,23 +1,23 @@
 import Glibc
 import WaybillCore
 
-/// What other threads ask of the engine.
+/// A command from another thread to the engine.
 enum EngineCommand: Sendable {
     case start(CurlTransfer)
     case cancel(CurlTransfer)
     case pause(CurlTransfer)
     case resume(CurlTransfer)
     case limit(CurlTransfer, ByteCount?)
-    /// The body that had nothing to give has something now; its transfer is the one that this handle was given to. By its
-    /// address, because a body of the user's may keep what it wakes us by for ever. One that wakes us after its end makes
-    /// another body be asked once too often.
+    /// A body that had no bytes available has some now. Its transfer is identified by the address of the handle,
+    /// because a user's body may retain its wake-up closure indefinitely. If the closure is called after the transfer
+    /// has ended, another body may be read once too often.
     case readable(UInt)
-    /// Nothing more will be started; the thread ends with its last transfer.
+    /// No more transfers will be started; the thread ends after its last transfer.
     case close
 }
 
-/// The way onto the engine's thread. A post wakes the engine only when it sleeps, so that a busy engine costs its
-/// callers no system call.
+/// The command queue of the engine's thread. A post wakes the engine only if it sleeps, so posting to a busy engine
+/// costs no system call.
 final class EngineInbox: Sendable {
     private struct State {
         var commands: [EngineCommand] = []
@@ -32,18 +32,18 @@ final class EngineInbox: Sendable {
         self.multi = multi
     }
 
-    /// Asks for something. After ``close()`` nothing happens.
+    /// Appends a command. Ignored after ``close()``.
     func post(_ command: EngineCommand) {
         state.withLock { [multi] state in
             guard !state.isClosed else { return }
             state.commands.append(command)
-            // Under the lock, because the multi handle lives exactly until `close` has had it.
+            // Under the lock, because the multi handle is valid only until `close()` has held it.
             if state.isAsleep { multi.wake() }
             state.isAsleep = false
         }
     }
 
-    /// Takes all commands, in order, into `commands`, whose storage becomes the inbox's next one.
+    /// Moves all commands into `commands`, in order, and reuses the storage of `commands` for the inbox.
     func take(into commands: inout [EngineCommand]) {
         commands.removeAll(keepingCapacity: true)
         var taken = commands
@@ -52,9 +52,9 @@ final class EngineInbox: Sendable {
         commands = taken
     }
 
-    /// Stays awake until a command comes, but no longer than that.
+    /// Stays awake until a command arrives or the time has passed.
     ///
-    /// - Returns: Whether one came.
+    /// - Returns: Whether a command arrived.
     func linger(for time: Duration) -> Bool {
         let end = ContinuousClock.now + time
         while state.withLock({ $0.commands.isEmpty }) {
@@ -64,7 +64,7 @@ final class EngineInbox: Sendable {
         return true
     }
 
-    /// Sleeps in libcurl's poll, unless a command has come meanwhile.
+    /// Sleeps in libcurl's poll, unless a command has arrived meanwhile.
     func sleep(milliseconds: Int32) {
         let maySleep = state.withLock { state in
             state.isAsleep = state.commands.isEmpty
@@ -75,14 +75,14 @@ final class EngineInbox: Sendable {
         state.withLock { $0.isAsleep = false }
     }
 
-    /// Leaves the processor to others for that long, unless a command has come.
+    /// Yields the processor for the given time, unless a command has arrived.
     func pause(for time: Duration) {
         guard state.withLock({ $0.commands.isEmpty }) else { return }
         usleep(UInt32(time.wholeMilliseconds * 1_000))
     }
 
-    /// Frees the multi handle. Called by the engine's thread as its last act, while the engine still stands: closing
-    /// the idle connections calls back into it.
+    /// Frees the multi handle. The engine's thread calls this last, while the engine still exists, because closing the
+    /// idle connections calls back into it.
     func close() {
         state.withLock { state in
             state.isClosed = true

@@ -1,10 +1,10 @@
 import HTTPTypes
 import WaybillCore
 
-/// Makes a response of the lines and bytes that libcurl hands over. Pure: no libcurl in here.
+/// Builds a response from the lines and bytes that libcurl provides. It does not call libcurl.
 ///
-/// libcurl calls an answer that is cut in the middle of its head a success; what it never does is hand over the empty
-/// line that ends the head. So that line is what counts (RFC 9112 section 2.1).
+/// libcurl reports success for a response that is truncated within its head, but it never passes on the empty line that
+/// ends the head. The head is therefore complete only with that line (RFC 9112 section 2.1).
 struct ResponseAssembler {
     enum Failure: Error, Equatable {
         case headTooLarge
@@ -18,13 +18,14 @@ struct ResponseAssembler {
     private var pending = HTTPResponse(status: .init(code: 0))
     private var headBytes = 0
     private var headLines = 0
-    /// Whether a status line was read whose empty line has not come. What looks like another one then is a field.
+    /// Whether a status line was read, but not yet the empty line that ends the head. Another line that looks like a
+    /// status line is a field then.
     private var isHeadOpen = false
-    /// Whether a request has been sent whose final head has not come. Without one, a line that looks like a status line is a
+    /// Whether a request was sent whose final head has not arrived. If not, a line that looks like a status line is a
     /// trailer.
     private var awaitsHead = true
 
-    /// Whether the server said `100 Continue`.
+    /// Whether the server sent `100 Continue`.
     private(set) var sawContinue = false
 
     /// The last complete head of a final response.
@@ -35,17 +36,17 @@ struct ResponseAssembler {
         self.limits = limits
     }
 
-    /// A request begins: the first one, or one that libcurl sends again after a challenge.
+    /// Called when a request is about to be sent: the first one, or one that libcurl repeats after a challenge.
     mutating func requestBegins() { awaitsHead = true }
 
-    /// Forgets all, for the answer to the same request sent anew.
+    /// Resets all state for the response to the repeated request.
     mutating func startOver() {
         self = ResponseAssembler(limits: limits)
     }
 
-    /// Takes one line of a head, with its line end.
+    /// Processes one line of a head, including its line ending.
     ///
-    /// - Returns: Whether it completed the head of a final response.
+    /// - Returns: Whether the line completed the head of a final response.
     mutating func takeLine(_ line: Span<UInt8>) throws(Failure) -> Bool {
         let text = line.extracting(..<line.countWithoutLineEnd)
         if !isHeadOpen, awaitsHead, text.starts(with: "HTTP/") {
@@ -53,7 +54,7 @@ struct ResponseAssembler {
             headBytes = line.count
             return false
         }
-        // The limits are for the head and the trailers of a chunked body together.
+        // The limits apply to the head and the trailers of a chunked body together.
         headBytes += line.count
         headLines += 1
         if headBytes > limits.responseHead.bytes { throw .headTooLarge }
@@ -63,7 +64,7 @@ struct ResponseAssembler {
         return false
     }
 
-    /// Takes bytes of the body.
+    /// Appends bytes of the body.
     mutating func takeBody(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
         guard Int64(body.count) + Int64(bytes.count) <= limits.responseBody.bytes else { throw .bodyTooLarge }
         unsafe body.append(contentsOf: bytes)
@@ -99,7 +100,7 @@ struct ResponseAssembler {
         return true
     }
 
-    /// A line that is no field is dropped, as libcurl does, rather than believed.
+    /// Adds a field. Ignores a line that is not a valid field, as libcurl does.
     private mutating func addField(_ line: Span<UInt8>) throws(Failure) {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
             let name = HTTPField.Name(line.extracting(..<colon).string)
@@ -113,8 +114,8 @@ struct ResponseAssembler {
 }
 
 extension ResponseAssembler {
-    /// libcurl takes a length beyond 63 bits for none, and the first of several for the right one. Where a response ends is not
-    /// known then (RFC 9112 section 6.3).
+    /// Validates a Content-Length value. libcurl ignores a length beyond 63 bits, and uses the first of several. The
+    /// end of the response is ambiguous then (RFC 9112 section 6.3).
     private func checkLength(_ value: String) throws(Failure) {
         var known = pending.headerFields[.contentLength].flatMap { Self.length($0) }
         for text in value.split(separator: ",", omittingEmptySubsequences: false) {
@@ -124,7 +125,7 @@ extension ResponseAssembler {
         }
     }
 
-    /// The first length of a field's list; `nil` if it is not a valid number.
+    /// Returns the first length of a list value; `nil` if it is not a valid number.
     private static func length(_ value: some StringProtocol) -> Int64? {
         let digits = String(value.prefix { $0 != "," }).trimmingHTTPWhitespace()
         return digits.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int64(digits) : nil
@@ -155,7 +156,7 @@ extension Span<UInt8> {
 }
 
 extension String {
-    /// Without the optional white space around a field's value (RFC 9110 section 5.5).
+    /// Returns the string without the optional whitespace around a field value (RFC 9110 section 5.5).
     fileprivate func trimmingHTTPWhitespace() -> String {
         let bytes = utf8
         guard let first = bytes.firstIndex(where: { $0 != 0x20 && $0 != 0x09 }),
