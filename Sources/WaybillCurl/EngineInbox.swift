@@ -37,7 +37,7 @@ final class EngineInbox: Sendable {
         state.withLock { [multi] state in
             guard !state.isClosed else { return }
             state.commands.append(command)
-            // Under the lock, because the multi handle is valid only until `close()` has held it.
+            // Under the lock, because the multi handle is freed after `close()` has acquired the lock.
             if state.isAsleep { multi.wake() }
             state.isAsleep = false
         }

@@ -16,7 +16,7 @@ struct ResponseOutput {
     }
 
     private let kind: Kind
-    /// The resolved path of the file to create, if any.
+    /// The canonical path of the file to create, if any.
     let place: String?
 
     /// Opens the argument of an option, `-o` or `-D`. With `isJSON`, standard output is reserved for JSON lines.

@@ -14,8 +14,8 @@ enum Interrupt {
     // A copy of the handler's variables, which another thread could not read without a race.
     private static let heard = Locked<Int32?>(nil)
 
-    /// Intercepts signals until ``onFirst(_:)`` is called, so that a signal between the start of the work and that call
-    /// does not end the process. Call once.
+    /// Starts to intercept signals, so that a signal between the start of the work and ``onFirst(_:)`` does not end the
+    /// process. Call once.
     static func arm() {
         var ends: [Int32] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else { return }
