@@ -10,8 +10,7 @@
 #endif
 
 // Returns whether the bytes after a boundary complete a delimiter: "--", or whitespace and CRLF. If there are too few
-// bytes to decide, it counts as a delimiter. So does padding beyond the limit, which is an error that the caller
-// reports.
+// bytes to decide, it counts as a delimiter. So does padding beyond the limit, which the caller reports as an error.
 static int is_followed_rightly(const unsigned char *rest, size_t count, size_t padding_limit) {
     size_t at = 0;
     if (count == 0) return 1;
@@ -42,8 +41,7 @@ ssize_t wb_find_delimiter_plainly(
 // The vectorized search has two modes. The scan advances in fixed steps and tests 32 positions at a time for CR, LF and
 // the last byte of the boundary. Where the beginning of the delimiter matches, the chase takes over: content crafted to
 // resemble delimiters has the next candidate close behind, and no other delimiter can begin within the compared bytes,
-// because a delimiter contains only one CR. The chase therefore jumps from candidate to candidate and skips most bytes
-// in between.
+// because a delimiter contains only one CR. The chase therefore jumps from candidate to candidate and skips most bytes.
 
 enum { step = 32, compared = 16, padding_looked_at = 16, window = 64 };
 

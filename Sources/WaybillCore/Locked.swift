@@ -3,8 +3,7 @@ package import Glibc
 /// A value protected by a mutex.
 ///
 /// It uses `pthread_mutex_t` instead of `Synchronization.Mutex`, because ThreadSanitizer does not recognize the latter
-/// on Linux: it reports every contended `Mutex` as a race, which hides the real ones. An uncontended lock costs about 6
-/// ns.
+/// on Linux: it reports each contended `Mutex` as a race and hides real ones. An uncontended lock costs about 6 ns.
 ///
 /// ```swift
 /// let count = Locked(0)

@@ -151,7 +151,7 @@ extension TransferOptions {
             case .number, .large, .text, .list, .bytes: continue
             }
         }
-        // One or two characters match everywhere, and redacting them protects nothing.
+        // One or two characters match everywhere and protect nothing.
         return found.filter { $0.utf8.count > 2 }.sorted { $0.utf8.count > $1.utf8.count }
     }
 }

@@ -1,5 +1,4 @@
-/// The reason why a response with an accepted status is not a success: its body reports a failure or could not be
-/// evaluated.
+/// The reason why a response with an accepted status is no success: its body reports a failure or is unreadable.
 package struct ResponseObjection: Sendable {
     package enum Kind: Sendable, Hashable {
         /// The envelope reports a rejection.
@@ -8,8 +7,7 @@ package struct ResponseObjection: Sendable {
         case credentialExpired
         /// The envelope asks for a later retry.
         case retry
-        /// The response could not be evaluated, because the code that reads it failed. The associated value is the name
-        /// of an error code.
+        /// The response could not be evaluated. The associated value is the name of an error code.
         case unreadable(String)
         /// The upload was cancelled before the response was evaluated.
         case cancelled

@@ -7,8 +7,7 @@
 /// print(Secret.secret("s3cr3t"))        // <redacted>
 /// ```
 public struct Secret: Sendable, Hashable {
-    /// The string itself. Reading it is an explicit decision: it is never part of a description, a log line or an
-    /// error.
+    /// The string itself. It is never part of a description, a log line or an error.
     public let value: String
 
     /// Marks a string as secret.

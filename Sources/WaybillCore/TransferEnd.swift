@@ -78,15 +78,13 @@ public struct TransferMetrics: Sendable, Hashable {
     public var connect: Duration = .zero
     /// The time until the TLS handshake was complete; zero without TLS.
     public var tls: Duration = .zero
-    /// The time until the first byte of the response; zero if none arrived. With several heads, such as `100 Continue`,
-    /// the last one counts.
+    /// The time until the first byte of the last response head; zero if none arrived.
     public var firstByte: Duration = .zero
     /// The time until the end of the attempt.
     public var total: Duration = .zero
     /// The connection, if one was made.
     public var connection: TransferConnection?
-    /// The number of request bytes written, including head and framing. With Digest, only the last round's body is
-    /// counted.
+    /// The number of request bytes written, including head and framing; with Digest, only the last round's body.
     public var requestBytes: Int64 = 0
     /// The number of those bytes that the kernel took directly from files (`sendfile(2)`), without a copy.
     public var sendfileBytes: Int64 = 0

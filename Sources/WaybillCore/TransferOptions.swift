@@ -27,8 +27,7 @@ public struct TransferOptions: Sendable, Hashable {
     public var resolve: [String] = []
     /// The address family to use for a name.
     public var addressFamily = AddressFamily.any
-    /// The path of a Unix socket to connect to instead of the URL's host, which is still sent in `Host`. At most 107
-    /// bytes.
+    /// The path of a Unix socket, at most 107 bytes, to connect to instead of the URL's host. `Host` is unchanged.
     public var unixSocket: String?
     /// Other libcurl options, for settings that have no property here.
     public var curlOptions: [CurlOption] = []
@@ -73,8 +72,7 @@ public struct TransferOptions: Sendable, Hashable {
         /// The certificate to present to a server that requests one.
         public var clientCertificate: ClientCertificate?
         /// The accepted hashes of the server's public key, each as `sha256//` and 44 characters of Base64 (RFC 7469
-        /// section 2.4, without the quotes). If empty, any key is accepted. Pinning is in addition to the normal
-        /// verification.
+        /// section 2.4, without the quotes). If empty, any key is accepted. This is in addition to other verification.
         ///
         /// ```sh
         /// openssl x509 -in server.pem -pubkey -noout | openssl pkey -pubin -outform der |
@@ -98,8 +96,7 @@ public struct TransferLimits: Sendable, Hashable {
     public var stall: Duration = .seconds(15)
     /// The time from the last acknowledged byte of the body to the last byte of the response.
     public var response: Duration = .seconds(60)
-    /// The time from the start to the end of the attempt, or `nil` for no limit, since a large file may take long on a
-    /// slow connection.
+    /// The time from the start to the end of the attempt, or `nil` for no limit: a large file may take long.
     public var total: Duration?
     /// The maximum size of a response body. A longer body is an error.
     public var responseBody: ByteCount = .mebibytes(10)

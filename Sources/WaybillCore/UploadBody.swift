@@ -35,8 +35,7 @@ extension UploadBody {
 
 /// A reader of a body for one attempt, from the first byte to the last.
 ///
-/// A reader is used by one thread at a time. It is not called again after it returned ``BodyRead/end``, threw an error,
-/// or was closed.
+/// A reader is used by one thread at a time. It is not called again after ``BodyRead/end``, an error, or ``close()``.
 public protocol BodyReader: AnyObject {
     /// Appends as many bytes to `output` as are available and fit.
     ///
@@ -46,8 +45,7 @@ public protocol BodyReader: AnyObject {
     /// - Parameter output: Free space of at least one byte.
     /// - Returns: ``BodyRead/bytes(_:)`` with the number of bytes appended, at least one; ``BodyRead/later``; or
     ///   ``BodyRead/end``, only after the last byte.
-    /// - Throws: The reason why the promised bytes are unavailable. The transfer is aborted; nothing is sent in their
-    ///   place.
+    /// - Throws: The reason why the promised bytes are unavailable. The transfer is aborted.
     func read(into output: inout OutputRawSpan) throws -> BodyRead
 
     /// Releases files and buffers. Called exactly once, whatever the outcome.
@@ -84,14 +82,13 @@ public struct BodyPart: Sendable, Hashable {
 /// A reader of file content, which the kernel can send without a copy in memory.
 ///
 /// It is used in addition to ``BodyReader/read(into:)``, on the same thread, when the transport has a socket for
-/// unencrypted bytes. A reader that inspects the bytes, such as for a checksum, does not conform, so all its bytes are
-/// read.
+/// unencrypted bytes. A reader that inspects the bytes, such as for a checksum, does not conform.
 package protocol FileSendingReader: BodyReader {
     /// Sends the next bytes of the file to a non-blocking socket (`sendfile(2)`). It waits for neither of them.
     ///
     /// Until the peer acknowledges these bytes, the kernel has no copy of them: it sends what the file contains at that
-    /// time. The caller must therefore read the end of the body afterwards, because only a read checks whether files
-    /// have changed.
+    /// time. The caller must therefore read the end of the body afterwards, which also checks whether files have
+    /// changed.
     ///
     /// - Returns: The number of bytes that the socket accepted, 0 if it accepts none now, or `nil` if the next bytes
     ///   have to be read: they are not in a file, not in memory, or the kernel does not support it. The next read

@@ -36,8 +36,7 @@ public protocol TransferControl: Sendable {
     func limit(to rate: ByteCount?)
 }
 
-/// The receiver of an attempt's events. It is called on the transport's thread, so it must return quickly and never
-/// block.
+/// The receiver of an attempt's events. Called on the transport's thread, so it must never block.
 public protocol TransferSink: AnyObject, Sendable {
     /// Receives an event.
     func transfer(_ event: TransferEvent)
@@ -81,8 +80,7 @@ public struct TransferConnection: Sendable, Hashable {
 public struct TransferProgress: Sendable, Hashable {
     /// The number of body bytes handed to the kernel.
     public var sent: Int64
-    /// The number of body bytes that the peer's TCP has acknowledged. The peer's program may have read fewer, because
-    /// of its receive buffer.
+    /// The number of body bytes that the peer's TCP has acknowledged. Some may still be in its receive buffer.
     public var acknowledged: Int64
     /// The accuracy of `acknowledged`.
     public var accuracy: ProgressAccuracy

@@ -42,8 +42,7 @@ struct BodyFeed {
 
     /// Sends the next bytes from the reader to the socket, as many as it accepts, but never the last byte.
     ///
-    /// - Returns: The number of bytes sent, 0 if the socket accepts none now, or `nil` if the next bytes have to be
-    ///   read.
+    /// - Returns: The number of bytes sent, 0 if the socket accepts none now, or `nil` if they have to be read.
     mutating func send(upTo most: Int, into socket: Int32) -> Int? {
         guard let sender, let length, !isAtEnd else { return nil }
         let most = Int(min(Int64(most), length - handedOver - 1))

@@ -16,8 +16,7 @@ final class CurlEngine: @unchecked Sendable {
     /// Running transfers by the address of their easy handle, by which libcurl identifies a completed transfer.
     private var active: [UInt: CurlTransfer] = [:]
     private var pool = HandlePool()
-    /// The transfers whose sockets hold back partial segments (`TCP_CORK`), because more of the request follows
-    /// immediately.
+    /// The transfers whose sockets hold back partial segments (`TCP_CORK`), because more follows immediately.
     var held: [CurlTransfer] = []
     private var nextTick = ContinuousClock.now
     /// The time at which the first of the delayed bodies may continue.
@@ -43,8 +42,7 @@ final class CurlEngine: @unchecked Sendable {
         inbox = EngineInbox(multi: multi)
     }
 
-    /// Starts the thread, which retains the engine until ``EngineCommand/close`` was received and the last transfer has
-    /// ended.
+    /// Starts the thread, which retains the engine until ``EngineCommand/close`` and the end of the last transfer.
     ///
     /// - Returns: Whether the thread was started. If not, the engine is closed.
     func run() -> Bool {
@@ -70,8 +68,7 @@ final class CurlEngine: @unchecked Sendable {
 
     /// Runs one round.
     ///
-    /// - Returns: The number of milliseconds until the next round, or `nil` if the engine is closed and has no
-    ///   transfers left.
+    /// - Returns: The milliseconds until the next round, or `nil` if the engine is closed and has no transfers left.
     private func work() -> Int32? {
         inbox.take(into: &commands)
         for command in commands { perform(command) }

@@ -6,8 +6,7 @@ public struct CurlLibrary: Sendable {
     public let version: String
     /// The TLS library and its version, or `nil` if libcurl was built without TLS.
     public let tls: String?
-    /// The PEM file with the certificate authorities that are trusted by default, or `nil` if libcurl has no built-in
-    /// path.
+    /// The PEM file with the default certificate authorities, or `nil` if libcurl has no built-in path.
     public let certificateAuthorities: String?
     /// Whether names are resolved asynchronously. If not, a slow name server delays every transfer.
     public let hasAsynchronousNameLookup: Bool

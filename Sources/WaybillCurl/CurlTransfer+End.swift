@@ -45,8 +45,8 @@ extension CurlTransfer {
     }
 
     /// Returns the number of bytes that the peer acknowledged. If the socket has no such count, written bytes count as
-    /// acknowledged. Over HTTP/2, libcurl does not report when the head was sent, so it counts from when the connection
-    /// was ready.
+    /// acknowledged. Over HTTP/2, libcurl does not report when the head was sent, so it counts once the connection is
+    /// ready.
     private func arrived(_ sent: Int64) -> UInt64 {
         guard probe == nil else { return probe?.sample()?.acknowledged ?? 0 }
         return mayUseHTTP2 && connection != nil ? UInt64(max(1, sent)) : UInt64(max(0, sent))

@@ -19,8 +19,7 @@ final class CurlTransfer: @unchecked Sendable {
     private var askingHeaders = StringList()
     private var resolve = StringList()
     private var lists: [OwnedList] = []
-    /// Set only while the engine runs the transfer. A weak reference would make all other references to both objects
-    /// slower.
+    /// Set only while the engine runs the transfer. A weak reference would slow down all others.
     var engine: CurlEngine?
 
     var feed: BodyFeed?
@@ -40,10 +39,10 @@ final class CurlTransfer: @unchecked Sendable {
     var direct: DirectSend
     private let isSealed: Bool
     private var sealed = SealedCount()
-    /// For a body of unknown length, libcurl's count includes the framing of chunks: this many bytes, excluding the
-    /// current chunk.
+    /// For a body of unknown length, libcurl also counts the framing of chunks: this many bytes, without the current
+    /// one.
     private var framing: Int64 = 0
-    /// The time at which a body may continue that waits for its rate limit or for an acknowledgement.
+    /// The time at which a body that waits for its rate limit or an acknowledgement may continue.
     private(set) var heldUntil: ContinuousClock.Instant?
     /// Whether the head of the request must be sent before the body is read.
     var holdsBody = false
@@ -63,8 +62,7 @@ final class CurlTransfer: @unchecked Sendable {
     /// Whether a response arrived over HTTP/2 before the whole body was sent. libcurl 8.4 and later then discard the
     /// rest of the body when the server ends the stream, and count it as sent.
     var wasAnsweredEarly = false
-    /// The highest number of bytes handed to the kernel. libcurl resets its own count before it rewinds the body to
-    /// send it again.
+    /// The highest number of bytes handed to the kernel. libcurl resets its own count before a rewind.
     private(set) var mostSent: Int64 = 0
 
     init(_ request: TransferRequest, sink: any TransferSink) {
@@ -201,8 +199,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     /// Whether the server rejected the credentials sent in response to its challenge, for example because its nonce has
-    /// expired. Such a request is sent again only by another attempt, if at all; otherwise it could repeat
-    /// indefinitely.
+    /// expired. Only another attempt may repeat the request; otherwise it could repeat indefinitely.
     var isChallengedAgain: Bool {
         request.options.digest != nil && !isAskingForChallenge && assembler.head?.status.code == 401
     }
@@ -236,8 +233,7 @@ final class CurlTransfer: @unchecked Sendable {
         return answer
     }
 
-    /// Returns the number of bytes that the rate limit permits now, or `nil` if the caller must ask again at
-    /// ``heldUntil``.
+    /// Returns the number of bytes that the rate limit permits, or `nil` to ask again at ``heldUntil``.
     private func pacedRoom() -> Int? {
         let now = ContinuousClock.now
         let room = pacer.room(now: now)
@@ -251,8 +247,7 @@ final class CurlTransfer: @unchecked Sendable {
     }
 
     /// Returns whether libcurl may rewind the body to send it again, for example after the connection died. Allowed
-    /// only if no byte of the body was handed over; other repetitions are decided by the session, based on the
-    /// evidence.
+    /// only if no byte of the body was handed over; the session decides about other repetitions.
     func allowsRewind(to offset: Int) -> Bool {
         mostSent = max(mostSent, feed?.handedOver ?? 0)
         return offset == 0 && mostSent == 0

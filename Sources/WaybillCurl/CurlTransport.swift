@@ -38,8 +38,7 @@ public final class CurlTransport: UploadTransport {
     ///
     /// - Parameters:
     ///   - configuration: The configuration of the transport.
-    ///   - logger: The logger for attempts, at level `debug`, and for security risks, at level `warning`. By default,
-    ///     nothing is logged.
+    ///   - logger: The logger for attempts (`debug`) and security risks (`warning`). By default, nothing is logged.
     public init(configuration: Configuration = Configuration(), logger: Logger? = nil) {
         let code = wb_global_init()
         precondition(code == CURLE_OK, "libcurl could not be initialised: \(CurlFailure.quote(code))")

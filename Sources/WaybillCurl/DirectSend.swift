@@ -7,13 +7,11 @@ import WaybillCore
 /// cost of a large upload. But libcurl asks for more of the body when it has sent almost all it was given, and reports
 /// how much it has sent. If it has sent everything, the read callback may first send bytes of its own on the same
 /// socket and then return a few bytes to libcurl. With those, libcurl continues as usual: it waits for the socket,
-/// notices responses and broken connections, and asks again. It does not count the directly sent bytes, so Waybill
-/// counts them.
+/// notices responses and broken connections, and asks again. Waybill counts the directly sent bytes.
 struct DirectSend {
     /// Whether direct sending is allowed for this transfer. Whether it is possible is determined while sending.
     let isOpen: Bool
-    /// The position in the body after the last directly sent bytes, while they may be unacknowledged; `nil` if all are
-    /// acknowledged.
+    /// The position in the body after the last directly sent bytes, or `nil` if all are acknowledged.
     private(set) var unsettledEnd: Int64?
     private var patience = Self.firstPatience
 
@@ -23,8 +21,7 @@ struct DirectSend {
     static let atOnce = 4 << 20
     /// The end of a body is always read; it is sent while the directly sent bytes are being acknowledged.
     static let alwaysRead = 512 << 10
-    /// The last bytes wait for that acknowledgement. They are read with the final check that no file was changed while
-    /// it was sent.
+    /// The last bytes wait for that acknowledgement. Reading them includes the final check that no file was changed.
     static let heldBack = 4 << 10
     static let firstPatience = Duration.milliseconds(1)
     static let longestPatience = Duration.milliseconds(16)
@@ -33,8 +30,8 @@ struct DirectSend {
         isOpen =
             CurlLibrary.takesOurWordForTheEnd && request.options.httpVersion == .http1 && !request.isOverTLS
             && !request.hasProxyOverTLS
-            // libcurl compares its count with the length if a challenge arrives late, and its other options may have
-            // unknown effects.
+            // libcurl compares its count with the length if a challenge arrives late, and other options may have any
+            // effect.
             && request.options.digest == nil && request.options.curlOptions.isEmpty
             && (request.body?.length ?? 0) > 2 * Self.alwaysRead
     }
@@ -63,8 +60,8 @@ struct DirectSend {
         return patience
     }
 
-    /// Returns how many of the following bytes may be read now; 0 to ask again later. Queries the acknowledged bytes
-    /// only near the end.
+    /// Returns how many of the following bytes may be read now; 0 to ask again later. Calls `acknowledged` only near
+    /// the end.
     mutating func readable(handedOver: Int64, of length: Int64, upTo most: Int, acknowledged: () -> Int64?) -> Int {
         guard let end = unsettledEnd else { return most }
         let left = length - handedOver - Int64(Self.heldBack)

@@ -5,8 +5,8 @@ import WaybillCore
 extension EasyHandle {
     /// Sets every option that a request needs, except the callbacks.
     ///
-    /// Disables everything that libcurl would do implicitly: redirects, proxies from the environment, `Expect`, and a
-    /// default content type.
+    /// Disables everything that libcurl would do implicitly: redirects, environment proxies, `Expect`, and a default
+    /// content type.
     func configure(
         for request: TransferRequest, isAlone: Bool, headers: borrowing StringList, resolve: borrowing StringList
     ) {
@@ -45,8 +45,7 @@ extension EasyHandle {
         set(CURLOPT_UPLOAD_BUFFERSIZE, Self.uploadBufferSize(for: request, isAlone: isAlone))
     }
 
-    /// Configures any method with a body in the same way. `CURLOPT_UPLOAD` would work for PUT, but has rules specific
-    /// to PUT.
+    /// Configures any method with a body in the same way. `CURLOPT_UPLOAD` has rules specific to PUT.
     private func configurePost(_ method: HTTPRequest.Method, length: Int64?) {
         set(CURLOPT_POST, true)
         set(CURLOPT_POSTFIELDSIZE_LARGE, large: length ?? -1)
@@ -78,8 +77,7 @@ extension EasyHandle {
     /// the processor's cache. Small bodies become slower: libcurl allocates the buffer for each transfer, and glibc
     /// returns blocks of 128 KiB to the kernel each time. A body that fits into slightly less is read and sent in one
     /// piece. TLS sends records of 16 KiB regardless of the buffer; the records of one buffer are sent in segments of
-    /// up to 64 KiB, hence the larger buffer. A rate limit is enforced in bursts of one buffer, so that buffer is
-    /// small.
+    /// up to 64 KiB, hence the larger buffer. A rate limit is enforced in bursts of one buffer, which is then small.
     static func uploadBufferSize(for request: TransferRequest, isAlone: Bool = false) -> Int {
         if let rate = request.options.rateLimit { return Int(max(16 << 10, min(64 << 10, rate.bytes / 8))) }
         let length = request.body?.length
@@ -116,8 +114,8 @@ extension StringList {
         }
         if !request.headers.contains(.contentType) { list.append("Content-Type:") }
         if !request.headers.contains(.accept) { list.append("Accept: */*") }
-        // libcurl adds `Expect` itself and omits it when it repeats the request after a 417; a line of ours would be
-        // sent again.
+        // libcurl adds `Expect` itself and omits it when it repeats the request after a 417; our line would be
+        // repeated.
         if !asksLeave { list.append("Expect:") }
         if let body = request.body, body.length == nil { list.append("Transfer-Encoding: chunked") }
         return list
@@ -128,8 +126,7 @@ extension StringList {
     /// Returns entries of the form `host:port:address` in libcurl's form `host:port:address:port`.
     ///
     /// `CURLOPT_RESOLVE` would accept the entries unchanged, but adds them to the name cache that all transfers of the
-    /// engine share, where they would affect later uploads. `CURLOPT_CONNECT_TO` applies to one transfer and its
-    /// connection.
+    /// engine share, where they would affect later uploads. `CURLOPT_CONNECT_TO` applies to one transfer.
     static func connectTo(_ entries: [String]) -> StringList {
         var list = StringList()
         for entry in entries {
@@ -140,8 +137,7 @@ extension StringList {
         return list
     }
 
-    /// Returns the host (in brackets if it is an IPv6 address), port and address of an entry, or `nil` if it is
-    /// malformed.
+    /// Returns the host (in brackets if it is an IPv6 address), port and address of an entry; `nil` if malformed.
     static func parts(of entry: String) -> (host: Substring, port: Substring, address: Substring)? {
         let hostEnd =
             entry.hasPrefix("[") ? entry.firstIndex(of: "]").map { entry.index(after: $0) } : entry.firstIndex(of: ":")

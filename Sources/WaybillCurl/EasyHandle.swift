@@ -2,8 +2,8 @@ import CWaybillCurl
 
 /// The owner of a `CURL *`, which frees it and sets its options with typed methods.
 ///
-/// A rejected option is recorded instead of thrown, so that options can be set in a plain sequence; ``refusal`` is the
-/// first one.
+/// A rejected option is recorded instead of thrown, so that options can be set in sequence; ``refusal`` is the first
+/// one.
 @safe final class EasyHandle {
     let raw: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>

@@ -16,8 +16,8 @@ enum EngineCommand: Sendable {
     case close
 }
 
-/// The command queue of the engine's thread. A post wakes the engine only if it sleeps, so posting to a busy engine
-/// costs no system call.
+/// The command queue of the engine's thread. Posting to a busy engine costs no system call, because a post wakes only a
+/// sleeping engine.
 final class EngineInbox: Sendable {
     private struct State {
         var commands: [EngineCommand] = []

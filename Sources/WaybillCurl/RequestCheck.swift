@@ -2,8 +2,8 @@ import HTTPTypes
 import CWaybillCurl
 import WaybillCore
 
-/// Validates a request before a handle is used. Rejects requests that libcurl would alter and headers that would change
-/// the framing.
+/// Validates a request before a handle is used. Rejects requests that libcurl would alter and headers that affect
+/// framing.
 enum RequestCheck {
     /// - Returns: The origin of the URL (RFC 9110 section 4.3.1): scheme, host, port.
     /// - Throws: ``TransferError/Code/invalidURL`` or ``TransferError/Code/invalidRequest``, outcome `notSent`.

@@ -21,8 +21,7 @@ struct ResponseAssembler {
     /// Whether a status line was read, but not yet the empty line that ends the head. Another line that looks like a
     /// status line is a field then.
     private var isHeadOpen = false
-    /// Whether a request was sent whose final head has not arrived. If not, a line that looks like a status line is a
-    /// trailer.
+    /// Whether a request was sent whose final head has not arrived. If not, a status line is a trailer.
     private var awaitsHead = true
 
     /// Whether the server sent `100 Continue`.

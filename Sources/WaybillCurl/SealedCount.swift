@@ -1,5 +1,4 @@
-/// Computes the minimum number of body bytes that were sent over TLS. It has no side effects; the kernel's counters are
-/// parameters.
+/// Computes the minimum number of body bytes sent over TLS, from the kernel's counters and without side effects.
 ///
 /// libcurl counts bytes as sent when OpenSSL has accepted the whole piece that it was given. On a slow connection that
 /// may take half a minute, during which libcurl's count does not change and the transfer looks stalled. The kernel's
@@ -23,8 +22,8 @@ struct SealedCount {
         most = max(most, body)
     }
 
-    /// Returns the minimum number of body bytes sent, given that the kernel has accepted at least `now` bytes. It never
-    /// decreases.
+    /// Returns the minimum number of body bytes sent, which never decreases, if the kernel has accepted at least `now`
+    /// bytes.
     mutating func left(writtenAtLeast now: UInt64) -> Int64 {
         guard let written, now > written else { return most }
         let sealed = Int64(clamping: now - written)

@@ -1,7 +1,7 @@
 import WaybillCore
 
-/// Limits the rate of a body to a number of bytes per second, in about eight pieces per second. It has no side effects;
-/// the time is a parameter.
+/// Limits the rate of a body to a number of bytes per second, in about eight pieces per second. The time is a
+/// parameter.
 ///
 /// libcurl's own limit (`CURLOPT_MAX_SEND_SPEED_LARGE`) counts from the start of the transfer. If it is lowered during
 /// the transfer, libcurl stops sending until the average since the start equals the new limit, for hours after a fast

@@ -30,8 +30,7 @@ struct SocketProbe {
         base = unsafe wb_tcp_state(socket, &acknowledged, &pending) == 0 ? acknowledged : 0
     }
 
-    /// Returns the current counters, or the last ones if the socket was released; `nil` if the kernel did not report
-    /// any.
+    /// Returns the current counters, or the last ones if the socket was released; `nil` if none are known.
     mutating func sample() -> Sample? {
         guard let socket else { return last }
         var acknowledged: UInt64 = 0

@@ -22,14 +22,13 @@ final class SocketRegistry {
     private var last: (ends: ConnectionEnds, socket: Int32)?
 
     func open(_ socket: Int32) {
-        // Otherwise a child process would keep the connection of a cancelled upload open, and the kernel would continue
-        // to send.
+        // Otherwise a child process would keep a cancelled upload's connection open, and the kernel would continue to
+        // send.
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
         fresh.insert(socket)
     }
 
-    /// Assigns the connection between these endpoints to a transfer. The transfer that used it before takes its last
-    /// sample.
+    /// Assigns the connection between these endpoints to a transfer. The previous transfer takes its last sample.
     func claim(_ ends: ConnectionEnds, for transfer: CurlTransfer) -> SocketProbe? {
         guard let socket = last?.ends == ends ? last?.socket : sockets[ends] ?? find(ends) else { return nil }
         last = (ends, socket)

@@ -1,8 +1,7 @@
 /// Detects that the engine's loop runs without making progress, and makes it pause.
 ///
 /// While HTTP/2 flow control blocks a body, libcurl 7.88 waits until the socket is writable, which it always is (curl
-/// issue 7821). An upload to a slow server would keep one processor busy. It has no side effects; the time is a
-/// parameter.
+/// issue 7821). An upload to a slow server would keep one processor busy. The time is a parameter.
 struct SpinGuard {
     /// The number of consecutive rounds that may do nothing.
     static let patience = 8

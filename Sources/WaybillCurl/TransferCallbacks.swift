@@ -73,8 +73,8 @@ private func duringTunnel(
     _ context: UnsafeMutableRawPointer?, _ downloadTotal: curl_off_t, _ downloaded: curl_off_t,
     _ uploadTotal: curl_off_t, _ uploaded: curl_off_t
 ) -> Int32 {
-    // Any value except 0 ends the transfer with CURLE_ABORTED_BY_CALLBACK. Called in each round, so it does not
-    // indicate progress.
+    // Any value except 0 ends the transfer with CURLE_ABORTED_BY_CALLBACK. Called in each round, so it is not counted
+    // as activity.
     let transfer = unsafe Unmanaged<CurlTransfer>.fromOpaque(context!).takeUnretainedValue()
     return transfer.mayGoOnReadingTunnel() ? 0 : 1
 }

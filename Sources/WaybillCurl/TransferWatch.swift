@@ -18,8 +18,8 @@ struct TransferWatch {
         /// Whether the final response arrived over HTTP/2 before the body was sent. The server is unlikely to read the
         /// rest, so the stall limit is shorter.
         var hasEarlyAnswer = false
-        /// Whether every byte of the request, including its body, was acknowledged, or the request asks for a challenge
-        /// without a body.
+        /// Whether every byte of the request, including its body, was acknowledged, or the request only asks for a
+        /// challenge.
         var isRequestAcknowledged = false
     }
 

@@ -4,8 +4,7 @@ import Waybill
 
 /// A group of options that may not apply to every call.
 protocol OptionTable {
-    /// All options of the group by their long names, each with the short name that messages use, and whether it is
-    /// given.
+    /// All options of the group by their long names, with the short name used in messages and whether it is given.
     static var table: Table { get }
 
     typealias Table = [(name: String, letter: Character?, isGiven: @Sendable (Self) -> Bool)]

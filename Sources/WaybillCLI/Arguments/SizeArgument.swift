@@ -64,8 +64,7 @@ enum SizeArgument {
         return Int(text)
     }
 
-    /// Accepts digits and a decimal point only, because Swift's initializer accepts exponents, infinities and
-    /// hexadecimals.
+    /// Accepts digits and a decimal point only. Swift's initializer accepts exponents, infinities and hexadecimals.
     private static func decimal(_ text: Substring) -> Double? {
         guard text.utf8.contains(where: { (0x30...0x39).contains($0) }),
             text.utf8.allSatisfy({ (0x30...0x39).contains($0) || $0 == 0x2E })

@@ -1,8 +1,7 @@
 import Waybill
 import WaybillOutbox
 
-/// Prints what would be added to the outbox. Images are compressed and files are checked as for the outbox, which is
-/// not opened.
+/// Prints what would be added to the outbox. Compresses images and checks files, but does not open the outbox.
 struct QueueDryRun<Upload: DurableUpload> {
     /// The directory of the outbox.
     let outbox: String

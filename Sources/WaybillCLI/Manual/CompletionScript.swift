@@ -4,8 +4,7 @@
 /// function, because paths must follow the shell's own rules for quotes and special characters. File names never become
 /// shell code.
 enum CompletionScript {
-    /// Returns the text printed by ArgumentParser, with completion of paths inside words added if it is a completion
-    /// script.
+    /// Returns the text printed by ArgumentParser, and adds completion of paths inside words to a completion script.
     static func completingPathsInWords(_ text: String) -> String {
         if text.hasPrefix("#!/bin/bash\n") {
             return inserting(bashCall, in: text) + "\n" + bashFunction

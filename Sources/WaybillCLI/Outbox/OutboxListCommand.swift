@@ -96,8 +96,8 @@ struct OutboxListCommand: AsyncParsableCommand, TakesManyArguments {
 ///     17  waiting         3   312.4 KiB    5 min  backend.example:443  status503, again in 12 s  [today]
 /// ```
 ///
-/// The columns have fixed widths, since the list may be too long to keep in memory. Strings of external origin come
-/// last and are escaped.
+/// The columns have fixed widths, since the list may be too long to keep in memory. External strings come last and are
+/// escaped.
 struct OutboxTable {
     /// The width at which lines are truncated; `nil` for no limit.
     let columns: Int?

@@ -33,8 +33,7 @@ enum QueueCheck {
         }
     }
 
-    /// Returns whether ``headers(_:)`` accepts an argument. A malformed argument counts as accepted, so that parsing
-    /// reports it.
+    /// Returns whether ``headers(_:)`` accepts an argument. Accepts a malformed one, which parsing reports.
     static func takes(_ argument: String) -> Bool {
         var lines = [argument]
         if argument.hasPrefix("@") {

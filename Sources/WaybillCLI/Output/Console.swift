@@ -22,8 +22,8 @@ final class Console: Sendable {
 
     /// Redacts these strings in everything that is written from now on.
     func hide(_ secrets: [String]) {
-        // With and without the line breaks that files end in. One or two characters match everywhere, and redacting
-        // them protects nothing.
+        // With and without the line breaks that files end in. One or two characters match everywhere and protect
+        // nothing.
         let variants = secrets.flatMap { secret -> [String] in
             let lines = secret.split(whereSeparator: \.isNewline).map(String.init)
             return [secret] + lines
@@ -94,8 +94,7 @@ extension Console {
         }
     }
 
-    /// Writes a JSON line about one of several uploads. If that fails, the JSON output is dropped, and the uploads
-    /// continue.
+    /// Writes a JSON line about one of several uploads. If that fails, drops the JSON output.
     func write(
         _ event: String, _ members: JSONObject, response: JSONObject, to listener: inout JSONOutput?, _ exit: Exit
     ) -> Exit {
@@ -118,8 +117,7 @@ extension Console {
 
 /// The lines at the bottom of a terminal, with the cursor at the end of the last one.
 enum BarBlock {
-    /// Returns the control sequence that erases the lines. A terminal that has become narrower than a line has wrapped
-    /// it.
+    /// Returns the control sequence that erases the lines. A terminal narrower than a line has wrapped it.
     static func erasing(_ lines: [String], columns: Int) -> String {
         let rows = lines.reduce(0) { $0 + max(1, (TerminalText.columns(of: $1) + columns - 1) / columns) }
         return rows > 1 ? "\r\u{1B}[\(rows - 1)A\u{1B}[J" : "\r\u{1B}[K"

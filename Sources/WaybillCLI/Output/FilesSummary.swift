@@ -22,8 +22,7 @@ struct FilesSummary: Sendable {
 
     init(files: Int, verb: String) { (self.files, self.verb) = (files, verb) }
 
-    /// Adds a file that has ended. `exit` includes failures after the upload, such as an error while writing the
-    /// response.
+    /// Adds a file that has ended. `exit` includes failures after the upload, such as a response that can't be written.
     mutating func add(_ index: Int, _ ending: Ending, exit: Exit) {
         switch ending {
         case .succeeded: succeeded += 1
@@ -39,8 +38,7 @@ struct FilesSummary: Sendable {
     /// The number of files that were never started.
     var notStarted: Int { files - succeeded - failed - cancelled }
 
-    /// The exit status: that of the signal, if files were not sent because of it, otherwise that of the first failed
-    /// file.
+    /// The exit status: of the signal if it kept files from being sent, otherwise of the first failed file.
     var exit: Exit {
         if let signal, cancelled + notStarted > 0 { return .signal(signal) }
         return first?.exit ?? (succeeded == files ? .done : .interrupted)

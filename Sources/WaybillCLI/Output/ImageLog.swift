@@ -33,8 +33,7 @@ final class ImageLog: Sendable {
         if printsWarnings, let warning = ImageText.warning(part.path, report, options) { console.line(warning) }
     }
 
-    /// Returns the member `images` of a form, in the order of its parts, or an empty object if no image was
-    /// recompressed.
+    /// Returns the member `images` of a form, in the order of its parts, or an empty object if there are none.
     func members(of form: String? = nil) -> JSONObject {
         let made = reports.withLock { $0[form] ?? [:] }
         guard !made.isEmpty else { return [:] }
@@ -47,8 +46,7 @@ final class ImageLog: Sendable {
 
 /// Formats the result of recompressing an image as text and as JSON, for `shrink` and for forms.
 enum ImageText {
-    /// Returns the change in bytes, and the dimensions and quality of the result: `2.2 MiB → 99.7 KiB, 1272 × 954,
-    /// quality 59`.
+    /// Returns the change in bytes, the dimensions and the quality: `2.2 MiB → 99.7 KiB, 1272 × 954, quality 59`.
     static func change(_ report: JPEGReport) -> String {
         let quality = report.quality.map { "quality \($0)" } ?? "no loss"
         return "\(Figures.size(report.originalBytes)) → \(Figures.size(report.bytes)), \(pixels(report)), \(quality)"

@@ -67,8 +67,7 @@ extension Flight {
     }
 }
 
-/// Formats a line for each transfer, to be shown above the bar. The result depends only on the transfers and the
-/// terminal size.
+/// Formats a line for each transfer, to be shown above the bar, without side effects.
 ///
 /// ```
 ///   front: IDFrontImage.jpg  acknowledged  98.2 of 98.2 KiB

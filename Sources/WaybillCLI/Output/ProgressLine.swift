@@ -1,8 +1,7 @@
 import Waybill
 import WaybillOutbox
 
-/// Formats the progress of an upload, of several uploads, or of an outbox as one line. The result depends only on the
-/// snapshot.
+/// Formats the progress of an upload, of several uploads, or of an outbox as one line, without side effects.
 ///
 /// ```
 /// sending front  62 % [============>       ] 1.2 of 2.0 MiB  1.1 MiB/s  ETA 0:12

@@ -23,8 +23,8 @@ struct Pace: Sendable {
         var attempt: Int
     }
 
-    /// Creates a pace. With `showsChanges`, a new phase or attempt is shown immediately; without an interval, nothing
-    /// else is shown.
+    /// Creates a pace. `showsChanges` shows a new phase or attempt immediately. Without an interval, nothing else is
+    /// shown.
     init(every interval: Duration?, showsChanges: Bool, startingAt start: Duration?) {
         self.interval = interval
         self.showsChanges = showsChanges

@@ -1,8 +1,7 @@
 import HTTPTypes
 import Waybill
 
-/// The status line and the header fields of a response: formatted as by curl for `-i` and `-D`, and as members for
-/// `--json`.
+/// The status line and header fields of a response: in curl's format for `-i` and `-D`, as members for `--json`.
 struct ResponseHead: Sendable, JSONConvertible {
     private let statusLine: String
     private let fields: HTTPFields
@@ -15,8 +14,7 @@ struct ResponseHead: Sendable, JSONConvertible {
         fields = response.headers
     }
 
-    /// Returns the head as received, including the empty line at its end. For a terminal, control characters are
-    /// escaped.
+    /// Returns the head as received, including the final empty line, with control characters escaped for a terminal.
     func bytes(forTerminal isTerminal: Bool) -> [UInt8] {
         let lines = [statusLine] + fields.map { "\($0.name.rawName): \($0.value)" } + [""]
         return lines.flatMap { Array((isTerminal ? Redaction.escaped($0) + "\n" : $0 + "\r\n").utf8) }
@@ -28,8 +26,7 @@ struct ResponseHead: Sendable, JSONConvertible {
         return fields.json
     }
 
-    /// Returns the value of a field without secrets: only names and attributes of cookies, and URLs without user
-    /// information and query.
+    /// Returns the value of a field without secrets: without cookie values, and without user and query of URLs.
     private static func shown(_ field: HTTPField) -> String {
         switch field.name {
         case .setCookie, .setCookie2: return cookie(field.value)

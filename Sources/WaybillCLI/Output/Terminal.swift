@@ -85,11 +85,10 @@ enum ForeignText {
         }.joined(separator: "\n")
     }
 
-    /// Returns the bytes for a descriptor: unchanged for a file or a pipe; escaped, with a line break at the end, for a
+    /// Returns the bytes for a descriptor: unchanged for a file or pipe; escaped and ended by a line break for a
     /// terminal.
     ///
-    /// As with curl, binary data (any NUL byte) is not written to a terminal. A warning with the remedy is printed
-    /// instead.
+    /// As with curl, binary data (any NUL byte) is not written to a terminal; a warning is printed instead.
     static func bytes(_ bytes: [UInt8], for descriptor: Int32, remedy: String) -> [UInt8] {
         guard isatty(descriptor) == 1 else { return bytes }
         guard !bytes.contains(0) else {

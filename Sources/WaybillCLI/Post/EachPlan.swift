@@ -2,8 +2,7 @@ import Waybill
 
 /// The plan of `waybill post --each`, validated and with all its texts read before the first connection.
 ///
-/// Texts are read once and shared by all forms. The files of `--each` are not opened: a missing file fails only its own
-/// upload.
+/// Texts are read once and shared by all forms. A missing file of `--each` fails only its own upload.
 struct EachPlan: Sendable {
     private enum Piece: Sendable {
         /// Parts that are the same for all files.
@@ -70,8 +69,8 @@ struct EachPlan: Sendable {
         MultipartForm(try Self.form(of: pieces, file, pictures).parts)
     }
 
-    /// Returns the configuration of the session, with enough slots for the requested parallelism. A rate limit applies
-    /// to all uploads together.
+    /// Returns the configuration of the session, with enough slots for `--parallel`. A rate limit applies to all
+    /// uploads together.
     func configuration(output: OutputOptions, console: Console) -> UploadSession.Configuration {
         var configuration = post.configuration(output: output, console: console)
         configuration.rateLimit = post.request.options?.transfer.rateLimit
@@ -154,8 +153,7 @@ struct EachPlan: Sendable {
         for job in jobs {
             let place = ShrinkPlan.place(of: job.output)
             let folder = place.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(place[..<$0]) } ?? place
-            // Opened and closed, so that a directory in which no file can be created is reported before anything is
-            // sent.
+            // Opened and closed, so that an unwritable directory is reported before anything is sent.
             if folders.insert(folder).inserted { _ = try OutputFile(job.output, replaces: true) }
         }
     }

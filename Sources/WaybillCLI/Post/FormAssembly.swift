@@ -89,8 +89,7 @@ struct FormAssembly {
     /// Adds the secrets of another form.
     mutating func join(secretsOf other: FormAssembly) { secrets += other.secrets }
 
-    /// Throws for a secret text in a queued form, which must not be stored, and for a named credential in a form that
-    /// is sent immediately.
+    /// Throws for a secret text in a queued form, and for a named credential in a form that is sent immediately.
     private func checkSecrecy(of argument: FormArgument) throws(CommandFailure) {
         let name = Redaction.escaped(argument.name)
         switch argument.source {

@@ -152,8 +152,7 @@ enum PutTargets {
         }
     }
 
-    /// Returns a presigned query, and each of its longer values, encoded and decoded: a rejection may quote the signed
-    /// data.
+    /// Returns a presigned query and its longer values, encoded and decoded: a rejection may quote the signed data.
     static func secrets(ofQueryIn url: String) -> [String] {
         guard let mark = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return [] }
         let query = String(url[url.utf8.index(after: mark)...])

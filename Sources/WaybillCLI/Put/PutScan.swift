@@ -119,8 +119,7 @@ struct PutFilter: Sendable, Hashable {
     /// Returns whether a file, or a directory with all its files, is excluded.
     func excludes(_ relative: String) -> Bool { excludes.contains { Self.matches($0, relative) } }
 
-    /// Matches a pattern with a slash against the path below the directory, and a pattern without a slash against the
-    /// last component.
+    /// Matches a pattern with a slash against the path below the directory, and any other against the last component.
     private static func matches(_ pattern: String, _ relative: String) -> Bool {
         let text =
             pattern.utf8.contains(UInt8(ascii: "/"))

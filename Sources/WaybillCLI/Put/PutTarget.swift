@@ -22,8 +22,7 @@ struct PutFile: Sendable, Hashable {
 }
 
 extension [PutFile] {
-    /// Returns the files after copying pipes to temporary files, because a store requires the length. A dry run does
-    /// not read pipes.
+    /// Copies pipes to temporary files, because a store requires the length. A dry run does not read them.
     func withCopiesOfPipes(isDryRun: Bool = false) async throws(CommandFailure) -> [PutFile] {
         var files = self
         for index in files.indices where files[index].isPipe {

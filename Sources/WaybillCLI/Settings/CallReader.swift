@@ -1,8 +1,7 @@
 /// Splits the words of a call into pieces according to the options of its command, in linear time.
 ///
 /// Short options are parsed as by curl: `-ks`, `-Fname=value` and `-kFname=value` mean the same as in curl.
-/// ArgumentParser reads `-Fname=value` as an option named `Fname`, so it receives each short option and its value as
-/// separate words.
+/// ArgumentParser reads `-Fname=value` as an option named `Fname`, so it receives both as separate words.
 struct CallReader: Sendable {
     /// A piece of a call.
     struct Piece: Sendable, Hashable {

@@ -5,8 +5,7 @@ import Waybill
 /// The subcommands and options of a command, as described by ArgumentParser. Settings and the manual page are derived
 /// from it, so neither can name an option that does not exist.
 ///
-/// A call reads only the options of its own command, because querying ArgumentParser for all options takes longer than
-/// a small upload.
+/// A call reads only the options of its own command, because querying all options takes longer than a small upload.
 final class CommandTree: Sendable {
     let commandName: String
     let abstract: String
@@ -94,8 +93,8 @@ final class CommandTree: Sendable {
     /// Returns whether this command has an option with this name.
     func knows(_ name: String) -> Bool { settings.contains { $0.longNames.contains(name) } }
 
-    /// Returns this command and the commands below it that have no subcommands, with their full names. `path` is the
-    /// name of this command.
+    /// Returns the commands without subcommands, this one or those below it, with full names. `path` is this one's
+    /// name.
     func leaves(under path: String) -> [(path: String, tree: CommandTree)] {
         guard !subcommands.isEmpty else { return [(path, self)] }
         return subcommands.flatMap { $0.leaves(under: path.isEmpty ? $0.commandName : "\(path) \($0.commandName)") }

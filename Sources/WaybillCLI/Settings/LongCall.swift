@@ -1,7 +1,6 @@
 import ArgumentParser
 
-/// A call as passed to ArgumentParser: of arguments that may be repeated any number of times, it contains only the
-/// first.
+/// A call as passed to ArgumentParser, with only the first of arguments that may be repeated any number of times.
 ///
 /// ArgumentParser's time grows with the square of the number of arguments; with 20,000 files it took 16 seconds. The
 /// command adds the other arguments after parsing: ``TakesManyArguments/take(_:)``.

@@ -19,8 +19,7 @@ struct OptionRule: Sendable {
         }
     }
 
-    /// Returns whether an option belongs to a single call, such as its files, its items or its output. Such an option
-    /// can't be a setting.
+    /// Returns whether an option belongs to a single call, such as its files or output, and can't be a setting.
     static func isOfOneCall(_ name: String, in path: String) -> Bool {
         // An output option of `post`, but a pattern of `put`.
         if name == "include" { return path == "post" }
@@ -54,8 +53,7 @@ extension OptionRule {
             OptionRule(commands: ["post", "put"], names: ["idempotency-window"]) { call, _ in
                 ["honoured", "honored"].contains(call.values(of: "idempotency").last)
             },
-            // A name for `post` and `put`, but a source for `outbox run`: a setting for all commands can be only one of
-            // them.
+            // A name for `post` and `put`, but a source for `outbox run`: a setting can be only one of them.
             OptionRule(commands: ["post", "put"], names: ["credential"]) { _, setting in
                 !(setting.isForAll && namesSource(setting.value))
             },

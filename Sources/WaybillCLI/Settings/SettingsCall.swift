@@ -1,5 +1,4 @@
-/// A call of the command line, parsed as far as settings depend on it: its options with their values, and its
-/// positional arguments.
+/// A call of the command line, parsed as far as settings depend on it: its options and positional arguments.
 struct SettingsCall: Sendable, Hashable {
     /// An option from the settings.
     struct Default: Sendable, Hashable {

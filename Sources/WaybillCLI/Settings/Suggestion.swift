@@ -1,7 +1,6 @@
 /// Suggests an existing name for a misspelled one.
 enum Suggestion {
-    /// Returns the most similar name, if it is similar enough: it differs by one or a few typing errors, or is the only
-    /// one with this prefix.
+    /// Returns the most similar name, if it differs by only a few typing errors or is the only one with this prefix.
     static func nearest(to word: String, among names: some Sequence<String>) -> String? {
         let text = Array(word.lowercased().unicodeScalars)
         // A longer word is not a typing error, and would take long to compare.

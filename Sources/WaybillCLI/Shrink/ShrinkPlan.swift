@@ -18,8 +18,7 @@ enum ShrinkPlan {
     ///   - output: The value of `-o`.
     ///   - page: The value of `--report`.
     /// - Returns: A job for each input, in order.
-    /// - Throws: ``CommandFailure`` if two files would have the same path, or a result would replace another job's
-    ///   input.
+    /// - Throws: ``CommandFailure`` if two files would have the same path, or a result would replace another input.
     static func jobs(
         _ inputs: [String], output: String?, page: String?
     ) throws(CommandFailure) -> [ShrinkJob] {
@@ -43,7 +42,7 @@ enum ShrinkPlan {
         return jobs
     }
 
-    /// Throws if two results would have the same path, or a result would replace another job's input.
+    /// Throws if two results would have the same path, or a result would replace another input.
     static func check(_ jobs: [ShrinkJob], _ page: String?) throws(CommandFailure) {
         var makers: [String: String] = [:]
         for job in jobs where job.output != "-" {

@@ -98,8 +98,7 @@ struct ShrinkRun: Sendable {
             if job.input != "-", let path = try await Self.copyOfPipe(job.input) { input = .file(path) }
             let result = try await write(job, input)
             let report = ShrinkReport(input: job.input, output: job.output, picture: result.report)
-            // For a page, results are read from their files again: keeping a thousand of them would use too much
-            // memory.
+            // For a page, results are read from their files again: a thousand of them would use too much memory.
             let after: JPEGInput = job.output == "-" ? .bytes(result.bytes) : .file(job.output)
             return Made(
                 outcome: .success(report),

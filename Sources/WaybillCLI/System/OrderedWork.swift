@@ -8,8 +8,7 @@ struct OrderedWork {
     /// - Parameters:
     ///   - inputs: The inputs.
     ///   - work: The work for each input.
-    ///   - take: Receives each result. If it throws, running work is cancelled, and nothing more is started or
-    ///     delivered.
+    ///   - take: Receives each result. If it throws, running work is cancelled, and nothing more is delivered.
     /// - Throws: The error of `take`.
     func run<Input: Sendable, Output: Sendable>(
         _ inputs: [Input], work: @escaping @Sendable (Input) async -> Output,

@@ -4,8 +4,8 @@ import Waybill
 /// Input of unknown length: standard input, a FIFO, or a shell's `<(…)`.
 ///
 /// Stores and most servers require the length in advance, and a retry reads from the start. The input is therefore
-/// copied to a temporary file once, when it is first needed. The file has mode 0600 and no name, and is removed when
-/// the process ends.
+/// copied to a temporary file once, when it is first needed. The file has mode 0600 and no name, and exists until the
+/// process ends.
 final class PipedInput: Sendable {
     /// A complete copy.
     struct Copy: Sendable, Hashable {
@@ -48,8 +48,7 @@ final class PipedInput: Sendable {
         ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].contains(path)
     }
 
-    /// Returns the copy. The first call starts reading. A cancelled call stops waiting, but other calls still receive
-    /// the copy.
+    /// Returns the copy. The first call starts reading. A cancelled call does not affect the others.
     ///
     /// - Throws: ``CommandFailure``, or `CancellationError`.
     func copied() async throws -> Copy {

@@ -3,8 +3,7 @@ import Glibc
 /// A file that receives its name when it is complete.
 ///
 /// Its bytes are written to an unnamed file (`O_TMPFILE`, open(2)), which the system removes if the process ends early.
-/// On a file system that does not support unnamed files, the file has a temporary name, which is removed when the value
-/// is released.
+/// On a file system without such files, it has a temporary name, which is removed when the value is released.
 ///
 /// Names are paths or relative to a directory that the caller has opened. The umask does not apply to the mode.
 package final class NewFile: Sendable {
@@ -23,8 +22,7 @@ package final class NewFile: Sendable {
         try? removeTemporaryName()
     }
 
-    /// Opens a file that will be published at `path`. If `isNamed` is true, it has a temporary name on every file
-    /// system.
+    /// Opens a file that will be published at `path`. With `isNamed`, it always has a temporary name.
     package static func make(
         for path: String, mode: UInt32 = 0o600, access: Int32 = O_WRONLY, isNamed: Bool = false
     ) throws(SystemError) -> NewFile {
@@ -41,8 +39,7 @@ package final class NewFile: Sendable {
         }
         guard raw >= 0 else {
             let error = SystemError.last
-            // These errors would affect a named file, too. Any other error means that unnamed files are not supported
-            // here.
+            // These errors would affect a named file, too. All others mean that unnamed files are not supported.
             guard ![ENOSPC, EDQUOT, EROFS, EMFILE, ENFILE].contains(error.number) else { throw error }
             return nil
         }
@@ -117,7 +114,7 @@ package final class NewFile: Sendable {
         guard unsafe SystemPath.with(name, { unsafe unlinkat(directory.place, $0, 0) }) == 0 else { throw .last }
     }
 
-    /// `O_TMPFILE`, which glibc declares only with `_GNU_SOURCE`: a separate bit (`asm-generic/fcntl.h`) and
+    /// `O_TMPFILE`, which glibc declares only with `_GNU_SOURCE`: its own bit (`asm-generic/fcntl.h`) and
     /// `O_DIRECTORY`.
     private static let withoutName: Int32 = 0o20000000 | O_DIRECTORY
 

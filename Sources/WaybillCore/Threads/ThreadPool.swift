@@ -13,8 +13,7 @@ package protocol PoolJob: AnyObject, Sendable {
 /// Threads that run jobs in the order of their submission.
 ///
 /// A pool with a `patience` uses one additional thread: it starts the next job while others are stuck, and abandons
-/// jobs that exceed the limit. It uses the mutex and condition variable of the C library, because ThreadSanitizer
-/// recognizes both.
+/// jobs that exceed the limit. It uses the C library's mutex and condition variable, which ThreadSanitizer recognizes.
 @safe package final class ThreadPool: @unchecked Sendable {
     private final class Entry {
         let job: any PoolJob
@@ -76,8 +75,7 @@ package protocol PoolJob: AnyObject, Sendable {
         }
     }
 
-    /// Removes a finished job. The caller releases it outside the mutex, because its deinitializer may run arbitrary
-    /// code.
+    /// Removes a finished job. The caller releases it outside the mutex: its deinitializer may run any code.
     private func remove(_ entry: Entry) {
         unsafe pthread_mutex_lock(mutex)
         running.removeAll { $0 === entry }
