@@ -45,7 +45,8 @@ public protocol BodyReader: AnyObject {
     /// - Parameter output: Free space of at least one byte.
     /// - Returns: ``BodyRead/bytes(_:)`` with the number of bytes appended, at least one; ``BodyRead/later``; or
     ///   ``BodyRead/end``, only after the last byte.
-    /// - Throws: The reason why the promised bytes are unavailable. The transfer is aborted.
+    /// - Throws: The reason why the promised bytes are unavailable. The transfer is aborted; nothing is sent in their
+    ///   place.
     func read(into output: inout OutputRawSpan) throws -> BodyRead
 
     /// Releases files and buffers. Called exactly once, whatever the outcome.
@@ -82,7 +83,8 @@ public struct BodyPart: Sendable, Hashable {
 /// A reader of file content, which the kernel can send without a copy in memory.
 ///
 /// It is used in addition to ``BodyReader/read(into:)``, on the same thread, when the transport has a socket for
-/// unencrypted bytes. A reader that inspects the bytes, such as for a checksum, does not conform.
+/// unencrypted bytes. A reader that inspects the bytes, such as for a checksum, does not conform, so all its bytes are
+/// read.
 package protocol FileSendingReader: BodyReader {
     /// Sends the next bytes of the file to a non-blocking socket (`sendfile(2)`). It waits for neither of them.
     ///

@@ -80,7 +80,8 @@ public struct TransferConnection: Sendable, Hashable {
 public struct TransferProgress: Sendable, Hashable {
     /// The number of body bytes handed to the kernel.
     public var sent: Int64
-    /// The number of body bytes that the peer's TCP has acknowledged. Some may still be in its receive buffer.
+    /// The number of body bytes that the peer's TCP has acknowledged. The peer's program may have read fewer, because
+    /// of its receive buffer.
     public var acknowledged: Int64
     /// The accuracy of `acknowledged`.
     public var accuracy: ProgressAccuracy

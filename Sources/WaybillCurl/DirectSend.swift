@@ -7,11 +7,13 @@ import WaybillCore
 /// cost of a large upload. But libcurl asks for more of the body when it has sent almost all it was given, and reports
 /// how much it has sent. If it has sent everything, the read callback may first send bytes of its own on the same
 /// socket and then return a few bytes to libcurl. With those, libcurl continues as usual: it waits for the socket,
-/// notices responses and broken connections, and asks again. Waybill counts the directly sent bytes.
+/// notices responses and broken connections, and asks again. It does not count the directly sent bytes, so Waybill
+/// does.
 struct DirectSend {
     /// Whether direct sending is allowed for this transfer. Whether it is possible is determined while sending.
     let isOpen: Bool
-    /// The position in the body after the last directly sent bytes, or `nil` if all are acknowledged.
+    /// The position in the body after the last directly sent bytes, or `nil` if all of them are known to be
+    /// acknowledged.
     private(set) var unsettledEnd: Int64?
     private var patience = Self.firstPatience
 

@@ -8,7 +8,8 @@ final class OutboxReporter: Sendable {
         var summary = OutboxSummary()
         var latest: OutboxProgress?
         var pace: Pace
-        /// The JSON output, or `nil` after it could not be written: ended items are then reported on standard error.
+        /// The JSON output, or `nil` after it could not be written: deliveries continue, and ended items are reported
+        /// on standard error.
         var listener: JSONOutput?
         var blocked: [String: String] = [:]
         /// The tally of the last line. If it has not changed, no line is printed.

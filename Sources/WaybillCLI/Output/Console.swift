@@ -94,7 +94,7 @@ extension Console {
         }
     }
 
-    /// Writes a JSON line about one of several uploads. If that fails, drops the JSON output.
+    /// Writes a JSON line about one of several uploads. If that fails, drops the JSON output; the uploads continue.
     func write(
         _ event: String, _ members: JSONObject, response: JSONObject, to listener: inout JSONOutput?, _ exit: Exit
     ) -> Exit {

@@ -2,7 +2,8 @@ import Waybill
 
 /// The plan of `waybill post --each`, validated and with all its texts read before the first connection.
 ///
-/// Texts are read once and shared by all forms. A missing file of `--each` fails only its own upload.
+/// Texts are read once and shared by all forms. The files of `--each` are not opened: a missing file fails only its own
+/// upload.
 struct EachPlan: Sendable {
     private enum Piece: Sendable {
         /// Parts that are the same for all files.

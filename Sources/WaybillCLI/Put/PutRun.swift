@@ -24,7 +24,8 @@ struct PutRun {
             for await progress in batch.progress { reporter.update(progress) }
         }
         var summary = FilesSummary(files: plan.files.count, verb: "stored")
-        // `nil` after standard output could not be written: ended files are then reported on standard error.
+        // `nil` after standard output could not be written: the uploads continue, and ended files are reported on
+        // standard error.
         var listener = json
         await Ticker.run(since: start) { time in
             reporter.tick(at: time)

@@ -48,7 +48,8 @@ final class PipedInput: Sendable {
         ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].contains(path)
     }
 
-    /// Returns the copy. The first call starts reading. A cancelled call does not affect the others.
+    /// Returns the copy. The first call starts reading. A cancelled call stops waiting; other calls still receive the
+    /// copy.
     ///
     /// - Throws: ``CommandFailure``, or `CancellationError`.
     func copied() async throws -> Copy {
