@@ -1,3 +1,4 @@
+import WaybillCore
 public import Waybill
 
 /// How an upload is queued.

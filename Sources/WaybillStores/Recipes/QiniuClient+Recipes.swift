@@ -1,3 +1,4 @@
+import WaybillCore
 public import FoundationEssentials
 
 extension QiniuClient {

@@ -23,6 +23,15 @@ extension UploadContent {
             throw StoreError(UploadError(preparing: error))
         }
     }
+
+    /// Returns the content type that the caller has set, if any.
+    func statedType(of body: any UploadBody) -> String? {
+        switch kind {
+        case .file(_, let type): type
+        case .body, .form: body.contentType
+        case .empty, .notAFile: nil
+        }
+    }
 }
 
 extension StoreError {

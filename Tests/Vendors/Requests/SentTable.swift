@@ -1,3 +1,4 @@
+import Waybill
 import HTTPTypes
 import TestSupport
 import WaybillCore

@@ -61,11 +61,13 @@ extension AliyunOSSClient {
     private func start(_ work: OSSBatchWork, _ group: String) -> ObjectUpload<OSSStoredObject> {
         ObjectUpload(group: group) { [self] run throws(StoreError) in
             let bucket = try bucket(work.bucket)
-            guard case .file(let path) = work.content.kind else {
-                return try await put(work.content.objectBody(), to: work.key, in: bucket, work.options, run)
+            guard case .file(let path, let type) = work.content.kind else {
+                return try await put(work.content, to: work.key, in: bucket, work.options, run)
             }
+            var options = work.options
+            options.contentType = options.contentType ?? type
             return try await OSSFileUpload(
-                client: self, path: path, bucket: bucket, key: work.key, options: work.options,
+                client: self, path: path, bucket: bucket, key: work.key, options: options,
                 multipart: work.multipart
             ).go(run)
         }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
-import Waybill
+public import Waybill
 import WaybillCore
 import WaybillMultipart
 
@@ -33,7 +33,7 @@ extension AliyunOSSClient {
         options: OSSObjectOptions = OSSObjectOptions()
     ) -> ObjectUpload<OSSStoredObject> {
         ObjectUpload { run throws(StoreError) in
-            try await self.put(content.objectBody(), to: key, in: self.bucket(bucket), options, run)
+            try await self.put(content, to: key, in: self.bucket(bucket), options, run)
         }
     }
 
@@ -57,14 +57,26 @@ extension AliyunOSSClient {
         in bucket: String? = nil, options: OSSObjectOptions = OSSObjectOptions()
     ) async throws(StoreError) -> OSSStoredObject {
         try await ObjectUpload { run throws(StoreError) in
-            try await self.append(
-                content.objectBody(), to: key, at: position, continuing: position == 0 ? 0 : checksum,
+            let body = try await content.objectBody()
+            var options = options
+            options.contentType = options.contentType ?? content.statedType(of: body)
+            return try await self.append(
+                body, to: key, at: position, continuing: position == 0 ? 0 : checksum,
                 in: self.bucket(bucket), options, run)
         }.value
     }
 }
 
 extension AliyunOSSClient {
+    func put(
+        _ content: UploadContent, to key: String, in bucket: String, _ options: OSSObjectOptions, _ run: ObjectRun
+    ) async throws(StoreError) -> OSSStoredObject {
+        let body = try await content.objectBody()
+        var options = options
+        options.contentType = options.contentType ?? content.statedType(of: body)
+        return try await put(body, to: key, in: bucket, options, run)
+    }
+
     func put(
         _ body: any UploadBody, to key: String, in bucket: String, _ options: OSSObjectOptions, _ run: ObjectRun
     ) async throws(StoreError) -> OSSStoredObject {
