@@ -1,6 +1,6 @@
-// Bodies, secrets and byte counts are part of every signature here. Re-exported, so that whoever takes this product
-// alone needs one import. One by one and not as a module: WaybillCore brings HTTPTypes along, whose HTTPRequest would
-// meet that of the server in whose program the parser works.
+// Bodies, secrets and byte counts are part of every signature here. They are re-exported so that a client that uses
+// only this product needs one import. They are exported individually instead of as a module: WaybillCore exports
+// HTTPTypes, whose HTTPRequest would clash with that of the server that embeds the parser.
 @_exported public import enum WaybillCore.BodyRead
 @_exported public import protocol WaybillCore.BodyReader
 @_exported public import protocol WaybillCore.PartPreparing

@@ -1,26 +1,27 @@
 import Glibc
 
-/// What type a file has, told by the ending of its name.
+/// A table of content types by file name extension.
 ///
 /// ```swift
 /// form.contentTypes["dat"] = "application/x-scan"      // on top of the standard table
 /// form.contentTypes = try .systemTable()               // or what this machine knows
 /// ```
 ///
-/// An ending that is not in the table gives `application/octet-stream`. The type said of a part goes before the table.
+/// An extension that is not in the table yields `application/octet-stream`. An explicit content type of a part takes
+/// precedence over the table.
 public struct ContentTypeTable: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     private var types: [String: String]
-    // Looked up behind what was set here; not copied, so that a form costs no table.
+    // Looked up after `types` and not copied, so that a form does not carry a table.
     private let hasStandard: Bool
 
-    /// The table that comes along: what forms carry, some 100 endings.
+    /// The built-in table of some 100 extensions that are common in forms.
     ///
-    /// The names are those of IANA's registry of media types. Where none is registered it is the name in common use,
-    /// which mostly begins with `x-`. The types of the first ten endings are also the ones that curl knows, so that the
-    /// same form has the same bytes.
+    /// The types are those of IANA's registry of media types. Where none is registered, the type in common use is
+    /// given, which usually begins with `x-`. The types of the first ten extensions are those that curl uses, so that
+    /// both send the same bytes for the same form.
     public static let standard = ContentTypeTable(types: [:], hasStandard: true)
 
-    /// A table of these endings only.
+    /// Creates a table with these extensions only.
     public init(dictionaryLiteral elements: (String, String)...) {
         let pairs = elements.map { ($0.lowercased(), $1) }
         self.init(types: Dictionary(pairs) { $1 }, hasStandard: false)
@@ -31,8 +32,8 @@ public struct ContentTypeTable: Sendable, Hashable, ExpressibleByDictionaryLiter
         self.hasStandard = hasStandard
     }
 
-    /// The type of an ending, without its dot; the case of its letters doesn't matter. `nil` takes away what was set
-    /// here.
+    /// The type for an extension without its dot, compared case-insensitively. Assigning `nil` removes an entry that
+    /// was set here.
     public subscript(ending: String) -> String? {
         get {
             let ending = ending.lowercased()
@@ -41,20 +42,21 @@ public struct ContentTypeTable: Sendable, Hashable, ExpressibleByDictionaryLiter
         set { types[ending.lowercased()] = newValue }
     }
 
-    /// The type for a file name or path, by the letters after its last dot.
+    /// Returns the type for a file name or path by its extension, the part after the last dot.
     public func type(forFile name: String) -> String? {
         Self.ending(of: name).flatMap { self[String($0)] }
     }
 
-    /// What this machine knows: the file `/etc/mime.types`, on top of the standard table.
+    /// Returns the standard table extended by the system's file `/etc/mime.types`.
     ///
-    /// It takes a small file from the disk, so call it once. The same form may then have other bytes on another machine.
+    /// Reads a small file from the disk, so call it once. The same form may then have different bytes on another
+    /// machine.
     ///
-    /// - Throws: ``BodyError/Code/fileNotFound`` or ``BodyError/Code/fileNotReadable``; on Debian the package `media-types`
-    ///   brings the file.
+    /// - Throws: ``BodyError/Code/fileNotFound`` or ``BodyError/Code/fileNotReadable``. On Debian, the package
+    ///   `media-types` provides the file.
     public static func systemTable(path: String = "/etc/mime.types") throws(BodyError) -> ContentTypeTable {
         let source = try SourceFile(inspecting: path, at: nil)
-        // The file has 70 KB; who made it larger than this meant something else.
+        // The file has about 70 KB; anything beyond 4 MiB is not that file.
         let bytes = try source.prefix(4 << 20)
         var table = standard
         for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
@@ -65,15 +67,15 @@ public struct ContentTypeTable: Sendable, Hashable, ExpressibleByDictionaryLiter
         return table
     }
 
-    /// What is sent when nobody knows better (WHATWG HTML, "multipart/form-data encoding algorithm").
+    /// The type for unknown content (WHATWG HTML, "multipart/form-data encoding algorithm").
     package static let unknown = "application/octet-stream"
 
-    /// The first ending that the standard table has for a type.
+    /// Returns the first extension that the standard table lists for a type.
     static func standardEnding(for type: String) -> String? {
         rows.first { $0.type == type }?.endings.split(separator: " ").first.map(String.init)
     }
 
-    /// What stands behind the last dot of the last component.
+    /// Returns the extension of the last path component, without the dot.
     static func ending(of name: String) -> Substring? {
         let bytes = name.utf8
         guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")) else { return nil }
@@ -93,7 +95,7 @@ extension ContentTypeTable {
 
     // https://www.iana.org/assignments/media-types/
     private static let rows: [(type: String, endings: String)] = [
-        // curl's ten.
+        // The ten extensions that curl knows.
         ("image/gif", "gif"), ("image/jpeg", "jpg jpeg"), ("image/png", "png"), ("image/svg+xml", "svg"),
         ("text/plain", "txt"), ("text/html", "htm html"), ("application/pdf", "pdf"), ("application/xml", "xml"),
 

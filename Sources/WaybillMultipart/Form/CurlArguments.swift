@@ -1,10 +1,10 @@
 import WaybillCore
 
-/// What to say to curl(1), so that it sends the same parts.
+/// The arguments with which curl(1) sends the same parts.
 struct CurlArguments {
-    /// The words, ready for a shell: an option and its value each.
+    /// The arguments, quoted for a shell: one option and its value per line.
     private(set) var lines: [String] = []
-    /// What curl can't be told.
+    /// The differences that curl cannot express.
     private(set) var remarks: [String] = []
 
     init(_ form: MultipartForm) {
@@ -58,7 +58,7 @@ struct CurlArguments {
         }
     }
 
-    /// A text in which no character is special to curl.
+    /// Adds a field whose value contains no character that is special to curl.
     private mutating func string(_ part: MultipartPart, _ bytes: [UInt8], at place: PartPlace) {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             return remarks.append("\(place) is missing: its text is no UTF-8")
@@ -87,7 +87,7 @@ struct CurlArguments {
         line(part, Self.inQuotes(text))
     }
 
-    /// What only the program has: curl gets a file of a name that says so.
+    /// Adds a placeholder file for content that exists only in the program.
     private mutating func stand(_ part: MultipartPart, _ what: String, at place: PartPlace) {
         var named = part
         named.fileName = part.fileName ?? "data"
@@ -103,15 +103,15 @@ struct CurlArguments {
         lines.append("-F \(ShellWord.quoted(word))")
     }
 
-    // curl escapes the line breaks of a name, but makes them no CRLF.
+    // curl escapes the line breaks of a name, but does not normalize them to CRLF.
     private static func name(of part: MultipartPart) -> String {
         String(decoding: FormText.withNormalLineBreaks(part.name), as: UTF8.self)
     }
 
-    // A lone - is standard input to curl.
+    // curl interprets a lone `-` as standard input.
     private static func path(_ path: String) -> String { path == "-" ? "./-" : path }
 
-    /// In double quotes curl reads everything as it stands, but for `\"` and `\\`.
+    /// In double quotes, curl interprets only `\"` and `\\`.
     private static func inQuotes(_ text: String) -> String {
         var result = "\""
         for scalar in text.unicodeScalars {
@@ -122,10 +122,11 @@ struct CurlArguments {
     }
 }
 
-/// Words for a shell.
+/// Quoting of words for a shell.
 package enum ShellWord {
-    /// A text as one word. In single quotes; where control characters or marks of direction are in it, as `$'…'`, which
-    /// bash, ksh, zsh and POSIX since 2024 read, so that what is printed is one line and does nothing to a terminal.
+    /// Returns a string as one shell word in single quotes. If it contains control characters or directional marks, it
+    /// is written as `$'…'`, which bash, ksh, zsh and POSIX since 2024 read, so that the output is one line and cannot
+    /// affect a terminal.
     package static func quoted(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: \.controlsOutput) else {
             return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
@@ -137,7 +138,7 @@ package enum ShellWord {
             case "\n": word += "\\n"
             case "\r": word += "\\r"
             case _ where scalar.controlsOutput:
-                // Byte by byte, three digits each: what follows can't be taken for a fourth.
+                // Octal escapes with three digits per byte, so that a following digit is not read as a fourth.
                 for byte in String(scalar).utf8 {
                     let digits = String(byte, radix: 8)
                     word += "\\" + String(repeating: "0", count: 3 - digits.utf8.count) + digits
@@ -150,7 +151,7 @@ package enum ShellWord {
 }
 
 extension MultipartForm {
-    /// The `-F` and `--form-string` words of this form, and remarks on what curl can't be told.
+    /// The `-F` and `--form-string` arguments of this form, and remarks on what curl cannot express.
     package var curlArguments: (lines: [String], remarks: [String]) {
         let arguments = CurlArguments(self)
         return (arguments.lines, arguments.remarks)

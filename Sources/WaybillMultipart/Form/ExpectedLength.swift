@@ -1,10 +1,10 @@
 package import WaybillCore
 
-/// The length that a body will have, as far as it is known before the body is prepared.
+/// The expected length of a body, as far as it is known before the body is prepared.
 package struct ExpectedLength: Sendable, Hashable {
-    /// The bytes.
+    /// The number of bytes.
     package private(set) var bytes: Int64
-    /// Whether it is the exact length, unless a file changes.
+    /// Whether this is the exact length, provided that no file changes.
     package private(set) var isExact: Bool
 
     package init(_ bytes: Int64, isExact: Bool = true) {
@@ -18,16 +18,18 @@ package struct ExpectedLength: Sendable, Hashable {
     }
 }
 
-/// A preparation that can estimate the length of its content before it is run.
+/// A preparation that can estimate the length of its content in advance.
 package protocol PartEstimating: PartPreparing {
-    /// The estimate; `nil` where nothing is known.
+    /// Returns the estimated number of bytes; `nil` if it is unknown.
     func expectedLength() async -> Int64?
 }
 
 extension MultipartForm {
-    /// The length of the body, without making or opening anything: files are looked at, texts and headers are counted.
+    /// Returns the length of the body without preparing or opening anything: files are inspected with stat(2), text
+    /// fields and headers are counted.
     ///
-    /// - Returns: `nil` with a stream of unknown length. An estimate for content that has to be made; JSON counts nothing.
+    /// - Returns: `nil` for a form with a stream of unknown length. The length of content that has yet to be prepared
+    ///   is an estimate; JSON counts as zero bytes.
     package func expectedLength() async -> ExpectedLength? {
         let delimiter = PartDelimiter(.random(), mayOccur: false)
         let header = PartHeader(delimiter: delimiter, compatibility: compatibility)
@@ -39,7 +41,7 @@ extension MultipartForm {
             do throws(BodyError) {
                 try header.append(part, contentType: type, to: &block, at: PartPlace(index: index, name: part.name))
             } catch {
-                // The upload fails before a byte is sent, and says why.
+                // The upload fails with this error before a byte is sent.
                 return ExpectedLength(0, isExact: false)
             }
             length.add(ExpectedLength(Int64(block.count + FormText.lineBreak.count), isExact: !part.followsContent))

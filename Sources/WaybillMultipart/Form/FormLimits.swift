@@ -1,30 +1,30 @@
 public import WaybillCore
 
-/// What a server takes, so that a form that it would refuse is refused here, before anything is sent.
+/// The limits that a server imposes on a form. A form that exceeds them fails before anything is sent.
 ///
 /// ```swift
 /// form.limits = FormLimits(
 ///     maxPartBytes: .mebibytes(5), maxTotalBytes: .mebibytes(20), allowedTypes: ["image/jpeg", "image/png"])
 /// ```
 ///
-/// ``MultipartForm/limits`` are held against what is going to be sent, after images were made small and streams were
-/// read. ``MultipartForm/check(against:)`` looks at what is there already.
+/// ``MultipartForm/limits`` are checked against the final contents, after images were compressed and streams were read.
+/// ``MultipartForm/check(against:)`` checks what is available beforehand.
 public struct FormLimits: Sendable, Hashable {
-    /// The most parts.
+    /// The maximum number of parts.
     public var maxParts: Int?
-    /// The most bytes that the content of a part may have.
+    /// The maximum number of bytes in the content of a part.
     public var maxPartBytes: ByteCount?
-    /// The most bytes of the whole body, headers and boundaries included.
+    /// The maximum number of bytes in the whole body, including headers and boundaries.
     public var maxTotalBytes: ByteCount?
-    /// The types that files may have, such as `image/jpeg`.
+    /// The allowed content types of files, such as `image/jpeg`.
     ///
-    /// It is the first bytes that tell, not the name: a program called `card.jpg` is no `image/jpeg`. The container of
-    /// `docx` and the like is a ZIP file and passes as any of them. A type whose bytes have no sure beginning, such as
-    /// `text/csv`, is believed if the part says so and the bytes begin like nothing else. Only parts with a file name are
-    /// looked at.
+    /// The type is detected from the first bytes, not from the name: a program named `card.jpg` is not `image/jpeg`.
+    /// The container of `docx` and similar formats is a ZIP file and is accepted as any of them. A type without
+    /// characteristic first bytes, such as `text/csv`, is accepted if the part declares it and the bytes match no other
+    /// known type. Only parts with a file name are checked.
     public var allowedTypes: Set<String>?
 
-    /// Describes limits; `nil` is none.
+    /// Creates limits; `nil` means unlimited.
     public init(
         maxParts: Int? = nil, maxPartBytes: ByteCount? = nil, maxTotalBytes: ByteCount? = nil,
         allowedTypes: Set<String>? = nil
@@ -35,7 +35,7 @@ public struct FormLimits: Sendable, Hashable {
         self.allowedTypes = allowedTypes
     }
 
-    /// The error for a form whose length no `Content-Length` of 63 bits can say.
+    /// The error for a form whose length exceeds an `Int64`.
     static var beyondNumbers: BodyError {
         BodyError(
             .formTooLarge,
@@ -57,7 +57,7 @@ public struct FormLimits: Sendable, Hashable {
         throw BodyError(.formTooLarge, "The form has at least \(totalBytes) bytes; \(limit) are allowed.")
     }
 
-    /// Holds the first bytes of a part against the types; `nil` are bytes that nobody has seen yet.
+    /// Checks the first bytes of a part against the allowed types; `nil` means that the bytes have not been read yet.
     func check(beginning: [UInt8]?, contentType: String?, at place: PartPlace) throws(BodyError) {
         guard let allowedTypes else { return }
         let list = allowedTypes.sorted().joined(separator: ", ")

@@ -1,13 +1,13 @@
-/// How texts become bytes of a form, and which bytes are what.
+/// Conversion of text to the bytes of a form, and character classes.
 enum FormText {
     static let carriageReturn = UInt8(ascii: "\r")
     static let lineFeed = UInt8(ascii: "\n")
     static let lineBreak: [UInt8] = [carriageReturn, lineFeed]
 
-    /// The UTF-8 of a text, with every CR, LF and CRLF turned into CRLF.
+    /// Returns the UTF-8 of a string with every CR, LF and CRLF replaced by CRLF.
     static func withNormalLineBreaks(_ text: String) -> [UInt8] { withNormalLineBreaks(Array(text.utf8)) }
 
-    /// Bytes with every CR, LF and CRLF turned into CRLF.
+    /// Returns the bytes with every CR, LF and CRLF replaced by CRLF.
     static func withNormalLineBreaks(_ source: [UInt8]) -> [UInt8] {
         guard source.contains(where: { $0 == lineFeed || $0 == carriageReturn }) else { return source }
         var result: [UInt8] = []
@@ -25,7 +25,7 @@ enum FormText {
         return result
     }
 
-    /// Whether a byte is written as it is between the quotes of a header's parameter, whatever the compatibility.
+    /// Whether a byte needs no escaping in a quoted header parameter in any compatibility style.
     static func isPlain(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "%"), UInt8(ascii: "\\"): false
@@ -33,13 +33,13 @@ enum FormText {
         }
     }
 
-    /// The C0 controls and DEL.
+    /// Whether a byte is a C0 control or DEL.
     static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }
 
-    /// Space and horizontal tab.
+    /// Whether a byte is a space or horizontal tab.
     static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-    /// The `tchar` of RFC 9110 section 5.6.2.
+    /// Whether a byte is a `tchar` of RFC 9110 section 5.6.2.
     static func isToken(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -51,7 +51,7 @@ enum FormText {
 }
 
 extension [UInt8] {
-    /// Appends the UTF-8 of a text, in one piece.
+    /// Appends the UTF-8 of a string as one block.
     mutating func append(text: String) {
         let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { unsafe append(contentsOf: $0) }
         if isDone == nil { append(contentsOf: text.utf8) }

@@ -1,46 +1,46 @@
-/// What type some bytes have, told by how they begin.
+/// Detection of content types by their first bytes.
 ///
-/// The patterns are those of the WHATWG MIME Sniffing standard (sections 6.1 to 6.3), and what the registrations of HEIC,
-/// AVIF, TIFF, PDF and the office formats say. Texts have no such beginning.
+/// The patterns are those of the WHATWG MIME Sniffing standard (sections 6.1 to 6.3) and of the registrations of HEIC,
+/// AVIF, TIFF, PDF and the office formats. Text formats have no such pattern.
 enum MagicBytes {
-    /// So many bytes are enough to tell.
+    /// The number of first bytes that suffices for detection.
     static let needed = 64
 
-    /// The type, or `nil` for bytes that could be anything.
+    /// Returns the detected type, or `nil` if no pattern matches.
     static func type(of bytes: [UInt8]) -> String? { signature(of: bytes)?.types.first }
 
-    /// Whether bytes can be of a type: it is the one their beginning tells, or one of those in the same container. Of a
-    /// type without a known beginning they can be if they have none.
+    /// Whether bytes can be of a type: it is the detected type, or one that shares its container. If no pattern matches
+    /// the bytes, they can be of any type without a pattern.
     static func canBe(_ type: String, _ bytes: [UInt8]) -> Bool {
         let type = essence(of: type)
         guard let found = signature(of: bytes) else { return !signatures.contains { $0.covers(type) } }
         return found.covers(type)
     }
 
-    /// Whether bytes that begin like `found` can be of another type, too.
+    /// Whether bytes detected as `found` can also be of another type.
     static func sharesContainer(_ type: String, with found: String) -> Bool {
         type == found || signatures.contains { $0.types[0] == found && $0.covers(type) }
     }
 
-    /// The ending that names of files of a type have.
+    /// Returns the file name extension for a type.
     static func ending(for type: String) -> String? { endings[type] }
 
-    /// A type without its parameters, in lower case.
+    /// Returns a type without its parameters, in lower case.
     static func essence(of type: String) -> String {
         var essence = type.prefix { $0 != ";" }
         while let last = essence.last, last == " " || last == "\t" { essence.removeLast() }
         return essence.lowercased()
     }
 
-    /// What bytes can be told to be.
+    /// The types that can be detected.
     static var types: Set<String> { Set(signatures.map { $0.types[0] }) }
 
     private static func signature(of bytes: [UInt8]) -> Signature? { signatures.first { $0.matches(bytes) } }
 
     private struct Signature: Sendable {
-        /// The first is what the bytes are called; the others share the container.
+        /// The first is the detected type; the others share its container.
         let types: [String]
-        /// What they begin with; `nil` is any byte.
+        /// The first bytes; `nil` matches any byte.
         let pattern: [UInt8?]
 
         init(_ types: [String], _ pattern: [UInt8?]) {

@@ -1,31 +1,32 @@
 import WaybillCore
 
-/// The text that separates the parts of a form.
+/// The string that separates the parts of a form.
 ///
 /// ```swift
 /// let boundary = MultipartBoundary.random()                       // what you want
 /// let fixed = try MultipartBoundary("golden-boundary-for-tests")  // what a test wants
 /// ```
 ///
-/// Allowed are 1–70 of the characters that both RFC 2046 section 5.1.1 lets a boundary have and RFC 9110 section 5.6.2
-/// lets a token have: letters, digits and `'` `+` `-` `.` `_`. Such a boundary needs no quotes in a `Content-Type`, and
-/// quotes are what old servers stumble over; ``init(quoted:)`` takes those that need them.
+/// A boundary consists of 1–70 of the characters that are allowed both in a boundary by RFC 2046 section 5.1.1 and in a
+/// token by RFC 9110 section 5.6.2: letters, digits and `'` `+` `-` `.` `_`. Such a boundary needs no quotes in a
+/// `Content-Type`; old servers misread quotes. ``init(quoted:)`` accepts boundaries that need them.
 public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
-    /// The boundary, without the dashes that stand before it in a body.
+    /// The boundary, without the two dashes that precede it in a body.
     public let description: String
 
-    /// Takes a text as the boundary.
+    /// Creates a boundary from a string.
     ///
-    /// The caller answers for its being absent from files; ``MultipartForm/prepared(boundary:)`` looks for it in what is
-    /// in memory.
+    /// The caller must make sure that it does not occur in files; ``MultipartForm/prepared(boundary:)`` searches the
+    /// contents that are in memory.
     ///
-    /// - Throws: ``BodyError/Code/invalidBoundary``: also for what stands in the header lines of every part, such as `-`.
+    /// - Throws: ``BodyError/Code/invalidBoundary``, also for a string that occurs in the header lines of every part,
+    ///   such as `-`.
     public init(_ text: String) throws(BodyError) {
         try self.init(text, also: [], "' + - . _")
     }
 
-    /// Takes a text as the boundary, with any of the characters of RFC 2046 section 5.1.1. In the `Content-Type` it stands in
-    /// quotes if it needs them, which some servers don't understand.
+    /// Creates a boundary from a string with any of the characters of RFC 2046 section 5.1.1. It is quoted in the
+    /// `Content-Type` if necessary, which some servers do not understand.
     ///
     /// - Throws: ``BodyError/Code/invalidBoundary``.
     public init(quoted text: String) throws(BodyError) {
@@ -52,22 +53,22 @@ public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
 
     private static let everyHeader = Array("Content-Disposition: form-data; name=".utf8)
 
-    /// As it stands in a `Content-Type`.
+    /// The value of the `boundary` parameter in a `Content-Type`.
     var parameter: String {
         description.utf8.allSatisfy(Self.isAllowed) ? description : "\"\(description)\""
     }
 
-    /// Makes a boundary nobody can guess: 128 bits of the system's random numbers, in 32 hexadecimal digits.
+    /// Returns an unpredictable boundary: 128 bits from the system's random number generator, as 32 hexadecimal digits.
     public static func random() -> MultipartBoundary {
         var generator = SystemRandomNumberGenerator()
         return random(using: &generator)
     }
 
-    /// Makes a boundary of the given random numbers.
+    /// Returns a boundary made of the given random numbers.
     package static func random(using generator: inout some RandomNumberGenerator) -> MultipartBoundary {
         var text = Array("----Waybill".utf8)
         text.reserveCapacity(text.count + 32)
-        // Two draws, not one a digit: each is a system call.
+        // Two draws instead of one per digit, because each is a system call.
         for _ in 0..<2 {
             let bits: UInt64 = generator.next()
             for shift in stride(from: 60, through: 0, by: -4) {

@@ -1,13 +1,13 @@
 import WaybillCore
 
-// Making a form without waiting: most forms are a few texts and a file that the kernel knows by heart. For those, changing
-// threads takes longer than the work.
+// Synchronous preparation: most forms consist of a few text fields and a file that the kernel has cached. For those,
+// changing threads takes longer than the work itself.
 
 extension MultipartForm {
-    /// What ``prepared(boundary:)`` makes, at once; to be called on any thread.
+    /// Returns the same body as ``prepared(boundary:)`` without suspending. Can be called on any thread.
     ///
-    /// - Returns: `nil` for a form that has to wait for something, runs code that is not ours, is long, or has a mistake in
-    ///   it: then ``prepared(boundary:)`` does the work, or says what is wrong.
+    /// - Returns: `nil` for a form that has to wait for something, runs code of the caller, is long, or contains an
+    ///   error. Call ``prepared(boundary:)`` then, which does the work or throws.
     package func preparedAtOnce(boundary: MultipartBoundary? = nil) -> MultipartBody? {
         guard isShort else { return nil }
         return try? makeAtOnce(boundary)
@@ -24,7 +24,7 @@ extension MultipartForm {
         return body
     }
 
-    /// Whether a thread that must not be kept may go through all of it.
+    /// Whether the form is small enough to be processed on a thread that must not be blocked.
     private var isShort: Bool {
         guard parts.count <= 64 else { return false }
         var left = 64 << 10
@@ -37,7 +37,7 @@ extension MultipartForm {
 }
 
 extension BodyBuilder {
-    /// Adds a part of a form if it is there without waiting.
+    /// Appends a part of a form if its content is available without waiting.
     mutating func appendAtOnce(_ index: Int, of form: MultipartForm) throws(BodyError) -> Bool {
         let part = form.parts[index]
         let place = PartPlace(index: index, name: part.name)
@@ -52,7 +52,7 @@ extension BodyBuilder {
 }
 
 extension MultipartPart {
-    /// How many bytes of it are in memory; `nil` for a content that has to be made.
+    /// The number of its bytes that are in memory; `nil` for content that has to be produced.
     fileprivate var countInMemory: Int? {
         switch content {
         case .text(let text): text.utf8.count

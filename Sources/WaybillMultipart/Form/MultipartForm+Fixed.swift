@@ -1,8 +1,10 @@
 extension MultipartForm {
-    /// The form with all work on it done: contents made, names and types final, parts in the order in which they are sent.
-    /// What is left are texts, bytes and files, so preparing it again gives the same bytes as long as the files do.
+    /// Returns the form with all work done: contents produced, names and types final, parts in the order in which they
+    /// are sent. It contains only text fields, bytes and files, so preparing it again yields the same bytes as long as
+    /// the files do not change.
     ///
-    /// - Throws: ``BodyError``; for a stream, which can't be had again, with the code ``BodyError/Code/bodyNotReplayable``.
+    /// - Throws: ``BodyError``, with the code ``BodyError/Code/bodyNotReplayable`` for a stream, because it cannot be
+    ///   read again.
     package func fixed() async throws(BodyError) -> MultipartForm {
         try limits?.check(partCount: parts.count)
         for (index, part) in parts.enumerated() {
@@ -33,7 +35,7 @@ extension MultipartPart {
             case .bytes(let bytes) where content.isText: .rawText(bytes, isSecret: false)
             case .bytes(let bytes): .bytes(bytes)
             case .file(let slice): .file(path: slice.source.path, slice.range)
-            // Refused before anything was made.
+            // Rejected above.
             case .stream: content
             }
         var part = MultipartPart(name, fileName: fileName, contentType: contentType, content: fixedContent)

@@ -1,6 +1,6 @@
 import WaybillCore
 
-/// A form as the user says it: fields and files in order, repeated names kept.
+/// A multipart form: fields and files in order. Repeated names are kept.
 ///
 /// ```swift
 /// var form: MultipartForm = [.text("DOCTYPE", "ID"), .text("TOKEN", .secret(token))]
@@ -9,78 +9,80 @@ import WaybillCore
 /// print(body.length ?? 0, body.boundary)
 /// ```
 ///
-/// A dictionary literal makes fields of plain values, see ``FormFieldValue``; a closure makes a form with `if` and `for` in
-/// it, see ``MultipartFormBuilder``.
+/// A dictionary literal creates fields from plain values; see ``FormFieldValue``. A closure creates a form with `if`
+/// and `for` in it; see ``MultipartFormBuilder``.
 ///
-/// Names are bytes to the wire: two names that Swift's `String` calls equal may be two fields, so nothing here is ever
-/// looked up or merged by name.
+/// Names are compared as bytes on the wire: two names that are equal as Swift `String` values may be two different
+/// fields. Therefore no part is ever looked up or merged by name.
 public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
     /// The parts, in the order in which they are sent, unless ``order`` says otherwise.
     public var parts: [MultipartPart]
-    /// In which order the parts are sent.
+    /// The order in which the parts are sent.
     public var order = PartOrder.asGiven
-    /// How names that are not plain are written.
+    /// The escaping of names that contain special characters.
     public var compatibility = MultipartCompatibility.standard
-    /// What becomes of streams whose number of bytes nobody knows.
+    /// The handling of streams whose length is unknown.
     public var unknownLength = UnknownLength.spill
-    /// Where streams are kept until they are sent, and copies of them; `nil` is the folder that the environment variable
-    /// `TMPDIR` names, else `/tmp`. Often that is memory: choose a disk for large ones.
+    /// The directory for temporary files: streams that are read before they are sent, and copies of streams. If `nil`,
+    /// the directory named by the environment variable `TMPDIR`, or else `/tmp`. This is often backed by memory; choose
+    /// a directory on a disk for large streams.
     public var temporaryDirectory: String?
-    /// Which type belongs to which ending.
+    /// The table of content types by file name extension.
     public var contentTypes = ContentTypeTable.standard
-    /// What the server takes. A form beyond it is refused before anything is sent.
+    /// The limits that the server imposes. A form that exceeds them fails before anything is sent.
     public var limits: FormLimits?
 
     /// The order of parts.
     public enum PartOrder: Sendable, Hashable {
-        /// As they stand in ``MultipartForm/parts``.
+        /// The order of ``MultipartForm/parts``.
         case asGiven
-        /// Those with a file name behind all others, each group in its own order; a name that a part gets when it is made
-        /// counts, too. Amazon S3 and Aliyun OSS ignore
-        /// fields that follow the file; servers that stream want to know the fields first.
+        /// Parts with a file name follow all other parts; each group keeps its order. A file name that a part receives
+        /// while it is prepared counts, too. Amazon S3 and Aliyun OSS ignore fields that follow the file, and streaming
+        /// servers need the fields first.
         case filesLast
     }
 
-    /// Makes a form of parts. A form without parts is sent as its closing line.
+    /// Creates a form from parts. A form without parts is sent as its closing delimiter only.
     public init(_ parts: [MultipartPart] = []) {
         self.parts = parts
     }
 
-    /// Makes a form of parts.
+    /// Creates a form from parts.
     public init(arrayLiteral elements: MultipartPart...) {
         self.init(elements)
     }
 
-    /// Adds a part at the end.
+    /// Appends a part.
     public mutating func append(_ part: MultipartPart) {
         parts.append(part)
     }
 
-    /// Adds parts at the end.
+    /// Appends parts.
     public mutating func append(contentsOf parts: some Sequence<MultipartPart>) {
         self.parts.append(contentsOf: parts)
     }
 
-    /// Makes what can be sent: checks the grammar, makes the contents that have to be made, reads streams of unknown length,
-    /// opens every file once to know its size.
+    /// Prepares the form for sending: validates names and headers, produces the contents that have to be prepared,
+    /// reads streams of unknown length, and opens every file once to determine its size.
     ///
-    /// Files are closed again and opened when they are sent. A file that is by then another one, or was changed in any
-    /// way that its size, its times or its number show, fails the sending with ``BodyError/Code/sourceChanged``, and the
-    /// closing boundary never leaves. What can't be seen: a change within one tick of the file system's clock (4 ms on
-    /// older kernels), and one by a tool that sets the times back, on a file system without change times.
+    /// Files are closed again and reopened when they are sent. If a file has been replaced by then, or its size,
+    /// timestamps or inode number have changed, the upload fails with ``BodyError/Code/sourceChanged`` and the closing
+    /// boundary is never sent. Two changes cannot be detected: one within a single tick of the file system's clock (4
+    /// ms on older kernels), and one by a tool that restores the timestamps on a file system without change times.
     ///
-    /// Leave the boundary out, except where a test wants known bytes: a new one is made that nobody can guess. One of yours
-    /// is looked for in texts, data and headers, not in files and streams.
+    /// Omit the boundary except in tests that need fixed bytes: by default an unpredictable boundary is generated. A
+    /// custom boundary is searched for in text fields, data and headers, but not in files and streams.
     ///
-    /// - Throws: ``BodyError`` naming the part to blame; ``BodyError/Code/cancelled`` when the task was cancelled.
-    /// - Complexity: linear in the number of parts. Memory for the texts and data of the form, none for files.
+    /// - Throws: ``BodyError`` naming the part that failed; ``BodyError/Code/cancelled`` if the task was cancelled.
+    /// - Complexity: Linear in the number of parts. Uses memory for the text fields and data of the form, none for
+    ///   files.
     public func prepared(boundary: MultipartBoundary? = nil) async throws(BodyError) -> MultipartBody {
         try limits?.check(partCount: parts.count)
         try checkGrammar(boundary)
         let resolver = PartResolver(form: self)
         var made: [Int: (part: MultipartPart, content: ReadyContent)] = [:]
         if order == .filesLast {
-            // Whether these are files shows only when they are made.
+            // Whether these parts are files is known only after they have been prepared.
             for index in parts.indices where parts[index].mayBecomeFile {
                 made[index] = try await resolver.resolve(index)
             }
@@ -101,7 +103,7 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
         return body
     }
 
-    // All grammar before any work: no image is made for a form whose last name is empty.
+    // Validates all names and headers before any work: no image is compressed for a form whose last name is empty.
     private func checkGrammar(_ boundary: MultipartBoundary?) throws(BodyError) {
         guard parts.contains(where: \.takesWork) else { return }
         let header = PartHeader(
@@ -130,19 +132,21 @@ extension MultipartForm.PartOrder {
 }
 
 extension MultipartForm {
-    /// Holds the form against limits, before anything is made, read or sent.
+    /// Checks the form against limits before anything is prepared, read or sent.
     ///
-    /// Texts, data and JSON are counted, files are looked at: their size and, if types are limited, their first bytes.
-    /// A stream counts with the length it states. What still has to be made, such as an image that will be made small,
-    /// counts nothing: set ``limits``, too, and ``prepared(boundary:)`` holds everything against them.
+    /// Text fields, data and JSON count with their length. Files count with their size; if content types are limited,
+    /// their first bytes are read, too. A stream counts with its declared length. Content that has yet to be prepared,
+    /// such as an image to be compressed, counts as zero bytes. Set ``limits`` as well, so that ``prepared(boundary:)``
+    /// checks everything.
     ///
-    /// - Throws: ``BodyError``, naming the part: ``BodyError/Code/partTooLarge``, ``BodyError/Code/formTooLarge``,
-    ///   ``BodyError/Code/tooManyParts``, ``BodyError/Code/typeNotAllowed``, or what is wrong with a file.
+    /// - Throws: ``BodyError`` naming the part: ``BodyError/Code/partTooLarge``, ``BodyError/Code/formTooLarge``,
+    ///   ``BodyError/Code/tooManyParts``, ``BodyError/Code/typeNotAllowed``, or the error of a file that cannot be
+    ///   read.
     public func check(against limits: FormLimits) async throws(BodyError) {
         try limits.check(partCount: parts.count)
         var form = self
         form.limits = limits
-        // The resolver needs what the form says of its parts, not the parts.
+        // The resolver needs the settings of the form, not its parts.
         form.parts = []
         let delimiter = PartDelimiter(.random(), mayOccur: false)
         let header = PartHeader(delimiter: delimiter, compatibility: compatibility)
@@ -177,7 +181,7 @@ extension MultipartForm {
 }
 
 extension MultipartForm: CustomStringConvertible {
-    /// One line a part; never a content.
+    /// One line per part, without any content.
     public var description: String {
         parts.isEmpty ? "empty form" : parts.map(\.description).joined(separator: "\n")
     }

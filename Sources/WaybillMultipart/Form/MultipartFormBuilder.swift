@@ -1,30 +1,30 @@
-/// Collects the parts that a closure names, with `if`, `switch` and `for` among them.
+/// A result builder that collects the parts of a form, with support for `if`, `switch` and `for`.
 @resultBuilder
 public enum MultipartFormBuilder {
-    /// A part.
+    /// Adds a part.
     public static func buildExpression(_ part: MultipartPart) -> [MultipartPart] { [part] }
-    /// Some parts.
+    /// Adds several parts.
     public static func buildExpression(_ parts: [MultipartPart]) -> [MultipartPart] { parts }
-    /// The parts of another form.
+    /// Adds the parts of another form.
     public static func buildExpression(_ form: MultipartForm) -> [MultipartPart] { form.parts }
-    /// A part, if there is one.
+    /// Adds a part unless it is `nil`.
     public static func buildExpression(_ part: MultipartPart?) -> [MultipartPart] { part.map { [$0] } ?? [] }
-    /// One after the other.
+    /// Concatenates the parts.
     public static func buildBlock(_ parts: [MultipartPart]...) -> [MultipartPart] { parts.flatMap(\.self) }
-    /// `if` without `else`.
+    /// Supports `if` without `else`.
     public static func buildOptional(_ parts: [MultipartPart]?) -> [MultipartPart] { parts ?? [] }
-    /// The one side of `if` and `switch`.
+    /// Supports the first branch of `if` and `switch`.
     public static func buildEither(first parts: [MultipartPart]) -> [MultipartPart] { parts }
-    /// The other side.
+    /// Supports the second branch of `if` and `switch`.
     public static func buildEither(second parts: [MultipartPart]) -> [MultipartPart] { parts }
-    /// `for`.
+    /// Supports `for`.
     public static func buildArray(_ parts: [[MultipartPart]]) -> [MultipartPart] { parts.flatMap(\.self) }
-    /// `if #available`.
+    /// Supports `if #available`.
     public static func buildLimitedAvailability(_ parts: [MultipartPart]) -> [MultipartPart] { parts }
 }
 
 extension MultipartForm {
-    /// Makes a form of what a closure names.
+    /// Creates a form from the parts that a closure lists.
     ///
     /// ```swift
     /// let form = MultipartForm {
@@ -35,7 +35,7 @@ extension MultipartForm {
     /// }
     /// ```
     ///
-    /// Write `MultipartPart.` in front: a line that begins with a dot would belong to the line above.
+    /// Write `MultipartPart.` explicitly: a line that begins with a dot would continue the line above.
     public init(@MultipartFormBuilder _ parts: () throws -> [MultipartPart]) rethrows {
         self.init(try parts())
     }

@@ -1,15 +1,16 @@
 public import FoundationEssentials
 
 extension MultipartPart {
-    /// A part with bytes from memory, named after a moment: `20261121143950.jpg`.
+    /// A part with bytes from memory, named after a point in time: `20261121143950.jpg`.
     ///
     /// ```swift
     /// .data("FILE", photo, named: .now, in: TimeZone(secondsFromGMT: 8 * 3600)!)
     /// ```
     ///
-    /// That is what older upload helpers called what had no name. The name has the digits of year, month, day, hour, minute
-    /// and second in the time zone, and the ending that belongs to the content type; without one, to the bytes; `dat` if
-    /// these tell nothing. Two parts of one second have the same name.
+    /// Older upload helpers generated such names for unnamed data. The name consists of the digits of year, month, day,
+    /// hour, minute and second in the time zone, and the extension for the content type; without a content type, the
+    /// extension for the detected type of the bytes, or `dat` if the type is unknown. Two parts created in the same
+    /// second have the same name.
     public static func data(
         _ name: String, _ bytes: some Sequence<UInt8>, named date: Date, in timeZone: TimeZone,
         contentType: String? = nil
@@ -21,7 +22,7 @@ extension MultipartPart {
             name, bytes, fileName: "\(digits(of: date, in: timeZone)).\(ending)", contentType: contentType ?? type)
     }
 
-    /// `yyyyMMddHHmmss`, by the Gregorian calendar whatever calendar the user lives by.
+    /// The time as `yyyyMMddHHmmss` in the Gregorian calendar, independent of the user's calendar.
     static func digits(of date: Date, in timeZone: TimeZone) -> String {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = timeZone

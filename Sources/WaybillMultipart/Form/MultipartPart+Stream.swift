@@ -1,6 +1,6 @@
 import WaybillCore
 
-/// A stream as the content of a part, as the user gave it.
+/// A stream as the content of a part, as passed by the caller.
 package struct PartStream: Sendable {
     let origin: StreamOrigin
     let length: Int64?
@@ -20,13 +20,13 @@ extension MultipartPart {
     /// .stream("video", camera.chunks, length: 48_213_004, fileName: "a.mp4")     // sent as it comes
     /// ```
     ///
-    /// `length` is the exact number of bytes. A stream that gives more or fewer fails the upload with
-    /// ``BodyError/Code/tooManyBytes`` or ``BodyError/Code/tooFewBytes``, one that throws with
-    /// ``BodyError/Code/streamFailed``; the closing boundary never leaves. With `nil`, ``MultipartForm/unknownLength``
-    /// says what becomes of it.
+    /// `length` is the exact number of bytes. A stream that yields more or fewer bytes fails the upload with
+    /// ``BodyError/Code/tooManyBytes`` or ``BodyError/Code/tooFewBytes``, and a stream that throws with
+    /// ``BodyError/Code/streamFailed``; the closing boundary is never sent. If `length` is `nil`,
+    /// ``MultipartForm/unknownLength`` determines how the stream is sent.
     ///
-    /// A sequence can be walked through once, so a form with one is sent once and not tried again, unless `replay` is
-    /// ``StreamReplay/fromCopy``. To be able to make the sequence again, use
+    /// A sequence can be iterated only once, so a form that contains one is sent once and not retried, unless `replay`
+    /// is ``StreamReplay/fromCopy``. If the sequence can be created again, use
     /// ``stream(_:length:fileName:contentType:making:)``.
     public static func stream<Chunks: AsyncSequence & Sendable>(
         _ name: String, _ chunks: Chunks, length: Int64?, fileName: String? = nil, contentType: String? = nil,
@@ -37,13 +37,13 @@ extension MultipartPart {
             content: .stream(PartStream(origin: StreamOrigin(chunks), length: length, replay: replay)))
     }
 
-    /// A part with the chunks of a stream that is made anew for each attempt, and so can be sent again.
+    /// A part with the chunks of a stream that is created anew for each attempt, so that it can be sent again.
     ///
     /// ```swift
     /// .stream("backup", length: size, fileName: "db.zst") { try await database.export() }
     /// ```
     ///
-    /// Every sequence has to give the same bytes. What the closure throws fails the upload with
+    /// Every sequence must yield the same bytes. An error thrown by the closure fails the upload with
     /// ``BodyError/Code/streamFailed``.
     public static func stream<Chunks: AsyncSequence & Sendable>(
         _ name: String, length: Int64?, fileName: String? = nil, contentType: String? = nil,

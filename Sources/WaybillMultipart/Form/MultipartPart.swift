@@ -12,31 +12,32 @@ public import WaybillCore
 /// ]
 /// ```
 ///
-/// Nothing is read or checked before ``MultipartForm/prepared(boundary:)``.
+/// No content is read or validated before ``MultipartForm/prepared(boundary:)``.
 public struct MultipartPart: Sendable {
-    /// The field name. On the wire its line breaks become `%0D%0A` and its quotes `%22`, unless
-    /// ``MultipartForm/compatibility`` says otherwise.
+    /// The field name. Line breaks are sent as `%0D%0A` and quotes as `%22`, unless ``MultipartForm/compatibility``
+    /// specifies otherwise.
     ///
-    /// A NUL is refused, here and in file names, because servers written in C would see a shorter name. Nothing else is:
-    /// `/`, `\` and `..` are sent as they stand, for some servers take keys such as `2026/front.jpg`, and a server has to
-    /// distrust a name anyway.
+    /// A NUL is rejected, here and in file names, because servers written in C would read a shorter name. No other
+    /// character is rejected: `/`, `\` and `..` are sent unchanged, because some servers accept keys such as
+    /// `2026/front.jpg`, and a server must not trust a name anyway.
     public var name: String
-    /// The file name, for parts that have one. Many servers take a part with a file name for a file and store it. One
-    /// that ends in a backslash is misread by many of them.
+    /// The file name, if the part has one. Many servers treat a part with a file name as a file and store it. Many of
+    /// them misread a name that ends in a backslash.
     ///
-    /// No path gets here by itself: file parts send the last component of theirs.
+    /// File parts send the last component of their path; the path itself is never sent implicitly.
     public var fileName: String?
-    /// The content type. `nil` lets it follow from the file name, by ``MultipartForm/contentTypes``, or else be
-    /// `application/octet-stream`; a text part without file name then sends none, as browsers do.
+    /// The content type. If `nil`, it is derived from the file name by ``MultipartForm/contentTypes``, or else is
+    /// `application/octet-stream`. A text part without a file name then sends no content type, as browsers do.
     public var contentType: String?
-    /// Whether type and file name follow the bytes, when those begin as a known type does: a `front.png` that holds a JPEG
-    /// goes as `image/jpeg` and `front.jpg`. What is sent as a stream can't be looked at before.
+    /// Whether content type and file name are corrected to match the content if its first bytes identify a known type:
+    /// a `front.png` that contains a JPEG is sent as `image/jpeg` and `front.jpg`. Does not apply to content that is
+    /// sent as a stream, because it cannot be inspected beforehand.
     public var followsContent = false
-    /// More header lines, after `Content-Disposition` and `Content-Type`. RFC 7578 section 4.8 tells receivers to ignore
-    /// them; they are here for the servers that don't.
+    /// Additional header lines, after `Content-Disposition` and `Content-Type`. RFC 7578 section 4.8 requires receivers
+    /// to ignore them; use them only for servers that do not.
     public var headers: [MultipartHeader]
 
-    /// Where the bytes come from.
+    /// The source of the bytes.
     package let content: PartContent
 
     package init(_ name: String, fileName: String?, contentType: String?, content: PartContent) {
@@ -47,30 +48,30 @@ public struct MultipartPart: Sendable {
         self.content = content
     }
 
-    /// A field with a text. Every line break (CR, LF or CRLF) is sent as CRLF, as browsers do.
+    /// A text field. Every line break (CR, LF or CRLF) is sent as CRLF, as browsers do.
     public static func text(_ name: String, _ value: String) -> MultipartPart {
         MultipartPart(name, fileName: nil, contentType: nil, content: .text(value))
     }
 
-    /// A field with a text that is sent but never printed: `.text("TOKEN", .secret(token))`.
+    /// A text field whose value is sent but never printed: `.text("TOKEN", .secret(token))`.
     public static func text(_ name: String, _ value: Secret) -> MultipartPart {
         MultipartPart(name, fileName: nil, contentType: nil, content: .secret(value))
     }
 
-    /// A field with a text whose bytes are sent as they are: line breaks are not touched, and it need not be UTF-8.
+    /// A text field whose bytes are sent unchanged: line breaks are not normalized, and the bytes need not be UTF-8.
     package static func rawText(_ name: String, _ bytes: [UInt8], isSecret: Bool) -> MultipartPart {
         MultipartPart(name, fileName: nil, contentType: nil, content: .rawText(bytes, isSecret: isSecret))
     }
 
-    /// A part with bytes from memory, sent as they are.
+    /// A part with bytes from memory, sent unchanged.
     public static func data(
         _ name: String, _ bytes: some Sequence<UInt8>, fileName: String? = nil, contentType: String? = nil
     ) -> MultipartPart {
         MultipartPart(name, fileName: fileName, contentType: contentType, content: .bytes(Array(bytes)))
     }
 
-    /// A part with the bytes of a file, read while they are sent. Without a file name, the last component of the path is
-    /// sent.
+    /// A part with the contents of a file, read while it is sent. Without a file name, the last component of the path
+    /// is sent.
     public static func file(
         _ name: String, path: String, fileName: String? = nil, contentType: String? = nil
     ) -> MultipartPart {
@@ -79,10 +80,10 @@ public struct MultipartPart: Sendable {
             content: .file(path: path, nil))
     }
 
-    /// A part with some bytes of a file, counted from its beginning: a slice of a large upload, for example.
+    /// A part with a byte range of a file, for example a chunk of a large upload.
     ///
-    /// The whole file must stay as it is until the upload ends. A range that goes beyond the file is refused by
-    /// ``MultipartForm/prepared(boundary:)`` with ``BodyError/Code/invalidRange``.
+    /// The whole file must not change until the upload ends. A range beyond the end of the file makes
+    /// ``MultipartForm/prepared(boundary:)`` throw ``BodyError/Code/invalidRange``.
     public static func file(
         _ name: String, path: String, range: Range<Int64>, fileName: String? = nil, contentType: String? = nil
     ) -> MultipartPart {
@@ -91,8 +92,8 @@ public struct MultipartPart: Sendable {
             content: .file(path: path, range))
     }
 
-    /// A part with the bytes of the file at a `file:` URL. Another URL is refused by ``MultipartForm/prepared(boundary:)``
-    /// with ``BodyError/Code/notARegularFile``.
+    /// A part with the contents of the file at a `file:` URL. Any other URL makes ``MultipartForm/prepared(boundary:)``
+    /// throw ``BodyError/Code/notARegularFile``.
     public static func file(
         _ name: String, url: URL, fileName: String? = nil, contentType: String? = nil
     ) -> MultipartPart {
@@ -104,11 +105,12 @@ public struct MultipartPart: Sendable {
         return file(name, path: url.path(percentEncoded: false), fileName: fileName, contentType: contentType)
     }
 
-    /// A part with a value as JSON, type `application/json`, keys sorted so that the same value has the same bytes.
+    /// A part with a value encoded as JSON, content type `application/json`, with sorted keys so that equal values
+    /// produce equal bytes.
     ///
-    /// The value is encoded by ``MultipartForm/prepared(boundary:)``, which throws ``BodyError/Code/encodingFailed``.
-    /// A value nested deeper than 64 levels, mostly one that contains itself, gives ``BodyError/Code/nestedTooDeep``.
-    /// An `encoder` of your own says how dates, keys and data are written.
+    /// The value is encoded by ``MultipartForm/prepared(boundary:)``, which throws ``BodyError/Code/encodingFailed``. A
+    /// value nested deeper than 64 levels, usually one that contains itself, fails with
+    /// ``BodyError/Code/nestedTooDeep``. Pass an `encoder` to control how dates, keys and data are written.
     public static func json(
         _ name: String, _ value: some Encodable & Sendable, encoder: JSONEncoder? = nil
     ) -> MultipartPart {
@@ -122,21 +124,22 @@ public struct MultipartPart: Sendable {
         return MultipartPart(name, fileName: nil, contentType: "application/json", content: .encoding(encode))
     }
 
-    /// A part whose content is made by ``MultipartForm/prepared(boundary:)``, which may change file name and type.
+    /// A part whose content is produced by ``MultipartForm/prepared(boundary:)``. The preparation may change file name
+    /// and type.
     public static func preparing(
         _ name: String, fileName: String? = nil, contentType: String? = nil, with preparation: any PartPreparing
     ) -> MultipartPart {
         MultipartPart(name, fileName: fileName, contentType: contentType, content: .preparing(preparation))
     }
 
-    /// The part with one more header line.
+    /// Returns the part with an additional header line.
     public func header(_ name: String, _ value: String) -> MultipartPart {
         var part = self
         part.headers.append(MultipartHeader(name: name, value: value))
         return part
     }
 
-    /// The part, with ``followsContent`` set.
+    /// Returns the part with ``followsContent`` set.
     public func followingContent() -> MultipartPart {
         var part = self
         part.followsContent = true
@@ -150,21 +153,21 @@ public struct MultipartPart: Sendable {
     }
 }
 
-/// Where the bytes of a part come from.
+/// The source of the bytes of a part.
 package enum PartContent: Sendable {
     case text(String)
     case secret(Secret)
-    /// A text whose bytes are sent as they are, in whatever encoding.
+    /// A text field whose bytes are sent unchanged, in any encoding.
     case rawText([UInt8], isSecret: Bool)
     case bytes([UInt8])
-    /// All of a file, or some of it.
+    /// A whole file, or a byte range of it.
     case file(path: String, Range<Int64>?)
     case stream(PartStream)
     case encoding(@Sendable () throws -> [UInt8])
     case preparing(any PartPreparing)
     case refused(BodyError.Code, String)
 
-    /// The bytes of a text or a secret, as they are sent; `nil` for other contents.
+    /// The bytes of a text field or secret, as they are sent; `nil` for other contents.
     var textBytes: [UInt8]? {
         switch self {
         case .text(let text): FormText.withNormalLineBreaks(text)
@@ -174,7 +177,7 @@ package enum PartContent: Sendable {
         }
     }
 
-    /// Whether it is a text or a secret.
+    /// Whether the content is a text field or a secret.
     var isText: Bool {
         switch self {
         case .text, .secret, .rawText: true
@@ -189,12 +192,12 @@ package enum PartContent: Sendable {
 }
 
 extension MultipartPart {
-    /// The bytes of a plain field, as they are sent: of a text or a secret without a file name. `nil` for any other part.
+    /// The bytes of a text field or secret without a file name, as they are sent. `nil` for any other part.
     ///
-    /// For signatures, which are made of the bytes that the server will read.
+    /// Used for signatures, which are computed over the bytes that the server reads.
     package var fieldBytes: [UInt8]? { fileName == nil ? content.textBytes : nil }
 
-    /// Whether its content has to be made, read or looked at before it can be sent.
+    /// Whether the content has to be produced, read or inspected before it can be sent.
     var takesWork: Bool {
         switch content {
         case .text, .secret, .rawText, .bytes, .refused: false
@@ -204,14 +207,14 @@ extension MultipartPart {
 }
 
 extension MultipartPart {
-    /// Whether it has no file name yet and may get one when it is made.
+    /// Whether the part has no file name yet and may receive one when it is prepared.
     var mayBecomeFile: Bool {
         if case .preparing = content { fileName == nil } else { false }
     }
 }
 
 extension MultipartPart: CustomStringConvertible, CustomReflectable {
-    /// Names, type, and where the bytes are; never the bytes.
+    /// The names, the content type and the source of the bytes; never the bytes.
     public var description: String {
         var words = [quoted(name)]
         if let fileName { words.append("filename \(quoted(fileName))") }
@@ -231,6 +234,6 @@ extension MultipartPart: CustomStringConvertible, CustomReflectable {
         return words.joined(separator: ", ")
     }
 
-    /// The description only, so that `dump` shows no content either.
+    /// Only the description, so that `dump` shows no content either.
     public var customMirror: Mirror { Mirror(self, children: ["part": description]) }
 }

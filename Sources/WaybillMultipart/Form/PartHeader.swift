@@ -1,17 +1,17 @@
 import WaybillCore
 
-/// The grammar of one part's beginning: delimiter line, header lines, blank line.
+/// Writes the beginning of a part: delimiter line, header lines, blank line.
 ///
-/// The bytes are those of the WHATWG algorithm (HTML, "multipart/form-data encoding algorithm"), which browsers, curl
-/// and most libraries agree on.
+/// The bytes follow the WHATWG algorithm (HTML, "multipart/form-data encoding algorithm"), which browsers, curl and
+/// most libraries implement.
 struct PartHeader {
-    /// A larger block of header lines is refused; parsers refuse it too, many of them far earlier.
+    /// The maximum size of the header lines of a part. Parsers reject larger ones, too, many of them far smaller ones.
     static let largestBlock = 16 * 1_024
 
     let delimiter: PartDelimiter
     let compatibility: MultipartCompatibility
 
-    /// Writes the beginning of a part behind other bytes, without a `Content-Type` if that is `nil`.
+    /// Appends the beginning of a part, without `Content-Type` if that is `nil`.
     func append(
         _ part: MultipartPart, contentType: String?, to block: inout [UInt8], at place: PartPlace
     ) throws(BodyError) {
@@ -76,7 +76,7 @@ struct PartHeader {
         block += FormText.lineBreak
     }
 
-    /// The error for a boundary that occurs where it must not.
+    /// The error for a boundary that occurs in a part.
     static func containsBoundary(_ what: String, at place: PartPlace) -> BodyError {
         BodyError(
             .boundaryInContent,
@@ -100,23 +100,23 @@ struct PartHeader {
         }
     }
 
-    // A length or transfer encoding in a part makes some servers stumble (RFC 7578 sections 4.7 and 4.8).
+    // A length or transfer encoding in a part confuses some servers (RFC 7578 sections 4.7 and 4.8).
     private static let ownHeaders: Set<String> = [
         "content-disposition", "content-type", "content-length", "content-transfer-encoding", "transfer-encoding",
     ]
 }
 
-/// What separates the parts of one body, as bytes.
+/// The bytes that separate the parts of a body.
 struct PartDelimiter {
     /// The line before a part.
     let line: [UInt8]
-    /// The line behind the last one. It always ends in CRLF: some servers wait for it.
+    /// The line after the last part. It always ends in CRLF, because some servers wait for it.
     let closing: [UInt8]
-    // Empty where it need not be looked for.
+    // Empty if contents need not be searched.
     private let needle: [UInt8]
 
-    /// Takes the boundary of a body. One of 128 random bits that is made for this body cannot occur in it; one that the caller
-    /// chose can.
+    /// Creates the delimiter for a boundary. A boundary of 128 random bits generated for this body cannot occur in it;
+    /// one chosen by the caller can.
     init(_ boundary: MultipartBoundary, mayOccur: Bool) {
         let text = Array(boundary.description.utf8)
         let dashes = [UInt8](repeating: UInt8(ascii: "-"), count: 2)
@@ -125,8 +125,8 @@ struct PartDelimiter {
         needle = mayOccur ? text : []
     }
 
-    /// Whether the boundary stands in bytes that go between delimiters; the bare text of it, for some servers look for that
-    /// without the line break before it.
+    /// Whether the boundary occurs in bytes between delimiters. The search is for the bare text, because some servers
+    /// recognize a boundary without the line break before it.
     func occurs(in bytes: Span<UInt8>, from start: Int = 0) -> Bool {
         !needle.isEmpty && ByteSearch.find(needle, in: bytes, from: start) != nil
     }
@@ -136,17 +136,17 @@ struct PartDelimiter {
 public struct MultipartHeader: Sendable, Hashable {
     /// The name, as written.
     public var name: String
-    /// The value, without blanks around it.
+    /// The value, without surrounding whitespace.
     public var value: String
 
-    /// Describes a header line.
+    /// Creates a header line.
     public init(name: String, value: String) {
         self.name = name
         self.value = value
     }
 
-    /// The value if it is known to be harmless, else the placeholder: a header of a part may carry a credential as well as
-    /// one of the request.
+    /// The value if the header is known not to carry a credential, else the placeholder: a header of a part may carry a
+    /// credential just as one of the request.
     var printedValue: String { Self.harmless.contains(name.lowercased()) ? value : Secret.placeholder }
 
     private static let harmless: Set<String> = [
@@ -156,8 +156,8 @@ public struct MultipartHeader: Sendable, Hashable {
 }
 
 extension MultipartHeader: CustomStringConvertible, CustomReflectable {
-    /// The header line; only a value that is known to be harmless is shown.
+    /// The header line. The value is shown only if the header is known not to carry a credential.
     public var description: String { "\(name): \(printedValue)" }
-    /// The description only, so that `dump` shows no more.
+    /// Only the description, so that `dump` shows no more.
     public var customMirror: Mirror { Mirror(self, children: ["header": description]) }
 }

@@ -1,13 +1,13 @@
 import Glibc
 import WaybillCore
 
-/// The content of a part when all work on it is done.
+/// The content of a part after all work on it is done.
 enum ReadyContent: Sendable {
     case bytes([UInt8])
     case file(FileSlice)
     case stream(StreamSource)
 
-    /// The number of bytes, or `nil` if nobody knows.
+    /// The number of bytes, or `nil` if it is unknown.
     var count: Int64? {
         switch self {
         case .bytes(let bytes): Int64(bytes.count)
@@ -16,7 +16,7 @@ enum ReadyContent: Sendable {
         }
     }
 
-    /// The first bytes, for a look at what they are; `nil` for those of a stream.
+    /// Returns the first bytes, to detect their type; `nil` for a stream.
     func beginning() async throws(BodyError) -> [UInt8]? {
         switch self {
         case .bytes(let bytes): return Array(bytes.prefix(MagicBytes.needed))
@@ -31,11 +31,11 @@ enum ReadyContent: Sendable {
     }
 }
 
-/// What of a form says how its parts are made.
+/// Prepares parts with the settings of a form.
 struct PartResolver {
     let form: MultipartForm
 
-    /// Makes the part of the form at an index.
+    /// Prepares the part of the form at an index.
     func resolve(_ index: Int) async throws(BodyError) -> (part: MultipartPart, content: ReadyContent) {
         guard !Task.isCancelled else { throw BodyError.taskCancelled }
         let (part, content) = try await resolve(
@@ -43,7 +43,7 @@ struct PartResolver {
         return (part, content)
     }
 
-    /// Makes the content of a part, and the part with the names and the type that fit it.
+    /// Prepares the content of a part and returns it with the part, whose names and type then match the content.
     func resolve(_ part: MultipartPart, at place: PartPlace) async throws(BodyError) -> (MultipartPart, ReadyContent) {
         var (part, content) = try await made(part, at: place)
         if part.followsContent, let beginning = try await content.beginning() {
@@ -137,7 +137,7 @@ struct PartResolver {
     static func inspect(
         _ path: String, _ range: Range<Int64>?, at place: PartPlace
     ) async throws(BodyError) -> FileSlice {
-        // On the pool: opening may wait for a disk or a network, and a task must not keep others waiting.
+        // On the pool: opening may wait for a disk or a network and must not block a thread of Swift's pool.
         try await ReaderPool.shared.run(reading: path, at: place) { () throws(BodyError) in
             try FileSlice(SourceFile(inspecting: path, at: place), range: range)
         }
@@ -145,15 +145,16 @@ struct PartResolver {
 }
 
 extension MultipartPart {
-    /// The type that names tell, or `nil` for none: that of the file name, else of the path, else unknown; texts need
-    /// none.
+    /// The content type by file name, or else by path, or else `application/octet-stream`; `nil` for a text part
+    /// without a file name, which needs no type.
     func toldType(_ table: ContentTypeTable) -> String? {
         if let type = fileName.flatMap(table.type) { return type }
         if case .file(let path, _) = content, let type = table.type(forFile: path) { return type }
         return content.isText && fileName == nil ? nil : ContentTypeTable.unknown
     }
 
-    /// Lets type and ending say what the bytes are. A name that says so already stays as it is.
+    /// Corrects content type and file name extension to match the detected type. A name that already matches is
+    /// unchanged.
     mutating func follow(_ type: String?, _ table: ContentTypeTable) {
         guard let type else { return }
         let said = contentType.map(MagicBytes.essence)
@@ -168,7 +169,7 @@ extension MultipartPart {
         }
         contentType = contentType ?? type
         guard let ending = MagicBytes.ending(for: type) else { return }
-        // Only an ending that names a type goes: "scan.2024" becomes "scan.2024.jpg".
+        // Replace only an extension with a known type: "scan.2024" becomes "scan.2024.jpg".
         let old = ContentTypeTable.ending(of: name).flatMap { table[String($0)] == nil ? nil : $0 }
         fileName = (old.map { String(name[..<$0.startIndex]) } ?? name + ".") + ending
     }
