@@ -1,8 +1,9 @@
 import WaybillCore
 
-/// Why a body can't be made, read, or understood.
+/// An error that occurs while a body is made, read or parsed.
 ///
-/// ``code`` is for programs, ``message`` for people: it says what is wrong, in which part, and what to do.
+/// Use ``code`` in programs and ``message`` for people: the message describes the failure, names the part and gives the
+/// remedy.
 ///
 /// ```swift
 /// do {
@@ -15,29 +16,29 @@ import WaybillCore
 /// }
 /// ```
 ///
-/// No error contains the text of a `Secret`.
+/// No error contains the value of a `Secret`.
 public struct BodyError: Error, Sendable {
-    /// A kind of failure. Open: new ones may come with any release, so give a `switch` a `default`.
+    /// An error code. The set is open: releases may add new codes, so include a `default` in a `switch`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The name, as it is printed.
+        /// The name of the code, as printed.
         public let description: String
         package init(_ name: String) { description = name }
     }
 
-    /// What kind of failure it is.
+    /// The error code.
     public var code: Code
-    /// What went wrong, and the remedy. It names the part, if one is to blame.
+    /// A description of the failure and the remedy. It names the part that caused the failure, if any.
     public var message: String
-    /// The field name of the part to blame.
+    /// The field name of the part that caused the failure.
     public var part: String?
-    /// The position of the part to blame, counted from 0.
+    /// The zero-based index of the part that caused the failure.
     public var partIndex: Int?
-    /// The file to blame.
+    /// The path of the file that caused the failure.
     public var path: String?
-    /// The error underneath: what a stream threw, or the ``SourceChange`` seen in a file.
+    /// The underlying error: the error thrown by a stream, or the ``SourceChange`` detected in a file.
     public var cause: (any Error)?
 
-    /// Describes a failure.
+    /// Creates an error.
     public init(
         _ code: Code, _ message: String, part: String? = nil, partIndex: Int? = nil, path: String? = nil,
         cause: (any Error)? = nil
@@ -50,7 +51,7 @@ public struct BodyError: Error, Sendable {
         self.cause = cause
     }
 
-    /// Describes a failure of a part; the message begins with its number and name.
+    /// Creates an error for a part; the message begins with its number and name.
     package init(
         _ code: Code, _ message: String, at place: PartPlace?, path: String? = nil, cause: (any Error)? = nil
     ) {
@@ -61,31 +62,31 @@ public struct BodyError: Error, Sendable {
 }
 
 extension BodyError {
-    /// The task that needed the body was cancelled.
+    /// The error for a cancelled task.
     package static var taskCancelled: BodyError { BodyError(.cancelled, "The task was cancelled.") }
 }
 
-/// How a source file differs from what it was when the length of its body was promised. It is the
+/// A difference between a source file and its state when the length of the body was determined. It is the
 /// ``BodyError/cause`` of ``BodyError/Code/sourceChanged``.
 public enum SourceChange: String, Error, Sendable, Hashable {
     /// The file has fewer bytes.
     case shrank
     /// The file has more bytes.
     case grew
-    /// The file has as many bytes, and was written to, or its attributes were changed.
+    /// The file has the same size, but was written to or its attributes were changed.
     case modified
-    /// Another file lies at the path.
+    /// The path now refers to another file.
     case replaced
-    /// No file lies at the path.
+    /// The path no longer refers to a file.
     case removed
 }
 
 extension BodyError: CustomStringConvertible {
-    /// One line: code and message.
+    /// One line with code and message.
     public var description: String { "\(code): \(message)" }
 }
 
-/// Which part is meant, for people: `part 2 ("FILE")`.
+/// A part as named in messages: `part 2 ("FILE")`.
 package struct PartPlace: Sendable, Hashable, CustomStringConvertible {
     package let index: Int
     package let name: String
@@ -98,8 +99,8 @@ package struct PartPlace: Sendable, Hashable, CustomStringConvertible {
     package var description: String { "part \(index + 1) (\(quoted(name)))" }
 }
 
-/// A foreign text made fit to be printed: quoted, shortened, and without characters that move a cursor, colour a
-/// terminal or turn the direction of writing.
+/// Returns untrusted text in a form that is safe to print: quoted, shortened, and without characters that move the
+/// cursor, change terminal colors or the writing direction.
 package func quoted(_ text: String, limit: Int = 80) -> String {
     var result = "\""
     for scalar in text.unicodeScalars.prefix(limit) {

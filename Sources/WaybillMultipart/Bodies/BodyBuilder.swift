@@ -1,6 +1,6 @@
 import WaybillCore
 
-/// Writes a form as a list of segments.
+/// Builds a form as a list of segments.
 struct BodyBuilder {
     private let boundary: MultipartBoundary
     private let header: PartHeader
@@ -8,17 +8,17 @@ struct BodyBuilder {
     private var layout: [BodyPart] = []
     private var placedCount = 0
 
-    /// Begins a form with a boundary that somebody chose, or else with a new one.
+    /// Creates a builder with the caller's boundary, or else with a new one.
     init(boundary: MultipartBoundary?, compatibility: MultipartCompatibility) {
         self.boundary = boundary ?? .random()
         header = PartHeader(
             delimiter: PartDelimiter(self.boundary, mayOccur: boundary != nil), compatibility: compatibility)
     }
 
-    /// The bytes so far, apart from those of streams of unknown length.
+    /// The number of bytes so far, without streams of unknown length.
     var knownLength: Int64 { list.knownLength }
 
-    /// Adds a part, with the type that it names or is known to have.
+    /// Appends a part with the given content type.
     mutating func append(
         _ part: MultipartPart, contentType: String?, content: ReadyContent, at place: PartPlace
     ) throws(BodyError) {
@@ -42,7 +42,7 @@ struct BodyBuilder {
         try checkLength()
     }
 
-    /// Adds the check of all files and the closing line.
+    /// Appends the check of all files and the closing delimiter.
     consuming func finish() throws(BodyError) -> MultipartBody {
         list.appendVerification()
         list.append(header.delimiter.closing)

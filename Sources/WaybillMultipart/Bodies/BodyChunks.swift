@@ -10,12 +10,12 @@ extension AsyncValues<[UInt8], BodyError> {
     }
 }
 
-/// Drives a reader for a task: suspends while the reader answers *later*.
+/// Drives a reader from a task: suspends while the reader returns `later`.
 final class ChunkSource {
     private static let largestChunk = 64 * 1_024
 
     private let body: any UploadBody
-    // Chunks of exactly this size are wanted.
+    // The requested exact chunk size, if any.
     private let size: Int?
     private let signal = WakeSignal()
     private var reader: (any BodyReader)?
@@ -37,7 +37,7 @@ final class ChunkSource {
             var chunk: [UInt8] = []
             while true {
                 guard !Task.isCancelled else { throw BodyError.taskCancelled }
-                // A size may be larger than any memory: room is made for what comes, not for what was asked for.
+                // The size may exceed the available memory: allocate for the bytes read, not for the requested size.
                 let room = min(Self.largestChunk, (size ?? Self.largestChunk) - chunk.count)
                 let (answer, bytes) = try Self.read(reader, atMost: room)
                 switch answer {
@@ -99,7 +99,7 @@ final class ChunkSource {
     }
 }
 
-/// A wake-up call that is never lost: one that comes early lets the next wait pass.
+/// A wake-up signal that is never lost: a signal sent before the next wait makes that wait return immediately.
 final class WakeSignal: Sendable {
     private enum State: Sendable {
         case quiet, rung
@@ -120,7 +120,7 @@ final class WakeSignal: Sendable {
         waiting?.resume()
     }
 
-    /// Waits for a wake-up or for the task's cancellation.
+    /// Suspends until a wake-up or the task's cancellation.
     nonisolated(nonsending) func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

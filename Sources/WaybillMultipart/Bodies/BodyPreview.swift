@@ -1,6 +1,6 @@
 import WaybillCore
 
-/// Shows a body without its contents.
+/// A description of a body without its contents.
 struct BodyPreview {
     let text: String
 
@@ -22,14 +22,14 @@ struct BodyPreview {
     }
 
     private static func visible(_ text: String, delimiter: String) -> String {
-        // CRLF is one Character, so lines are cut by scalars.
+        // CRLF is one Character, so lines are split by scalars.
         text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             let line = line.last == "\r" ? line.dropLast() : line
             return String(quoted(redacted(String(line), delimiter), limit: .max).dropFirst().dropLast())
         }.joined(separator: "\n")
     }
 
-    /// A header line without what may be a credential; other lines as they are.
+    /// Returns a header line without values that may be credentials; other lines unchanged.
     private static func redacted(_ line: String, _ delimiter: String) -> String {
         guard !line.utf8.starts(with: delimiter.utf8), let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             return line
@@ -40,7 +40,7 @@ struct BodyPreview {
         return header.description
     }
 
-    /// Goes through the bytes of a body and knows which of them are contents.
+    /// Iterates over the bytes of a body and distinguishes contents from the rest.
     private struct Walker {
         private let layout: [BodyPart]
         private var next = 0

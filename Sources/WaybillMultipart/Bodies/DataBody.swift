@@ -10,7 +10,7 @@ public struct DataBody: UploadBody {
     public let contentType: String?
     private let segments: SegmentList
 
-    /// Makes a body of bytes.
+    /// Creates a body from bytes.
     public init(_ bytes: some Sequence<UInt8>, contentType: String? = nil) {
         var list = SegmentList()
         list.append(Array(bytes))
@@ -20,10 +20,10 @@ public struct DataBody: UploadBody {
 
     /// The number of bytes.
     public var length: Int64? { segments.length }
-    /// True.
+    /// Always `true`.
     public var isReplayable: Bool { true }
 
-    /// Makes the reader of one attempt. It never returns `BodyRead.later`.
+    /// Creates the reader of one attempt. It never returns `BodyRead.later`.
     public func makeReader(wake: @escaping @Sendable () -> Void) throws(BodyError) -> any BodyReader {
         try SegmentReader(segments, disk: DiskAccess(), holdsBack: false, wake: wake)
     }
@@ -32,6 +32,6 @@ public struct DataBody: UploadBody {
 extension DataBody: CustomStringConvertible, CustomReflectable {
     /// The length; never the bytes.
     public var description: String { "data body of \(segments.knownLength) bytes" }
-    /// The description only, so that `dump` shows no content either.
+    /// Only the description, so that `dump` shows no content either.
     public var customMirror: Mirror { Mirror(self, children: ["body": description]) }
 }

@@ -1,25 +1,27 @@
 public import WaybillCore
 
-/// A file as the whole body of a request: a `PUT` to an object store, for example.
+/// A file as the whole body of a request, for example a `PUT` to an object store.
 ///
-/// The last buffer is held back until the file was looked at again and is still what it was: a file that shrank, grew,
-/// was written to or replaced while it was sent gives ``BodyError/Code/sourceChanged``, and the server never gets a
-/// complete body. (A server on the same machine may, if it is written to after all of it lies in that server's buffers.)
+/// The last buffer is held back until the file has been checked again: a file that shrank, grew, was modified or
+/// replaced while it was sent fails with ``BodyError/Code/sourceChanged``, and the server never receives a complete
+/// body. (A server on the same machine may receive one if the file is modified after all of it is in the server's
+/// buffers.)
 ///
 /// ```swift
 /// let body = try FileBody(path: "scan.pdf")
 /// print(body.length!, body.contentType!)       // 48213 application/pdf
 /// ```
 public struct FileBody: UploadBody {
-    /// The content type: given, or told by the ending of the path.
+    /// The content type: as given, or derived from the file name extension.
     public let contentType: String?
     private let segments: SegmentList
-    /// How files are read; tests change it.
+    /// Access to files; changed by tests.
     package var disk = DiskAccess()
 
-    /// Looks at the file. This may wait for the disk for a moment.
+    /// Creates a body from the file at a path. Inspecting the file may briefly block on the disk.
     ///
-    /// - Throws: ``BodyError``: no file there, not a regular one, not readable, or a control character in the type.
+    /// - Throws: ``BodyError`` if the file does not exist, is not a regular file or is not readable, or if the content
+    ///   type contains a control character.
     public init(path: String, contentType: String? = nil) throws(BodyError) {
         guard Self.isAllowed(contentType) else {
             throw BodyError(
@@ -29,14 +31,15 @@ public struct FileBody: UploadBody {
         self.init(try SourceFile(inspecting: path, at: nil), contentType)
     }
 
-    /// Looks at the file on the pool: where tasks run, waiting for a disk would keep others waiting.
+    /// Returns a body for the file at a path. Inspects the file on the pool, so that no thread of Swift's pool blocks
+    /// on the disk.
     package static func looking(at path: String, contentType: String? = nil) async throws(BodyError) -> FileBody {
         try await ReaderPool.shared.run(reading: path) { () throws(BodyError) in
             try FileBody(path: path, contentType: contentType)
         }
     }
 
-    /// Looks at the file without waiting; `nil` where ``init(path:contentType:)`` would wait, or has something to complain of.
+    /// Creates a body without waiting. Returns `nil` if ``init(path:contentType:)`` would wait or throw.
     package init?(atOnce path: String, contentType: String? = nil) {
         guard Self.isAllowed(contentType), let source = SourceFile(inspectingAtOnce: path, at: nil) else { return nil }
         self.init(source, contentType)
@@ -55,10 +58,11 @@ public struct FileBody: UploadBody {
         contentType.map { !$0.utf8.isEmpty && !$0.utf8.contains(where: FormText.isControl) } ?? true
     }
 
-    /// Some of a file that was looked at once for all its ranges: one part of an object that is sent in many. Each range
-    /// keeps the promise of the whole, so that a file which changes between two parts is found out by the second.
+    /// Creates a body from a range of a file that was inspected once for all its ranges, such as one part of a
+    /// multipart object upload. Each range is checked against the state of the whole file, so that a change between two
+    /// parts is detected in the second one.
     ///
-    /// - Throws: ``BodyError/Code/invalidRange`` if the file ends before the range does.
+    /// - Throws: ``BodyError/Code/invalidRange`` if the range exceeds the file.
     package init(range: Range<Int64>, of source: SourceFile, contentType: String? = nil) throws(BodyError) {
         var list = SegmentList()
         list.append(try FileSlice(source, range: range))
@@ -67,15 +71,15 @@ public struct FileBody: UploadBody {
         self.contentType = contentType
     }
 
-    /// The number of bytes that are sent: the size of the file, or of the range.
+    /// The number of bytes that are sent: the size of the file or of the range.
     public var length: Int64? { segments.length }
-    /// True.
+    /// Always `true`.
     public var isReplayable: Bool { true }
 
     /// The bytes, chunk by chunk, as they would be sent: a change of the file meanwhile is an error.
     public var chunks: AsyncValues<[UInt8], BodyError> { AsyncValues(of: self) }
 
-    /// Makes the reader of one attempt. The file is opened at the first read.
+    /// Creates the reader of one attempt. The file is opened at the first read.
     public func makeReader(wake: @escaping @Sendable () -> Void) throws(BodyError) -> any BodyReader {
         try SegmentReader(segments, disk: disk, holdsBack: true, wake: wake)
     }

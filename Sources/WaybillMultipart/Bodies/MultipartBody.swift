@@ -1,25 +1,25 @@
 import Glibc
 public import WaybillCore
 
-/// A form that can be sent: its exact length and content type are known, its bytes are a fixed list.
+/// A form that is ready to be sent: its exact length and content type are known, and its bytes are fixed.
 ///
-/// Every reader gives the same bytes, and exactly ``contentLength`` of them, or fails before the closing boundary.
+/// Every reader yields the same bytes, exactly ``contentLength`` of them, or fails before the closing boundary.
 ///
 /// ```swift
 /// let body = try await form.prepared()
 /// for try await chunk in body.chunks { socket.write(chunk) }
 /// ```
 ///
-/// Memory: the texts and data of the form. A reader of files adds at most 256 KiB, and only if a disk makes it wait; one of
-/// streams two of their chunks.
+/// Memory: the text fields and data of the form. A reader of files adds at most 256 KiB, and only if it has to wait for
+/// a disk; a reader of streams adds two of their chunks.
 public struct MultipartBody: UploadBody {
-    /// The boundary in use.
+    /// The boundary of the form.
     public let boundary: MultipartBoundary
     let segments: SegmentList
-    /// All parts; a stream of unknown length counts as if it had no bytes.
+    /// All parts; a stream of unknown length counts as zero bytes.
     let layout: [BodyPart]
     private let placedCount: Int
-    /// How files are read; tests change it.
+    /// Access to files; changed by tests.
     package var disk = DiskAccess()
 
     init(boundary: MultipartBoundary, segments: SegmentList, layout: [BodyPart], placedCount: Int) {
@@ -29,22 +29,22 @@ public struct MultipartBody: UploadBody {
         self.placedCount = placedCount
     }
 
-    /// Where the content of each part lies. Parts from the first stream of unknown length on are not among them: their
-    /// place shows only when they are sent.
+    /// The byte ranges of the parts' contents. Excludes parts from the first stream of unknown length on, because their
+    /// ranges are known only when they are sent.
     public var parts: [BodyPart] { placedCount == layout.count ? layout : Array(layout.prefix(placedCount)) }
-    /// The exact number of bytes: the value of a `Content-Length` header. `nil` only if the form has a stream of unknown
-    /// length and sends it ``UnknownLength/chunked``.
+    /// The exact number of bytes, the value of the `Content-Length` header. `nil` only if the form contains a stream of
+    /// unknown length and sends it ``UnknownLength/chunked``.
     public var contentLength: Int64? { segments.length }
     /// The same as ``contentLength``.
     public var length: Int64? { contentLength }
-    /// `multipart/form-data; boundary=…`. The boundary is quoted only if it needs that, and no charset is named: old servers
-    /// read no other form.
+    /// `multipart/form-data; boundary=…`. The boundary is quoted only if necessary, and there is no charset parameter,
+    /// because old servers read no other form.
     public var contentType: String? { "multipart/form-data; boundary=\(boundary.parameter)" }
-    /// Whether it can be sent again: texts, data and files can, and so can streams that are made anew for each attempt or
-    /// of which a copy is kept.
+    /// Whether the body can be sent again. This is the case for text fields, data and files, and for streams that are
+    /// created anew for each attempt or of which a copy is kept.
     public var isReplayable: Bool { segments.streams.allSatisfy(\.isReplayable) }
 
-    /// Makes the reader of one attempt. Files are opened and streams begun when their turn comes.
+    /// Creates the reader of one attempt. Files are opened and streams started when they are reached.
     ///
     /// - Throws: ``BodyError/Code/bodyNotReplayable``, naming the part, if a stream was read already.
     public func makeReader(wake: @escaping @Sendable () -> Void) throws(BodyError) -> any BodyReader {
@@ -54,7 +54,8 @@ public struct MultipartBody: UploadBody {
     /// The bytes in chunks of at most 64 KiB, read as they are asked for. Each loop over it reads from the start.
     public var chunks: AsyncValues<[UInt8], BodyError> { AsyncValues(of: self) }
 
-    /// The bytes in chunks of exactly so many bytes, apart from the last; for clients that take an asynchronous sequence.
+    /// Returns the bytes in chunks of exactly the given size, except for the last; for clients that accept an
+    /// asynchronous sequence.
     ///
     /// ```swift
     /// let buffers = body.chunks(ofSize: 524_288).map { ByteBuffer(bytes: $0) }
@@ -66,11 +67,12 @@ public struct MultipartBody: UploadBody {
         AsyncValues(of: self, size: max(1, size))
     }
 
-    /// Writes the bytes to a new file that only its owner may read (mode 0600).
+    /// Writes the bytes to a new file that only its owner can read (mode 0600).
     ///
-    /// The file appears when it is complete: on any failure, and when the task is cancelled, there is none.
+    /// The file appears under its path only when it is complete. If writing fails or the task is cancelled, no file is
+    /// left.
     ///
-    /// - Throws: ``BodyError/Code/fileExists`` if something has the path, a link included.
+    /// - Throws: ``BodyError/Code/fileExists`` if the path exists, even as a symbolic link.
     public func write(to path: String) async throws(BodyError) {
         let file = try await Self.onDisk(path) { () throws(SystemError) in
             guard !NewFile.exists(path) else { throw SystemError(EEXIST) }
@@ -103,7 +105,8 @@ public struct MultipartBody: UploadBody {
         }
     }
 
-    /// What is going to be sent, for people: the header lines, and instead of each content its size.
+    /// Returns a readable description of the body: the header lines, and the size of each content in place of its
+    /// bytes.
     ///
     /// ```text
     /// ------Waybill6f0c…
@@ -114,12 +117,13 @@ public struct MultipartBody: UploadBody {
     /// ------Waybill6f0c…--
     /// ```
     ///
-    /// Contents are never shown, and headers that you added only if they are known to carry no credential. Control characters in names are made visible. Nothing is read.
+    /// Contents are never shown. Headers added by the caller are shown only if they are known not to carry credentials.
+    /// Control characters in names are escaped. Nothing is read.
     public func preview() -> String { BodyPreview(self).text }
 }
 
 extension MultipartBody: CustomStringConvertible, CustomReflectable {
-    /// Length and part names; never a content.
+    /// The length and the names of the parts; never their contents.
     public var description: String {
         let names = layout.prefix(20).map { quoted($0.name) }.joined(separator: ", ")
         let more = layout.count > 20 ? " and \(layout.count - 20) more" : ""
@@ -127,6 +131,6 @@ extension MultipartBody: CustomStringConvertible, CustomReflectable {
         return "multipart body of \(size): \(names.isEmpty ? "no parts" : names + more)"
     }
 
-    /// The description only, so that `dump` shows no content either.
+    /// Only the description, so that `dump` shows no content either.
     public var customMirror: Mirror { Mirror(self, children: ["body": description]) }
 }

@@ -1,33 +1,33 @@
-/// A stretch of a body.
+/// A segment of a body.
 enum Segment: Sendable {
     /// Bytes in memory.
     case bytes([UInt8])
     /// The bytes of a file, as many as it had when it was inspected.
     case file(FileSlice)
-    /// What a stream gives; the index is its place among the streams of the list.
+    /// The bytes of a stream; the value is its index in the streams of the list.
     case stream(Int)
-    /// No bytes: here every file must still be what it was.
+    /// No bytes: the point at which every file must be unchanged.
     case verification
 }
 
-/// A body as the stretches that make it up. What is counted here is what ``SegmentReader`` writes: nothing else knows
-/// the length of a body.
+/// A body as a list of segments. The length counted here is exactly what ``SegmentReader`` writes; it is not computed
+/// anywhere else.
 struct SegmentList: Sendable {
     private(set) var segments: [Segment] = []
     private(set) var sources: [SourceFile] = []
     private(set) var streams: [StreamSource] = []
-    /// The bytes of all segments whose number of bytes is known; the largest number there is if there are more.
+    /// The total length of all segments of known length; `Int64.max` on overflow.
     private(set) var knownLength: Int64 = 0
-    /// Whether there are more bytes than a number can say. Such a list must not be read.
+    /// Whether the length exceeds `Int64`. Such a list must not be read.
     private(set) var isTooLong = false
     private var isLengthKnown = true
-    // Small neighbours are joined, so that a reader copies headers, fields and line breaks in one piece.
+    // Small adjacent segments are joined, so that a reader copies headers, fields and line breaks as one block.
     private var joined: [UInt8] = []
 
-    /// The bytes of all segments, or `nil` when a stream doesn't know how many it has.
+    /// The total length, or `nil` if the length of a stream is unknown.
     var length: Int64? { isLengthKnown ? knownLength : nil }
 
-    /// Has bytes written behind those that are in memory.
+    /// Calls a closure that appends bytes to those in memory.
     mutating func write(_ writing: (inout [UInt8]) throws(BodyError) -> Void) throws(BodyError) {
         if joined.count >= Self.longestJoint { flush() }
         if joined.isEmpty { joined.reserveCapacity(Self.usualJoint) }
@@ -84,14 +84,14 @@ struct SegmentList: Sendable {
     }
 
     private static let joinedAtMost = 4_096
-    // One header and what surrounds it.
+    // The size of one header with its surroundings.
     private static let usualJoint = 240
-    // A million fields are not one array that doubles and doubles.
+    // Limits the reallocation of one growing array in a form with a million fields.
     private static let longestJoint = 1 << 20
 }
 
 extension Int64 {
-    /// Adds a number of bytes, and stops at the largest number there is.
+    /// Adds a number of bytes, saturating at the maximum value.
     mutating func addSaturating(_ count: Int64) {
         let (sum, isTooLarge) = addingReportingOverflow(count)
         self = isTooLarge ? .max : sum
@@ -99,6 +99,6 @@ extension Int64 {
 }
 
 extension SegmentList: CustomReflectable {
-    /// The length only: the segments hold what must not be printed.
+    /// Only the length: the segments contain values that must not be printed.
     var customMirror: Mirror { Mirror(self, children: ["length": length as Any]) }
 }

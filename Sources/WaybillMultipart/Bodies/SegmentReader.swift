@@ -1,10 +1,10 @@
 import Glibc
 import WaybillCore
 
-/// Reads a segment list from its first byte to its last, as much at once as fits.
+/// Reads a segment list from the first byte to the last and fills each buffer as far as possible.
 ///
-/// It never waits: what is not in memory is read by the pool. It allocates when it opens a file and at its first wait,
-/// never per read.
+/// It never waits: the pool reads bytes that are not in memory. It allocates when it opens a file and at its first
+/// wait, never per read.
 final class SegmentReader: FileSendingReader {
     private enum Step {
         case on, full, waiting
@@ -12,7 +12,7 @@ final class SegmentReader: FileSendingReader {
 
     private let list: SegmentList
     private let disk: DiskAccess
-    // A body without closing boundary: its last bytes stay here until the files were looked at again.
+    // Set for a body without a closing boundary: its last bytes are held back until the files were checked again.
     private let holdsBack: Bool
     private let wake: @Sendable () -> Void
     private let streams: [any BodyReader]
@@ -30,7 +30,8 @@ final class SegmentReader: FileSendingReader {
     private var pooled = 0..<0
     private var failure: BodyError?
 
-    /// Makes the readers of all streams, too: a stream that was read already is an error now and not in the middle.
+    /// Creates a reader and the readers of all streams, so that a stream that was read already fails now rather than
+    /// midway.
     init(
         _ list: SegmentList, disk: DiskAccess, holdsBack: Bool, wake: @escaping @Sendable () -> Void
     ) throws(BodyError) {
@@ -48,7 +49,7 @@ final class SegmentReader: FileSendingReader {
         do {
             return try walk(&output)
         } catch {
-            // Sticky: whoever asks again after a failure must not get the closing boundary.
+            // Sticky: a read after a failure must not yield the closing boundary.
             failure = error
             throw error
         }
@@ -87,7 +88,7 @@ final class SegmentReader: FileSendingReader {
         case EAGAIN, EINTR: return 0
         case ENODATA, ENOMEM, ENOBUFS: return nil
         default:
-            // It will not be otherwise the next time.
+            // The next call would fail, too.
             canSendNow = false
             return nil
         }
@@ -175,7 +176,7 @@ final class SegmentReader: FileSendingReader {
         return ask(.read(descriptor, source, offset: start, count: count, end: slice.range.upperBound))
     }
 
-    /// Reads what is in memory straight into the caller's room; false if that would wait.
+    /// Reads bytes that are in the page cache directly into the caller's buffer. Returns `false` if that would wait.
     private func readNow(
         _ descriptor: FileDescriptor, _ slice: FileSlice, into output: inout OutputRawSpan
     ) throws(BodyError) -> Bool {
@@ -266,7 +267,7 @@ final class SegmentReader: FileSendingReader {
 
     // MARK: Holding back
 
-    /// Whether every byte was read, and only the looks at the files are missing.
+    /// Whether all bytes were read and only the checks of the files are outstanding.
     private var isOnlyCheckMissing: Bool {
         switch list.segments[index] {
         case .bytes, .stream: false
@@ -275,7 +276,7 @@ final class SegmentReader: FileSendingReader {
         }
     }
 
-    /// Takes the last bytes back out of the caller's room.
+    /// Removes the last bytes from the caller's buffer.
     private func holdBack(_ count: Int, of output: inout OutputRawSpan) {
         guard count > 0 else { return }
         var taken: [UInt8] = []
@@ -288,11 +289,11 @@ final class SegmentReader: FileSendingReader {
 }
 
 extension SegmentReader: CustomReflectable {
-    /// Nothing: the segments hold what must not be printed.
+    /// Empty: the segments contain values that must not be printed.
     var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// Appends bytes to a span that has room for them.
+/// Appends bytes to a span that has capacity for them.
 func append(_ bytes: UnsafeRawBufferPointer, to output: inout OutputRawSpan) {
     unsafe output.withUnsafeMutableBytes { buffer, used in
         unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[used..<used + bytes.count]).copyMemory(from: bytes)

@@ -1,4 +1,4 @@
-/// The encoder of one value: it knows under which name and how deep it stands, and gives out containers.
+/// The encoder of a single value: it has the value's name and nesting depth, and returns containers.
 final class FieldEncoder: Encoder {
     let output: FieldOutput
     let name: String
@@ -32,7 +32,7 @@ final class FieldEncoder: Encoder {
         return FieldSingle(node: self)
     }
 
-    /// The encoder of a member or element.
+    /// Returns the encoder of a member or element.
     func child(named name: String, key: any CodingKey, isSecret: Bool = false) -> FieldEncoder {
         FieldEncoder(
             output, named: name, at: codingPath + [key], depth: depth + 1, isSecret: self.isSecret || isSecret)
@@ -52,7 +52,7 @@ final class FieldEncoder: Encoder {
         try output.text(of: value, at: codingPath)
     }
 
-    /// Nested containers and an encoder that is handed on don't pass through ``encode(_:)``; their contents do.
+    /// Nested containers and encoders passed to other values bypass ``encode(_:)``; their contents do not.
     func checkDepth() throws {
         guard depth <= FieldOutput.deepest, containers <= FieldOutput.mostContainers else {
             throw FieldOutput.tooDeep(codingPath)
@@ -91,7 +91,7 @@ private struct FieldMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
         try child(key).encode(value)
     }
 
-    // The members of a synthesized encode(to:) come here when they are optional; left alone, a nil would be skipped.
+    // A synthesized encode(to:) calls these for optional members; the default implementations would skip nil.
     mutating func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try encodeOrNil(value, key) }
     mutating func encodeIfPresent(_ value: String?, forKey key: Key) throws { try encodeOrNil(value, key) }
     mutating func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try encodeOrNil(value, key) }
@@ -129,7 +129,7 @@ private struct FieldMembers<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     private mutating func encodeOrNil(_ value: (some Encodable)?, _ key: Key) throws {
-        // By way of child(_:), which leads every type to where its text is made.
+        // Via child(_:), where the value is dispatched on its type and formatted.
         if let value { try child(key).encode(value) } else { try encodeNil(forKey: key) }
     }
 
@@ -196,7 +196,7 @@ private struct FieldElements: UnkeyedEncodingContainer {
     }
 }
 
-/// A value that is no container. What it encodes stands one level deeper, so that a value which encodes itself ends.
+/// A single-value container. Its value is encoded one level deeper, so that a value that encodes itself terminates.
 private struct FieldSingle: SingleValueEncodingContainer {
     let node: FieldEncoder
 

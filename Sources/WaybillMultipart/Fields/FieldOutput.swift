@@ -1,18 +1,19 @@
 import FoundationEssentials
 import WaybillCore
 
-/// Collects the fields of a value in the order in which its encoder writes them.
+/// Collects the fields of a value in the order in which they are encoded.
 final class FieldOutput {
-    /// A value nested deeper contains itself, as far as a form is concerned.
+    /// The maximum nesting depth. A deeper value is assumed to contain itself.
     static let deepest = 64
-    // How often one encoder may be asked for a container. Types with ancestors ask a few times; one that hands its
-    // encoder to itself asks for ever.
+    // The maximum number of containers per encoder. Types with superclasses request a few; a type that passes its
+    // encoder to itself would request them indefinitely.
     static let mostContainers = 256
 
     private(set) var parts: [MultipartPart] = []
-    /// How values are written.
+    /// The settings for names and values.
     let settings: FormFieldEncoder
-    /// Whether values are only visited, to find one that is nested too deep. No field is written then, and no value is invalid.
+    /// Whether values are only visited to find one that is nested too deeply. No field is written then, and no value is
+    /// rejected.
     private let isDepthCheck: Bool
 
     init(_ settings: FormFieldEncoder, isDepthCheck: Bool = false) {
@@ -126,7 +127,7 @@ final class FieldOutput {
                 + "this way.")
     }
 
-    // The years 1 (where Date.distantPast lies) to 9999: what ISO 8601 has without an agreement between both sides.
+    // The years 1 (of Date.distantPast) to 9999: the range of ISO 8601 without mutual agreement.
     private static let yearsOfFourDigits = -62_135_769_600.0..<253_402_300_800.0
 
     private func put(_ data: Data, named name: String, at path: [any CodingKey], _ isSecret: Bool) throws {
@@ -139,7 +140,7 @@ final class FieldOutput {
     }
 }
 
-/// A dictionary whose keys are texts: its keys are data, and it has no order of its own.
+/// A dictionary with string keys: its keys are data, and it has no inherent order.
 private protocol TextKeyed {
     var sortedEntries: [(key: String, value: any Encodable)] { get }
 }
@@ -150,7 +151,7 @@ extension Dictionary: TextKeyed where Key == String, Value: Encodable {
     }
 }
 
-/// A key made on the way.
+/// A coding key for list elements and for names created during encoding.
 struct FieldKey: CodingKey {
     let stringValue: String
     let intValue: Int?
@@ -165,7 +166,7 @@ struct FieldKey: CodingKey {
         intValue = index
     }
 
-    /// Whether a key is the place of an element in a list.
+    /// Whether a key is the index of a list element.
     static func isElement(_ key: any CodingKey) -> Bool { key is FieldKey && key.intValue != nil }
 
     init?(stringValue: String) { self.init(stringValue) }
@@ -173,7 +174,7 @@ struct FieldKey: CodingKey {
 }
 
 extension BodyError {
-    /// Why a value can't be encoded. The value itself, which may be a secret, is left out.
+    /// Returns the reason why a value cannot be encoded. The value itself, which may be a secret, is omitted.
     static func reason(of error: any Error) -> String {
         guard case .invalidValue(_, let context)? = error as? EncodingError else { return "\(error)" }
         let path = context.codingPath.map(\.stringValue).joined(separator: ".")

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 import WaybillCore
 
-/// Makes the fields of a form of any `Encodable` value.
+/// An encoder that converts an `Encodable` value to the fields of a form.
 ///
 /// ```swift
 /// struct Order: Encodable { var id: Int; var tags: [String]; var due: Date }
@@ -9,27 +9,27 @@ import WaybillCore
 /// try form.append(fields: order, encoder: FormFieldEncoder(style: .dots, keys: .snakeCase))
 /// ```
 ///
-/// Fields come in the order in which the value encodes them, the entries of a dictionary in the order of their keys. An
-/// empty list or dictionary gives no field.
+/// Fields have the order in which the value encodes them, and the entries of a dictionary the order of their keys. An
+/// empty list or dictionary yields no field.
 public struct FormFieldEncoder: Sendable {
-    /// How the names of nested fields are written.
+    /// The style of nested field names.
     public var style: FieldNameStyle
-    /// How the keys of a type become names. The keys of a dictionary are data and stay as they are.
+    /// The conversion of a type's keys to names. The keys of a dictionary are data and remain unchanged.
     public var keys: KeyStrategy
-    /// How a `Date` is written.
+    /// The format of a `Date`.
     public var dates: DateStrategy
-    /// How a `Bool` is written.
+    /// The format of a `Bool`.
     public var bools: BoolStrategy
-    /// How `Data` is written.
+    /// The format of `Data`.
     public var data: DataStrategy
-    /// What becomes of `nil`.
+    /// The handling of `nil`.
     public var nils: NilStrategy
-    /// Members and entries of dictionaries whose texts are sent but never printed, by their key before it is renamed.
+    /// The keys, before conversion, of members and dictionary entries whose values are sent but never printed.
     public var secrets: Set<String>
 
-    /// How the keys of a type become names.
+    /// The conversion of a type's keys to names.
     public enum KeyStrategy: Sendable {
-        /// As they are.
+        /// Keys are used unchanged.
         case asGiven
         /// `orderNumber` as `order_number`.
         case snakeCase
@@ -41,55 +41,55 @@ public struct FormFieldEncoder: Sendable {
         case uppercased
         /// `orderNumber` as `ordernumber`.
         case lowercased
-        /// By a closure.
+        /// Keys are converted by a closure.
         case custom(@Sendable (String) -> String)
     }
 
-    /// How a `Date` is written.
+    /// The format of a `Date`.
     public enum DateStrategy: Sendable {
         /// `2026-11-21T14:39:50Z`.
         case iso8601
-        /// Seconds since 1970, with a fraction where there is one.
+        /// Seconds since 1970, with a fraction if there is one.
         case secondsSince1970
         /// Whole milliseconds since 1970.
         case millisecondsSince1970
-        /// As `Date` encodes itself: seconds since 2001.
+        /// The value that `Date` encodes itself: seconds since 2001.
         case deferredToDate
-        /// By a closure.
+        /// Dates are converted by a closure.
         case custom(@Sendable (Date) -> String)
     }
 
-    /// How a `Bool` is written.
+    /// The format of a `Bool`.
     public enum BoolStrategy: Sendable {
         /// `true` and `false`.
         case words
-        /// `1` and `0`, which is Alamofire's default.
+        /// `1` and `0`, the default of Alamofire.
         case digits
-        /// By a closure.
+        /// Values are converted by a closure.
         case custom(@Sendable (Bool) -> String)
     }
 
-    /// How `Data` is written.
+    /// The format of `Data`.
     public enum DataStrategy: Sendable {
-        /// As Base64 in a text.
+        /// A text field in Base64.
         case base64
-        /// As a part with these bytes, without file name.
+        /// A part with these bytes, without a file name.
         case part
-        /// By a closure.
+        /// Data is converted by a closure.
         case custom(@Sendable (Data) -> String)
     }
 
-    /// What becomes of `nil`.
+    /// The handling of `nil`.
     public enum NilStrategy: Sendable {
-        /// There is no such field.
+        /// The field is omitted.
         case leftOut
-        /// An empty text.
+        /// An empty text field.
         case empty
         /// The text `null`.
         case null
     }
 
-    /// Describes how values are written.
+    /// Creates an encoder.
     public init(
         style: FieldNameStyle = .brackets, keys: KeyStrategy = .asGiven, dates: DateStrategy = .iso8601,
         bools: BoolStrategy = .words, data: DataStrategy = .base64, nils: NilStrategy = .leftOut,
@@ -104,11 +104,11 @@ public struct FormFieldEncoder: Sendable {
         self.secrets = secrets
     }
 
-    /// The fields of a value.
+    /// Returns the fields of a value.
     ///
-    /// - Throws: ``BodyError/Code/encodingFailed`` for a value without names (a single number, a list), for a number or a
-    ///   date that is none, and for whatever the value itself throws, which is the cause. ``BodyError/Code/nestedTooDeep`` for one
-    ///   nested deeper than 64 levels, mostly because it contains itself.
+    /// - Throws: ``BodyError/Code/encodingFailed`` for a value without names (a single number, a list), for a number or
+    ///   date that cannot be represented, and for any error thrown by the value itself, which becomes the cause.
+    ///   ``BodyError/Code/nestedTooDeep`` for a value nested deeper than 64 levels, usually because it contains itself.
     public func parts(of value: some Encodable) throws(BodyError) -> [MultipartPart] {
         let output = FieldOutput(self)
         do {
@@ -122,7 +122,7 @@ public struct FormFieldEncoder: Sendable {
         return output.parts
     }
 
-    /// Walks through a value as an encoder would, because Foundation's own doesn't count how deep it gets.
+    /// Encodes a value only to check its nesting depth, because Foundation's encoder does not limit it.
     static func checkDepth(of value: some Encodable) throws {
         let output = FieldOutput(FormFieldEncoder(), isDepthCheck: true)
         do {
@@ -130,15 +130,15 @@ public struct FormFieldEncoder: Sendable {
         } catch let error as BodyError where error.code == .nestedTooDeep {
             throw error
         } catch {
-            // Whatever else is wrong, the real encoder says it better.
+            // Any other error is reported in more detail by the actual encoder.
         }
     }
 }
 
 extension MultipartForm {
-    /// Adds the fields of a value at the end.
+    /// Appends the fields of a value.
     ///
-    /// - Throws: what ``FormFieldEncoder/parts(of:)`` throws; then nothing was added.
+    /// - Throws: The error of ``FormFieldEncoder/parts(of:)``; the form is then unchanged.
     public mutating func append(
         fields value: some Encodable, encoder: FormFieldEncoder = FormFieldEncoder()
     ) throws(BodyError) {
@@ -159,8 +159,8 @@ extension FormFieldEncoder.KeyStrategy {
         }
     }
 
-    /// `myURLProperty` is three words: a word begins where a capital follows a small letter, and with the last capital
-    /// of a row that a small letter follows.
+    /// Splits a key into words: `myURLProperty` has three. A word begins at an upper-case letter that follows a
+    /// lower-case letter, and at the last upper-case letter of a sequence that precedes a lower-case letter.
     private static func words(of key: String) -> [String] {
         let letters = Array(key)
         var words: [String] = []
@@ -178,7 +178,7 @@ extension FormFieldEncoder.KeyStrategy {
     }
 }
 
-/// How the name of a nested field is written.
+/// The style of the names of nested fields.
 ///
 /// The members of `order`, and the two elements of its `tags`:
 ///
@@ -189,13 +189,13 @@ extension FormFieldEncoder.KeyStrategy {
 /// | ``noBrackets`` | `order[id]` | `order[tags]`, `order[tags]` |
 /// | ``dots`` | `order.id` | `order.tags.0`, `order.tags.1` |
 public enum FieldNameStyle: Sendable, Hashable, CaseIterable {
-    /// What PHP, Rails and Express (`qs`) read. PHP can't tell where an object in a list ends and the next begins.
+    /// Read by PHP, Rails and Express (`qs`). PHP cannot tell where an object in a list ends and the next one begins.
     case brackets
-    /// What PHP and Express (`qs`) read; keeps the objects of a list apart.
+    /// Read by PHP and Express (`qs`); keeps the objects of a list apart.
     case indexInBrackets
-    /// Elements repeat the name: what Go, Java servlets, Django and Flask read.
+    /// Elements repeat the name. Read by Go, Java servlets, Django and Flask.
     case noBrackets
-    /// For servers that cut names at dots.
+    /// For servers that split names at dots.
     case dots
 
     func member(_ key: String, of name: String) -> String {

@@ -1,6 +1,7 @@
 import WaybillCore
 
-/// A value in a dictionary literal that becomes a form: a text, a number, a truth, a file, or a list or dictionary of these.
+/// A value in a dictionary literal that becomes a form: a string, number, Boolean value or file, or a list or
+/// dictionary of these.
 ///
 /// ```swift
 /// let form: MultipartForm = [
@@ -12,7 +13,7 @@ import WaybillCore
 /// ]
 /// ```
 ///
-/// The order of the literal is kept, and so are names that occur twice.
+/// The order of the literal is preserved, and so are repeated names.
 public struct FormFieldValue: Sendable {
     enum Kind: Sendable {
         case part(@Sendable (String) -> MultipartPart)
@@ -22,15 +23,15 @@ public struct FormFieldValue: Sendable {
 
     let kind: Kind
 
-    /// A text.
+    /// A text field.
     public static func text(_ text: String) -> FormFieldValue { FormFieldValue(kind: .part { .text($0, text) }) }
 
-    /// A text that is sent but never printed.
+    /// A text field whose value is sent but never printed.
     public static func secret(_ text: String) -> FormFieldValue {
         FormFieldValue(kind: .part { .text($0, .secret(text)) })
     }
 
-    /// A file, as ``MultipartPart/file(_:path:fileName:contentType:)`` takes it.
+    /// A file; see ``MultipartPart/file(_:path:fileName:contentType:)``.
     public static func file(path: String, fileName: String? = nil, contentType: String? = nil) -> FormFieldValue {
         FormFieldValue(kind: .part { .file($0, path: path, fileName: fileName, contentType: contentType) })
     }
@@ -43,12 +44,12 @@ public struct FormFieldValue: Sendable {
         return FormFieldValue(kind: .part { .data($0, bytes, fileName: fileName, contentType: contentType) })
     }
 
-    /// A value as JSON, in one part.
+    /// A value encoded as JSON in one part.
     public static func json(_ value: some Encodable & Sendable) -> FormFieldValue {
         FormFieldValue(kind: .part { .json($0, value) })
     }
 
-    /// Values under one name.
+    /// Several values under the same name.
     public static func list(_ values: [FormFieldValue]) -> FormFieldValue { FormFieldValue(kind: .list(values)) }
 
     func append(to parts: inout [MultipartPart], named name: String, _ style: FieldNameStyle) {
@@ -69,30 +70,30 @@ public struct FormFieldValue: Sendable {
 extension FormFieldValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    /// A text.
+    /// Creates a text field.
     public init(stringLiteral value: String) { self = .text(value) }
-    /// A number, in digits.
+    /// Creates a field with the decimal digits of a number.
     public init(integerLiteral value: Int) { self = .text(String(value)) }
-    /// A number, as Swift prints it.
+    /// Creates a field with a number as printed by Swift.
     public init(floatLiteral value: Double) { self = .text(String(value)) }
-    /// `true` or `false`.
+    /// Creates a field with the text `true` or `false`.
     public init(booleanLiteral value: Bool) { self = .text(value ? "true" : "false") }
-    /// Values under one name.
+    /// Creates several values under the same name.
     public init(arrayLiteral elements: FormFieldValue...) { self = .list(elements) }
-    /// Values under names of their own.
+    /// Creates nested fields with individual names.
     public init(dictionaryLiteral elements: (String, FormFieldValue)...) {
         kind = .members(elements.map { (name: $0, value: $1) })
     }
 }
 
 extension MultipartForm: ExpressibleByDictionaryLiteral {
-    /// Makes a form of fields, named in the style ``FieldNameStyle/brackets``.
+    /// Creates a form from fields whose nested names have the style ``FieldNameStyle/brackets``.
     public init(dictionaryLiteral elements: (String, FormFieldValue)...) {
         self.init()
         for (name, value) in elements { append(name, value) }
     }
 
-    /// Adds a field, or the fields of a list or dictionary.
+    /// Appends a field, or the fields of a list or dictionary.
     public mutating func append(_ name: String, _ value: FormFieldValue, style: FieldNameStyle = .brackets) {
         value.append(to: &parts, named: name, style)
     }

@@ -1,10 +1,10 @@
 import CWaybillFiles
 
-/// Finding bytes at the speed of the C library.
+/// Byte searches with the functions of the C library.
 enum ByteSearch {
-    /// Where `needle` begins in `haystack`, at `start` or later.
+    /// Returns the offset of the first occurrence of `needle` in `haystack` at or after `start`.
     ///
-    /// - Complexity: linear: glibc's `memmem` falls back to the two-way algorithm.
+    /// - Complexity: Linear: glibc's `memmem` falls back to the two-way algorithm.
     static func find(_ needle: [UInt8], in haystack: Span<UInt8>, from start: Int = 0) -> Int? {
         let count = haystack.count - start
         let found = unsafe haystack.withUnsafeBufferPointer { hay in
@@ -18,12 +18,12 @@ enum ByteSearch {
         return found < 0 ? nil : start + found
     }
 
-    /// Where `needle` begins in an array.
+    /// Returns the offset of the first occurrence of `needle` in an array.
     static func find(_ needle: [UInt8], in haystack: [UInt8]) -> Int? {
         find(needle, in: haystack.span)
     }
 
-    /// Where a byte first stands, at `start` or later.
+    /// Returns the offset of the first occurrence of a byte at or after `start`.
     static func find(byte: UInt8, in bytes: Span<UInt8>, from start: Int) -> Int? {
         let count = bytes.count - start
         let found = unsafe bytes.withUnsafeBufferPointer { buffer in
@@ -33,7 +33,7 @@ enum ByteSearch {
         return found < 0 ? nil : start + found
     }
 
-    /// Where a byte last stands, at `start` or later.
+    /// Returns the offset of the last occurrence of a byte at or after `start`.
     static func findLast(byte: UInt8, in bytes: Span<UInt8>, from start: Int) -> Int? {
         let count = bytes.count - start
         let found = unsafe bytes.withUnsafeBufferPointer { buffer in
@@ -43,7 +43,7 @@ enum ByteSearch {
         return found < 0 ? nil : start + found
     }
 
-    /// Where a delimiter of a form begins that may be one by what follows it; see `wb_find_delimiter`.
+    /// Returns the offset of the first form delimiter that the bytes after it do not rule out; see `wb_find_delimiter`.
     static func find(
         delimiter: [UInt8], in bytes: Span<UInt8>, from start: Int, padding: Int, isPlain: Bool = false
     ) -> Int? {

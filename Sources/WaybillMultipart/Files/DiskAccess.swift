@@ -2,24 +2,24 @@ import CWaybillFiles
 import Glibc
 import WaybillCore
 
-/// The system calls that read a source file, each in two forms: one that never waits and may answer `nil`, and one for
-/// the pool that waits.
+/// The system calls that read a source file. Each has two forms: one that never waits and may return `nil`, and one for
+/// the pool, which waits.
 package struct DiskAccess: Sendable {
-    /// What is asked of the disk.
+    /// A file operation.
     package enum Step: Sendable, Hashable {
         case open, read, send, check, verify
     }
 
-    /// False: everything goes through the pool, as it does on file systems that can't tell whether they would wait.
+    /// If `false`, all operations run on the pool, as on file systems that cannot report whether they would wait.
     package var mayAvoidPool = true
-    /// Asked before each step; a number makes the step fail with that `errno`. For tests.
+    /// Called before each step; a non-`nil` result makes the step fail with that `errno`. For tests.
     package var fault: (@Sendable (Step) -> Int32?)?
 
     package init() {}
 
     // MARK: Never waiting
 
-    /// Opens the file if the kernel knows the whole path by heart.
+    /// Opens the file if every path component is in the dentry cache (`RESOLVE_CACHED`).
     func openNow(_ source: SourceFile) throws(BodyError) -> FileDescriptor? {
         if let held = source.held { return held }
         guard mayAvoidPool else { return nil }
@@ -28,20 +28,22 @@ package struct DiskAccess: Sendable {
         return try accept(FileDescriptor(owning: raw), source)
     }
 
-    /// Reads what is in memory: the number of bytes, 0 at the end of the file, or a negated `errno`.
+    /// Reads bytes that are in the page cache. Returns the number of bytes, 0 at the end of the file, or a negated
+    /// `errno`.
     func readNow(_ descriptor: FileDescriptor, into room: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
         guard let start = room.baseAddress else { return 0 }
         if let number = fault?(.read) { return -Int(number) }
         return unsafe wb_pread_nowait(descriptor.raw, start, room.count, off_t(offset))
     }
 
-    /// Sends what is in memory: how many bytes the socket took, or a negated `errno`, `ENODATA` for what is not in memory.
+    /// Sends bytes that are in the page cache. Returns the number of bytes that the socket accepted, or a negated
+    /// `errno`: `ENODATA` if the bytes are not in memory.
     func sendNow(_ descriptor: FileDescriptor, _ count: Int, at offset: Int64, into socket: Int32) -> Int {
         if let number = fault?(.send) { return -Int(number) }
         return wb_send_cached(socket, descriptor.raw, off_t(offset), count)
     }
 
-    /// Looks whether the path still leads to the unchanged file; false: that would wait.
+    /// Checks that the path still refers to the unchanged file. Returns `false` if the check would have to wait.
     func verifyNow(_ source: SourceFile) throws(BodyError) -> Bool {
         guard mayAvoidPool else { return false }
         var status = stat()
@@ -89,13 +91,13 @@ package struct DiskAccess: Sendable {
 
     // MARK: Both
 
-    /// Compares an open file with what was promised.
+    /// Compares an open file with its recorded state.
     func check(_ descriptor: FileDescriptor, _ source: SourceFile) throws(BodyError) {
         try injectFault(.check, source)
         try compare(descriptor, source)
     }
 
-    /// The error for a file that ended before its promised size.
+    /// The error for a file that ended before its recorded size.
     func endedEarly(_ descriptor: FileDescriptor, _ source: SourceFile) -> BodyError {
         do {
             try compare(descriptor, source)
@@ -123,7 +125,8 @@ package struct DiskAccess: Sendable {
         }
         let now = FileStamp(status)
         guard let change = source.stamp.change(to: now) else { return }
-        // Losing its name changes a file, too; the path tells which it was. It is too late to save a wait.
+        // Removing a file's name changes the file, too; the path shows which of the two occurred. The upload has failed
+        // already, so the wait does not matter.
         try look(source)
         throw source.changed(change, to: now.size)
     }

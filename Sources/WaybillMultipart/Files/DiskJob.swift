@@ -1,14 +1,14 @@
 import WaybillCore
 
-/// What one reader has the pool do, one thing at a time.
+/// A reader's file operations on the pool, one at a time.
 ///
-/// The reader asks, is woken, and takes the answer. Between the two the pool alone touches the buffer; otherwise the
-/// reader alone. A reader that is closed meanwhile just leaves: the pool's own references keep descriptor and
-/// buffer until its call returns.
+/// The reader submits a request, is woken, and takes the result. In between, only the pool accesses the buffer;
+/// otherwise only the reader does. A reader that is closed meanwhile does not wait: the pool's own references keep
+/// descriptor and buffer alive until its call returns.
 @safe final class DiskJob: PoolJob, @unchecked Sendable {
     enum Request: Sendable {
         case open(SourceFile)
-        /// So many bytes from `offset` on, of a slice of the file that ends at `end`.
+        /// Reads `count` bytes at `offset` of a file slice that ends at `end`.
         case read(FileDescriptor, SourceFile, offset: Int64, count: Int, end: Int64)
         case check(FileDescriptor, SourceFile)
         case verify([SourceFile], from: Int)
@@ -24,7 +24,7 @@ import WaybillCore
 
     enum Answer: Sendable {
         case opened(FileDescriptor)
-        /// So many bytes; after the last of the slice the file was checked, too.
+        /// The number of bytes read. If they include the last byte of the slice, the file was checked as well.
         case read(Int, isChecked: Bool)
         case checked
         case verified
@@ -38,7 +38,7 @@ import WaybillCore
         case closed
     }
 
-    /// The largest read, and the memory that a reader needs at most.
+    /// The maximum number of bytes per read, and thus the maximum buffer size of a reader.
     static let largestRead = 256 * 1_024
 
     private let disk: DiskAccess
@@ -56,7 +56,7 @@ import WaybillCore
         unsafe buffer.deallocate()
     }
 
-    /// What a read put into the buffer. To be looked at only between an answer and the next request.
+    /// The bytes of the last read. Access them only between a result and the next request.
     var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(buffer) }
 
     func ask(_ request: Request) {
@@ -64,7 +64,7 @@ import WaybillCore
         ReaderPool.shared.submit(self)
     }
 
-    /// The answer, once.
+    /// Returns the result once.
     func takeAnswer() -> Answer? {
         state.withLock { state in
             guard case .answered(let answer) = state else { return nil }
@@ -114,7 +114,7 @@ import WaybillCore
                 let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(count, buffer.count)])
                 let count = try unsafe disk.read(descriptor, source, into: room, at: offset)
                 let isLast = offset + Int64(count) == end
-                // Here and now: it spares the reader one more wait.
+                // Check here to save the reader another wait.
                 if isLast { try disk.check(descriptor, source) }
                 return .read(count, isChecked: isLast)
             case .check(let descriptor, let source):

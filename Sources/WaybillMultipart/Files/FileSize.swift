@@ -1,9 +1,10 @@
 import CWaybillFiles
 import Glibc
 
-/// The sizes of files, before they are opened.
+/// Sizes of files that have not been opened.
 package enum FileSize {
-    /// Returns the size of a regular file, or `nil` if the path is not one. Waits on the reader pool where the kernel would have to wait.
+    /// Returns the size of a regular file, or `nil` if the path is not one. Runs on the reader pool if the kernel would
+    /// have to wait.
     package static func of(_ path: String) async -> Int64? {
         guard !path.utf8.contains(0) else { return nil }
         var status = stat()
@@ -21,7 +22,7 @@ package enum FileSize {
     }
 }
 
-/// The kind of the file system that a path lies on, as statfs(2) numbers them; `nil` when it can't be looked at.
+/// Returns the file system type of a path, as numbered by statfs(2); `nil` if it cannot be determined.
 package func fileSystemType(of path: String) -> UInt32? {
     let type = unsafe wb_file_system_type(path)
     return type < 0 ? nil : UInt32(truncatingIfNeeded: type)

@@ -1,7 +1,7 @@
 import Glibc
 import WaybillCore
 
-/// What tells one state of a file from another.
+/// The attributes that identify the state of a file.
 package struct FileStamp: Sendable, Hashable {
     package let device: UInt64
     package let inode: UInt64
@@ -9,7 +9,7 @@ package struct FileStamp: Sendable, Hashable {
     package let modified: Timestamp
     package let changed: Timestamp
 
-    /// A time as the file system keeps it.
+    /// A timestamp of the file system.
     package struct Timestamp: Sendable, Hashable {
         package let seconds: Int
         package let nanoseconds: Int
@@ -23,7 +23,7 @@ package struct FileStamp: Sendable, Hashable {
         changed = Timestamp(seconds: status.st_ctim.tv_sec, nanoseconds: status.st_ctim.tv_nsec)
     }
 
-    /// The stamp of a file that only this process knows.
+    /// Creates the stamp of a file that is private to this process.
     init(size: Int64) {
         device = 0
         inode = 0
@@ -32,7 +32,7 @@ package struct FileStamp: Sendable, Hashable {
         changed = modified
     }
 
-    /// How `later` differs from this stamp, or `nil` when nothing shows a difference.
+    /// Returns the difference between this stamp and a later one, or `nil` if there is none.
     package func change(to later: FileStamp) -> SourceChange? {
         if later.device != device || later.inode != inode { return .replaced }
         if later.size < size { return .shrank }
@@ -43,7 +43,7 @@ package struct FileStamp: Sendable, Hashable {
 }
 
 extension FileDescriptor {
-    /// Returns the present status of the file.
+    /// Returns the current status of the file.
     func status() throws(SystemError) -> stat {
         var status = stat()
         guard unsafe fstat(raw, &status) == 0 else { throw SystemError.last }

@@ -3,11 +3,11 @@ package import WaybillCore
 
 /// Threads for blocking file operations, so that no thread of Swift's pool blocks.
 ///
-/// Shared by all bodies of the process. Two jobs run at a time; one that takes longer than a tenth of a second does not
-/// count, so that a file system that hangs does not keep those who read from another waiting. Its threads stay with it.
+/// Shared by all bodies of the process. Two jobs run concurrently; a job that takes longer than 0.1 seconds no longer
+/// counts, so that a file system that hangs does not delay readers of other file systems. The pool keeps its threads.
 package final class ReaderPool: Sendable {
     package static let shared = ReaderPool()
-    /// How long a source may take to be opened, or to give bytes.
+    /// The maximum time to open a source or to read from it.
     package static let limit = Duration.seconds(60)
 
     private let pool: ThreadPool
@@ -16,13 +16,13 @@ package final class ReaderPool: Sendable {
         pool = ThreadPool(width: 2, patience: .milliseconds(100), limit: limit, mostThreads: 64)
     }
 
-    /// Has a job run soon, on a thread of the pool.
+    /// Runs a job on a thread of the pool.
     package func submit(_ job: any PoolJob) {
         pool.submit(job)
     }
 
-    /// Runs a closure on the pool. Nothing holds the closure any more when this returns: what it alone kept alive is gone,
-    /// be it a file with a name or a lock.
+    /// Runs a closure on the pool. The closure is released before this returns, and with it everything that only it
+    /// kept alive, such as a named file or a lock.
     package func run<Value: Sendable>(
         _ work: @escaping @Sendable () throws(BodyError) -> Value
     ) async throws(BodyError) -> Value {
@@ -31,9 +31,9 @@ package final class ReaderPool: Sendable {
         }.get()
     }
 
-    /// Runs a closure on the pool that looks at a file or reads from it, and nothing else.
+    /// Runs a closure on the pool that only inspects or reads a file.
     ///
-    /// - Throws: What the closure throws, or ``BodyError/Code/readFailed`` after ``limit``.
+    /// - Throws: The error of the closure, or ``BodyError/Code/readFailed`` after ``limit``.
     package func run<Value: Sendable>(
         reading path: String, at place: PartPlace? = nil, _ work: @escaping @Sendable () throws(BodyError) -> Value
     ) async throws(BodyError) -> Value {
@@ -44,7 +44,7 @@ package final class ReaderPool: Sendable {
 }
 
 extension BodyError {
-    /// A file whose disk or network does not answer.
+    /// The error for a file whose disk or network does not respond.
     static func hanging(_ path: String, at place: PartPlace?, limit: Duration) -> BodyError {
         BodyError(
             .readFailed, "\(path) could not be read within \(limit). Its disk or its network may hang.", at: place,
@@ -86,7 +86,7 @@ private final class ClosureJob<Value: Sendable>: PoolJob {
         waiting?.resume(returning: .failure(.hanging(source.path, at: source.place, limit: limit)))
     }
 
-    /// Does the work and lets go of it, before anybody hears of the result.
+    /// Runs the closure and releases it before the result is delivered.
     private func takeResult() -> Result<Value, BodyError>? {
         guard let work = state.withLock({ $0.work.take() }) else { return nil }
         return Result { () throws(BodyError) in try work() }

@@ -2,16 +2,17 @@ import CWaybillFiles
 import Glibc
 import WaybillCore
 
-/// A file that was promised as part of a body: where it lies, and what it was at that moment.
+/// A file that is part of a body: its path, and its state when the length of the body was determined.
 package struct SourceFile: Sendable {
     package let path: String
     package let stamp: FileStamp
-    /// The part it belongs to, for errors.
+    /// The part that the file belongs to, for errors.
     package let place: PartPlace?
-    /// A file of our own that has no name, kept open: nobody else can change it, so nobody has to look again.
+    /// The open descriptor of a temporary file without a name. No other process can change it, so it is not checked
+    /// again.
     let held: FileDescriptor?
 
-    /// So many bytes of a file without a name.
+    /// Creates a source for the first `size` bytes of a file without a name.
     init(holding descriptor: FileDescriptor, size: Int64, at place: PartPlace?) {
         self.path = "a temporary file"
         self.stamp = FileStamp(size: size)
@@ -19,9 +20,9 @@ package struct SourceFile: Sendable {
         self.held = descriptor
     }
 
-    /// Looks at a file: it must exist, be regular, and open for reading.
+    /// Inspects a file, which must exist, be regular and be readable.
     ///
-    /// It is looked at before it is opened, because opening alone already does something to some devices.
+    /// The file is inspected before it is opened, because merely opening some devices has side effects.
     package init(inspecting path: String, at place: PartPlace?) throws(BodyError) {
         guard !path.utf8.contains(0) else {
             throw BodyError(.fileNotFound, "a path can't contain a NUL: \(quoted(path)).", at: place, path: path)
@@ -47,8 +48,8 @@ package struct SourceFile: Sendable {
         self.held = nil
     }
 
-    /// Looks at a file without waiting; `nil` where that would wait, and where there is something to complain of, which
-    /// ``init(inspecting:at:)`` does.
+    /// Inspects a file without waiting. Returns `nil` if it would have to wait, or if the file is invalid;
+    /// ``init(inspecting:at:)`` throws the error then.
     init?(inspectingAtOnce path: String, at place: PartPlace?) {
         var status = stat()
         guard !path.utf8.contains(0), unsafe SystemPath.with(path, { unsafe wb_look_cached($0, &status) }) == 0,
@@ -60,7 +61,7 @@ package struct SourceFile: Sendable {
         self.held = nil
     }
 
-    /// The first bytes of the file or, with `start`, some in its middle. To be called where waiting is allowed.
+    /// Returns at most `most` bytes from `start`. May block.
     func prefix(_ most: Int, from start: Int64 = 0) throws(BodyError) -> [UInt8] {
         let disk = DiskAccess()
         let descriptor = try disk.open(self)
@@ -79,7 +80,7 @@ package struct SourceFile: Sendable {
         return bytes
     }
 
-    /// The error for a file that is not what it was.
+    /// The error for a file that has changed.
     package func changed(_ change: SourceChange, to size: Int64? = nil) -> BodyError {
         let what =
             switch change {
@@ -117,7 +118,7 @@ package struct SourceFile: Sendable {
         }
     }
 
-    // Files of /proc say that they have 0 bytes and then yield some: their length can't be promised.
+    // Files of /proc report a size of 0 bytes and then yield bytes: their length cannot be determined.
     private static func requireTrueSize(
         _ descriptor: FileDescriptor, _ status: stat, _ path: String, at place: PartPlace?
     ) throws(BodyError) {
@@ -152,23 +153,23 @@ package struct SourceFile: Sendable {
     }
 }
 
-/// A stretch of a file that was promised as part of a body; mostly all of it.
+/// A range of a file that is part of a body; usually the whole file.
 struct FileSlice: Sendable {
     let source: SourceFile
-    /// The bytes that are sent, counted from the beginning of the file.
+    /// The range of bytes that is sent.
     let range: Range<Int64>
 
     var count: Int64 { range.upperBound - range.lowerBound }
 
-    /// All of a file.
+    /// Creates a slice of a whole file.
     init(_ source: SourceFile) {
         self.source = source
         range = 0..<source.stamp.size
     }
 
-    /// Some of a file; all of it without a range.
+    /// Creates a slice of a range of a file, or of the whole file if `range` is `nil`.
     ///
-    /// - Throws: ``BodyError/Code/invalidRange`` if the file ends before the range does.
+    /// - Throws: ``BodyError/Code/invalidRange`` if the range exceeds the file.
     init(_ source: SourceFile, range: Range<Int64>?) throws(BodyError) {
         let range = range ?? 0..<source.stamp.size
         guard range.lowerBound >= 0, range.upperBound <= source.stamp.size else {
