@@ -1,6 +1,7 @@
 /// Collects the header lines of one part.
 ///
-/// It remembers how far it looked, so that lines which come byte by byte cost no more than lines which come at once.
+/// It stores the position up to which it has searched, so that lines that arrive byte by byte cost no more than
+/// complete lines.
 struct HeaderBlock {
     private var bytes: [UInt8] = []
     private var lineStart = 0
@@ -8,15 +9,15 @@ struct HeaderBlock {
     private(set) var disposition: HeaderParameters?
     private(set) var contentType: String?
 
-    /// Takes what belongs to the block.
+    /// Consumes the input that belongs to the block.
     ///
-    /// - Returns: The position after the blank line that ends the block, or `nil` when more is needed.
+    /// - Returns: The position after the blank line that ends the block, or `nil` if more input is needed.
     mutating func take(
         _ input: Span<UInt8>, from start: Int, limits: MultipartLimits
     ) throws(BodyError) -> Int? {
         var position = start
         while let end = ByteSearch.find(byte: FormText.lineFeed, in: input, from: position) {
-            // A line that is far too long is not even copied.
+            // Check the size before copying, so that a line that is far too long is never copied.
             try checkSize(adding: end + 1 - position, isBlankLine: endsBlank(input, position, end), limits)
             append(input, position..<end + 1, limits)
             position = end + 1
@@ -30,7 +31,7 @@ struct HeaderBlock {
         return nil
     }
 
-    /// Whether the line that ends at this line feed is the blank one.
+    /// Whether the line that ends at this line feed is blank.
     private func endsBlank(_ input: Span<UInt8>, _ start: Int, _ end: Int) -> Bool {
         let pending = bytes.count - lineStart
         guard pending + end - start == 1 else { return false }
@@ -45,13 +46,13 @@ struct HeaderBlock {
     private mutating func append(_ input: Span<UInt8>, _ range: Range<Int>, _ limits: MultipartLimits) {
         let count = bytes.count + range.count
         if count > bytes.capacity {
-            // Doubled, as an array does by itself, but not beyond what may ever come: the limit and a blank line.
+            // Double the capacity, as Array does, but never beyond the maximum: the limit and a blank line.
             bytes.reserveCapacity(max(count, min(2 * bytes.capacity, max(0, limits.headerBytes) &+ 2)))
         }
         unsafe input.extracting(range).withUnsafeBufferPointer { unsafe bytes.append(contentsOf: $0) }
     }
 
-    /// Looks at the line that just became complete.
+    /// Processes the line that was just completed.
     ///
     /// - Returns: Whether it was the blank line.
     private mutating func finishLine(_ limits: MultipartLimits) throws(BodyError) -> Bool {
@@ -70,7 +71,7 @@ struct HeaderBlock {
     }
 
     private mutating func addHeader(_ line: ArraySlice<UInt8>, _ limits: MultipartLimits) throws(BodyError) {
-        // Browsers send the other control characters of a name as they are.
+        // Other control characters are accepted, because browsers send them unescaped in names.
         guard !line.contains(where: { $0 == 0 || $0 == FormText.carriageReturn }) else {
             throw Self.malformed("a NUL or a lone CR", line)
         }
@@ -113,14 +114,14 @@ struct HeaderBlock {
 }
 
 extension HeaderBlock {
-    /// What the complete block says about its part.
+    /// Returns the head of the part from the complete block.
     func head() throws(BodyError) -> MultipartPartHead {
         guard let disposition, disposition.value == "form-data" else { throw Self.nameless() }
         guard let name = try unique("name", in: disposition) else { throw Self.nameless() }
         guard let text = String(validating: name, as: UTF8.self) else {
             throw BodyError(.malformedHeader, "The name of a part is not UTF-8.")
         }
-        // A plain filename is all that counts: filename* has no place in a form (RFC 7578 section 4.2).
+        // Only `filename` counts: `filename*` is not allowed in a form (RFC 7578 section 4.2).
         let fileName = try unique("filename", in: disposition)
         return MultipartPartHead(
             name: text, fileName: fileName.map { String(decoding: $0, as: UTF8.self) }, contentType: contentType,

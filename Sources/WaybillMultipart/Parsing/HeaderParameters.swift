@@ -1,19 +1,21 @@
 /// A header value with parameters: `form-data; name="FILE"; filename="front.jpg"`.
 struct HeaderParameters {
-    /// What stands before the first semicolon, in small letters.
+    /// The value before the first semicolon, in lower case.
     let value: String
-    /// The parameters in order, names in small letters.
+    /// The parameters in order, with names in lower case.
     let parameters: [(name: String, value: [UInt8], isQuoted: Bool)]
 
-    /// Reads a value.
+    /// Parses a header value.
     ///
-    /// Whether `\"` is a quote in a text or a backslash at its end, senders disagree on: browsers leave a backslash as it
-    /// is, others double it or put one before a quote. So it is a quote wherever that gives a header by the grammar; only
-    /// where it does not, a `\"` before a semicolon is taken for an end. No name can add a parameter by that: whoever escapes
-    /// quotes leaves a `\"` after the one that closed too early, which stands where no quote may.
+    /// Senders disagree on whether `\"` is an escaped quote or a backslash followed by the closing quote: browsers
+    /// leave a backslash unchanged, others double it or put one before a quote. `\"` is therefore parsed as a quote
+    /// wherever that yields a grammatical header. Only where it does not, a `\"` before a semicolon is parsed as the
+    /// end of the value. A name cannot inject a parameter this way: a sender that escapes quotes leaves a `\"` after
+    /// the one that ended the value too early, at a position where no quote is allowed.
     ///
-    /// - Returns: `nil` for a value that breaks the grammar of RFC 9110 section 5.6.6, with `\"` as the only escape. Whitespace
-    ///   beside `=` and unquoted values that are no tokens are refused too: other parsers read them in different ways.
+    /// - Returns: `nil` for a value that violates the grammar of RFC 9110 section 5.6.6, with `\"` as the only escape.
+    ///   Whitespace beside `=` and unquoted values that are not tokens are rejected too, because parsers interpret them
+    ///   differently.
     init?(_ bytes: ArraySlice<UInt8>) {
         var rest = bytes
         let value = Self.takeToken(&rest) { FormText.isToken($0) || $0 == UInt8(ascii: "/") }
@@ -55,8 +57,8 @@ struct HeaderParameters {
         return value.isEmpty ? nil : (lowercased(name), Array(value), false)
     }
 
-    /// Takes the rest of a quoted string. `\"` is a quote; any other backslash is a backslash, as browsers send paths
-    /// of Windows. A `\"` at the very end is a backslash and the closing quote.
+    /// Parses the rest of a quoted string. `\"` is a quote; any other backslash is literal, because browsers send
+    /// Windows paths unescaped. A `\"` at the very end is a backslash and the closing quote.
     private static func takeQuoted(_ rest: inout ArraySlice<UInt8>, _ backslashMayEnd: Bool) -> [UInt8]? {
         var result: [UInt8] = []
         while let byte = rest.popFirst() {
@@ -74,7 +76,7 @@ struct HeaderParameters {
         return nil
     }
 
-    // The three escapes of the WHATWG algorithm; every other % is a %.
+    // Decodes the three escapes of the WHATWG algorithm; any other `%` is literal.
     private static func takeEscape(_ rest: inout ArraySlice<UInt8>) -> UInt8? {
         guard rest.count >= 2 else { return nil }
         let digits = (rest[rest.startIndex], rest[rest.startIndex + 1] | 0x20)

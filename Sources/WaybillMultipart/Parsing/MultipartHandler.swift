@@ -1,7 +1,7 @@
-/// What receives the parts of a form as ``MultipartParser`` finds them.
+/// A type that receives the parts of a form from ``MultipartParser``.
 ///
-/// The calls of one part come in order: began, data any number of times, ended. A part that was cut off has no end.
-/// Whatever is thrown here ends the parsing and comes out of ``MultipartParser/feed(_:to:)``.
+/// For each part, the methods are called in order: began, data any number of times, ended. A part that was cut off has
+/// no end. An error thrown here ends the parsing and is rethrown by ``MultipartParser/feed(_:to:)``.
 ///
 /// ```swift
 /// struct FieldCounter: MultipartHandler {
@@ -13,28 +13,29 @@
 /// }
 /// ```
 public protocol MultipartHandler {
-    /// The headers of the next part are complete.
+    /// Called when the headers of the next part are complete.
     mutating func partBegan(_ head: MultipartPartHead) throws
-    /// More content of the part; at least one byte. How it is cut says nothing.
+    /// Called with at least one more byte of content. The sizes of the pieces have no meaning.
     mutating func partData(_ bytes: Span<UInt8>) throws
-    /// The content of the part is complete.
+    /// Called when the content of the part is complete.
     mutating func partEnded() throws
 }
 
-/// What the headers of a part say.
+/// The parsed headers of a part.
 ///
-/// Names come from outside. Never make a path of a file name.
+/// Names come from the sender. Never use a file name as a path.
 public struct MultipartPartHead: Sendable, Hashable {
     /// The field name, with `%22`, `%0D`, `%0A` and `\"` decoded. It may be empty.
     public var name: String
-    /// The file name, decoded alike, or `nil` for a part that is no file. Bytes that are not UTF-8 are replaced.
+    /// The file name, decoded in the same way, or `nil` for a part that is not a file. Bytes that are not UTF-8 are
+    /// replaced.
     public var fileName: String?
     /// The content type, as sent.
     public var contentType: String?
     /// All header lines, in order.
     public var headers: [MultipartHeader]
 
-    /// Describes a part.
+    /// Creates a head.
     public init(name: String, fileName: String? = nil, contentType: String? = nil, headers: [MultipartHeader] = []) {
         self.name = name
         self.fileName = fileName

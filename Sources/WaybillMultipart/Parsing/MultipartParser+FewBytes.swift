@@ -1,13 +1,14 @@
-// A body may come byte by byte. The way through the states is right for that, too, and long.
+// A fast path for bodies that arrive byte by byte. The general state machine handles them correctly, but at a higher
+// cost.
 
 extension MultipartParser {
-    /// Pieces below this size are not worth a search.
+    /// Inputs shorter than this are not worth a search.
     static let fewBytes = 8
 
-    /// Takes a few bytes of content that are no more than content, or no more than the next ones of a delimiter: what
-    /// nearly all pieces are when a body comes byte by byte.
+    /// Consumes a short input that is only content, or only the next bytes of a possible delimiter: nearly every input
+    /// of a body that arrives byte by byte.
     ///
-    /// - Returns: False, and nothing is taken, when there is more to it.
+    /// - Returns: `false`, without consuming anything, if the input is anything else.
     mutating func takeFew(_ input: Span<UInt8>, to handler: inout some MultipartHandler) throws -> Bool {
         guard case .content = state, Int64(input.count) <= totalLimit - totalBytes else { return false }
         if input.count == 1 { return try takeOne(input, to: &handler) }

@@ -1,12 +1,12 @@
 import WaybillCore
 
-// The states of the parser, in the order in which a body meets them. Each takes what is its own of the input and
-// returns the position where the next state goes on.
+// The states of the parser, in the order in which a body passes through them. Each consumes its part of the input and
+// returns the position at which the next state continues.
 
 extension MultipartParser {
     mutating func parse(_ input: Span<UInt8>, to handler: inout some MultipartHandler) throws {
         if input.count < Self.fewBytes, try takeFew(input, to: &handler) { return }
-        // What is within the limit is parsed first, so that the error comes at the same byte for every cut.
+        // Bytes within the limit are parsed first, so that the error occurs at the same byte however the body is split.
         let end = Int(clamping: min(Int64(input.count), totalLimit - totalBytes))
         totalBytes += Int64(end)
         let bytes = input.extracting(..<end)
@@ -39,7 +39,7 @@ extension MultipartParser {
         try search(input, from: start, isFirst: false, to: &handler)
     }
 
-    /// Looks for the next delimiter; what comes before it is content.
+    /// Searches for the next delimiter; the bytes before it are content.
     private mutating func search(
         _ input: Span<UInt8>, from start: Int, isFirst: Bool, to handler: inout some MultipartHandler
     ) throws -> Int {
@@ -50,7 +50,8 @@ extension MultipartParser {
                 return position
             }
         }
-        // The search looks at what follows, too: that spares hostile content, full of near delimiters, the long way round.
+        // The search also checks the bytes after a candidate, which avoids the slow path for hostile content full of
+        // near-delimiters.
         if input.count - start >= delimiter.count,
             let found = ByteSearch.find(
                 delimiter: delimiter, in: input, from: start, padding: max(0, limits.paddingBytes))
@@ -68,10 +69,10 @@ extension MultipartParser {
         return input.count
     }
 
-    /// Goes on with a delimiter that began in an earlier input.
+    /// Continues a delimiter that began in an earlier input.
     ///
-    /// - Returns: The position after it; the start when it was none and its beginning was emitted (`matched` is 0
-    ///   then); `nil` when the input is used up and it still may be one.
+    /// - Returns: The position after it; `start` if it was not a delimiter and its beginning was emitted (`matched` is
+    ///   then 0); `nil` if the input is used up and it may still be one.
     private mutating func continueMatch(
         _ input: Span<UInt8>, from start: Int, to handler: inout some MultipartHandler
     ) throws -> Int? {
@@ -84,7 +85,8 @@ extension MultipartParser {
         return matched == delimiter.count ? start + count : nil
     }
 
-    /// How many bytes at the end of the input may begin a delimiter. Only its first byte is a CR: the last CR decides.
+    /// Returns the number of bytes at the end of the input that may begin a delimiter. Only the first byte of a
+    /// delimiter is a CR, so the last CR decides.
     private func beginningOfDelimiter(at input: Span<UInt8>, from start: Int) -> Int {
         let first = max(start, input.count - (delimiter.count - 1))
         if input.count - first == 1 { return input[first] == FormText.carriageReturn ? 1 : 0 }
@@ -96,8 +98,8 @@ extension MultipartParser {
         return count
     }
 
-    /// Reads what follows a boundary on its line: two dashes close the form, blanks and CRLF begin a part, and anything
-    /// else shows that all of it was content.
+    /// Reads the rest of a boundary's line: two dashes close the form, whitespace and CRLF begin a part, and anything
+    /// else means that the whole line was content.
     private mutating func readDelimiterLine(
         _ input: Span<UInt8>, from start: Int, isFirst: Bool, to handler: inout some MultipartHandler
     ) throws -> Int {
@@ -144,7 +146,7 @@ extension MultipartParser {
         let head = try header.head()
         isField = head.fileName == nil
         partBytes = 0
-        // The blank line's CRLF may begin the delimiter of a part without content.
+        // The CRLF of the blank line may begin the delimiter of a part without content.
         matched = 2
         imagined = 2
         state = .content
@@ -173,7 +175,7 @@ extension MultipartParser {
     }
 }
 
-// What several states do.
+// Methods shared by several states.
 extension MultipartParser {
     private mutating func beginHeader() throws {
         partCount += 1
@@ -197,7 +199,7 @@ extension MultipartParser {
         tail.append(byte)
     }
 
-    /// Emits the beginning of a delimiter that turned out to be none.
+    /// Emits the beginning of a delimiter that turned out not to be one.
     mutating func emitMatched(to handler: inout some MultipartHandler) throws {
         let bytes = delimiter
         let range = imagined..<max(imagined, matched)
@@ -207,7 +209,7 @@ extension MultipartParser {
     }
 
     private mutating func emitTail(to handler: inout some MultipartHandler) throws {
-        // Taken out and put back: a copy would cost an allocation each time.
+        // Swap the array out and back: a copy would cost an allocation each time.
         var bytes: [UInt8] = []
         swap(&bytes, &tail)
         defer {
@@ -217,7 +219,7 @@ extension MultipartParser {
         try emit(bytes.span, to: &handler)
     }
 
-    /// Hands out content, or counts preamble.
+    /// Passes content to the handler, or counts bytes of the preamble.
     mutating func emit(_ bytes: Span<UInt8>, to handler: inout some MultipartHandler) throws {
         guard !bytes.isEmpty else { return }
         if partCount == 0 {

@@ -1,40 +1,41 @@
 import Glibc
 public import WaybillCore
 
-/// A file that came with a form.
+/// A file that was received with a form.
 public struct CollectedFile: Sendable, Hashable {
-    /// The field name of its part.
+    /// The field name of the part.
     public let part: String
-    /// Its name in the folder: a hidden one until ``IncomingForm/keepFiles()`` gives it its own.
+    /// The name in the directory. It is hidden until ``IncomingForm/keepFiles()`` assigns the final name.
     public let name: String
-    /// The path of the folder and the name.
+    /// The path of the directory and the name.
     public let path: String
-    /// How much it holds.
+    /// The size of the file.
     public let size: ByteCount
 }
 
-/// How a file that came with a form is called on the disk.
+/// The naming of received files.
 public enum FileNaming: Sendable, Hashable {
-    /// 32 random hexadecimal digits: not guessable.
+    /// A name of 32 random hexadecimal digits, which cannot be guessed.
     case random
-    /// What the sender suggests, made safe (``MultipartPartHead/safeFileName``), with a number where that name is taken;
-    /// random if nothing safe is left of it.
+    /// The name that the sender suggests, made safe (see ``MultipartPartHead/safeFileName``) and numbered if it exists;
+    /// a random name if nothing safe is left of it.
     case suggested
 }
 
 extension IncomingPart {
-    /// Puts the content into a new file, which belongs to the form until ``IncomingForm/keepFiles()`` is called.
+    /// Writes the content to a new file, which belongs to the form until ``IncomingForm/keepFiles()`` is called.
     ///
-    /// The file has mode 0600. It is removed with the form unless it is kept: after an error in a later part, too. What a crash
-    /// leaves is removed by the next ``UploadFolder/init(path:)``. Nothing is ever replaced, no link followed, and what the
-    /// sender calls the file is at most a suggestion.
+    /// The file has mode 0600. It is removed with the form unless it is kept, even after an error in a later part.
+    /// Files left by a crash are removed by the next ``UploadFolder/init(path:)``. Existing files are never replaced
+    /// and symbolic links never followed. The sender's file name is at most a suggestion.
     ///
     /// - Parameters:
-    ///   - folder: Where the file is made, and stays.
-    ///   - naming: How it is called when it is kept.
-    /// - Returns: The file, under the hidden name that it has until then.
-    /// - Throws: ``BodyError``: what reading throws, ``BodyError/Code/fileTooLarge`` beyond ``MultipartLimits/fileBytes`` or
-    ///   ``MultipartLimits/allFileBytes``, ``BodyError/Code/diskFull``, ``BodyError/Code/writeFailed``.
+    ///   - folder: The directory in which the file is created and kept.
+    ///   - naming: The name that the file receives when it is kept.
+    /// - Returns: The file with its temporary hidden name.
+    /// - Throws: ``BodyError`` as thrown while reading, ``BodyError/Code/fileTooLarge`` beyond
+    ///   ``MultipartLimits/fileBytes`` or ``MultipartLimits/allFileBytes``, ``BodyError/Code/diskFull``,
+    ///   ``BodyError/Code/writeFailed``.
     public func collect(
         to folder: UploadFolder, naming: FileNaming = .random
     ) async throws(BodyError) -> CollectedFile {
@@ -64,12 +65,13 @@ extension IncomingPart {
 }
 
 extension IncomingForm {
-    /// Gives the files that ``IncomingPart/collect(to:naming:)`` made their names, all or none. From then on they are yours.
+    /// Assigns final names to all files created by ``IncomingPart/collect(to:naming:)``, or to none of them.
+    /// Afterwards, the files belong to the caller.
     ///
-    /// Call it when the form is complete and you accept it. When it returns, files and names are on the disk.
+    /// Call it when the form is complete and accepted. When it returns, files and names are synchronized to the disk.
     ///
     /// - Returns: The files that were collected since the last call, in the order of their parts.
-    /// - Throws: ``BodyError/Code/diskFull``, ``BodyError/Code/writeFailed``. The files still belong to the form then.
+    /// - Throws: ``BodyError/Code/diskFull``, ``BodyError/Code/writeFailed``. The files then still belong to the form.
     @discardableResult
     public func keepFiles() async throws(BodyError) -> [CollectedFile] {
         let files = source.files
@@ -77,7 +79,8 @@ extension IncomingForm {
     }
 }
 
-/// The files of a form that were not kept yet. They go with the last part of the form that anybody holds.
+/// The files of a form that are not kept yet. They are removed when the last reference to the form or its parts is
+/// released.
 final class UnkeptFiles: Sendable {
     private struct Entry {
         let file: CollectedFile
@@ -87,7 +90,7 @@ final class UnkeptFiles: Sendable {
 
     private struct State {
         var entries: [Entry] = []
-        /// One per directory. While it is held, no process removes the files as leftovers of a crash.
+        /// One lock per directory. While a lock is held, no process removes the files as leftovers of a crash.
         var locks: [(folder: UploadFolder, lock: FormLock)] = []
         var bytes: Int64 = 0
     }
@@ -98,7 +101,7 @@ final class UnkeptFiles: Sendable {
         for entry in state.withLock({ $0.entries }) { entry.folder.remove(entry.file.name) }
     }
 
-    /// Whether a file that has so many bytes by now may go on.
+    /// Checks the number of bytes received for a file against the limits.
     func check(_ count: Int64, limits: MultipartLimits, part: String) throws(BodyError) {
         if let most = limits.fileBytes, count > most.bytes {
             throw BodyError(
@@ -112,7 +115,7 @@ final class UnkeptFiles: Sendable {
         }
     }
 
-    /// Takes a complete file. Waits for the disk.
+    /// Registers a complete file. Blocks on the disk.
     func add(
         _ file: IncomingFile, of part: String, size: ByteCount, suggestion: String?
     ) throws(BodyError) -> CollectedFile {
@@ -127,7 +130,7 @@ final class UnkeptFiles: Sendable {
         return made
     }
 
-    /// Parts of a form are read one at a time, so no second lock is made meanwhile.
+    /// Parts of a form are read one at a time, so no second lock can be created concurrently.
     private func lock(in folder: UploadFolder) throws(BodyError) -> FormLock {
         let held = state.withLock { state in
             state.locks.first { $0.folder.descriptor === folder.descriptor }?.lock
@@ -138,7 +141,7 @@ final class UnkeptFiles: Sendable {
         return lock
     }
 
-    /// Names all of them. Waits for the disk.
+    /// Assigns final names to all files. Blocks on the disk.
     func keep() throws(BodyError) -> [CollectedFile] {
         let entries = state.withLock { $0.entries }
         var kept: [CollectedFile] = []
@@ -163,7 +166,8 @@ final class UnkeptFiles: Sendable {
     }
 }
 
-/// A hidden file that is locked while a form lives that has files in a folder. Their names begin with its.
+/// A hidden file that is locked while a form with files in the directory exists. The names of these files begin with
+/// its name.
 final class FormLock: Sendable {
     let name: String
     private let folder: UploadFolder

@@ -1,14 +1,14 @@
 import Glibc
 import WaybillCore
 
-/// A file of a form that is not complete yet: without a name, or with a hidden one.
+/// A file of a form that is not kept yet: without a name, or with a hidden one.
 ///
-/// Call it on the pool, one call at a time.
+/// Call its methods on the pool, one call at a time.
 final class IncomingFile: Sendable {
     let folder: UploadFolder
     private let file: NewFile
 
-    /// Makes a file in a folder.
+    /// Creates a file in a directory.
     init(in folder: UploadFolder) throws(BodyError) {
         self.folder = folder
         let directory = folder.descriptor
@@ -23,24 +23,24 @@ final class IncomingFile: Sendable {
         }
     }
 
-    /// Makes a value of any open file, such as one that is always full.
+    /// Creates an instance for any open file, for example `/dev/full` in tests.
     init(_ descriptor: FileDescriptor, in folder: UploadFolder) {
         self.folder = folder
         file = NewFile(descriptor, in: folder.descriptor)
     }
 
-    /// Removes the name that the file has while it is written. Called as soon as that name is not needed: a thread of the pool
-    /// may hold the file for a moment longer than the caller.
+    /// Removes the temporary name of the file. Call it as soon as that name is not needed any more: a thread of the
+    /// pool may hold a reference to the file for a moment longer than the caller.
     func discard() {
         try? file.removeTemporaryName()
     }
 
-    /// Writes a chunk.
+    /// Appends a chunk.
     func append(_ chunk: [UInt8]) throws(BodyError) {
         try folder.attempt { () throws(SystemError) in try file.append(chunk) }
     }
 
-    /// Brings the file to the disk and gives it a hidden name that begins with that of a ``FormLock``.
+    /// Synchronizes the file to the disk and gives it a hidden name that begins with that of a ``FormLock``.
     func commit(under lock: String) throws(BodyError) -> String {
         try folder.attempt { () throws(SystemError) in
             try file.synchronize()
@@ -58,28 +58,29 @@ final class IncomingFile: Sendable {
     }
 }
 
-// Hidden names: `.incoming-` and 32 hexadecimal digits, of a file that is written or of a lock; the same with a hyphen and 32
-// more digits, of a file that belongs to the form with that lock. Who holds the lock is alive.
+// Hidden names: `.incoming-` and 32 hexadecimal digits for a lock or a file that is being written. The same with a
+// hyphen and 32 more digits for a file that belongs to the form with that lock. While the lock is held, its process is
+// alive.
 extension UploadFolder {
     private static let prefix = ".incoming-"
     private static let lockLength = prefix.utf8.count + 32
 
-    /// Makes a hidden file and locks it.
+    /// Creates a hidden file and locks it.
     func makeLocked() throws(BodyError) -> (name: String, FileDescriptor) {
         while true {
             let name = Self.prefix + Self.randomName()
             let raw = unsafe openat(descriptor.raw, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
             guard raw >= 0 else { throw failure(.last) }
             let file = FileDescriptor(owning: raw)
-            // The umask has no say.
+            // Set the mode explicitly, independent of the umask.
             fchmod(raw, 0o600)
             flock(raw, LOCK_EX)
-            // Between the two calls, another process may have taken it for one that a crash left.
+            // Between the two calls, another process may have removed it as a leftover of a crash.
             if let status = try? file.status(), status.st_nlink > 0 { return (name, file) }
         }
     }
 
-    /// Gives a file a second name: the suggested one, with a number if it is taken, or a random one.
+    /// Links a file to its final name: the suggested one, with a number if it exists, or a random one.
     func link(_ hidden: String, suggestion: String?) throws(BodyError) -> String {
         if let suggestion {
             for number in 1...1_000 {
@@ -93,7 +94,7 @@ extension UploadFolder {
         }
     }
 
-    /// - Returns: False when something has that name already.
+    /// - Returns: `false` if the name exists.
     private func link(_ hidden: String, to name: String) throws(BodyError) -> Bool {
         guard unsafe linkat(descriptor.raw, hidden, descriptor.raw, name, 0) != 0 else { return true }
         let error = SystemError.last
@@ -105,12 +106,12 @@ extension UploadFolder {
         unsafe _ = unlinkat(descriptor.raw, name, 0)
     }
 
-    /// Puts names on the disk.
+    /// Synchronizes the directory to the disk.
     func synchronize() throws(BodyError) {
         try attempt { () throws(SystemError) in try descriptor.synchronizeNames() }
     }
 
-    /// Removes what a process left that ended while it had a form.
+    /// Removes the files of processes that ended before they kept or removed them.
     static func removeAbandoned(in folder: FileDescriptor) {
         for name in names(in: folder) where name.hasPrefix(prefix) {
             let isOfForm = name.utf8.count == lockLength + 33
@@ -120,7 +121,7 @@ extension UploadFolder {
         }
     }
 
-    /// Whether the lock is free: then the process that collected the form has ended.
+    /// Whether the lock is free, which means that the process that collected the form has ended.
     private static func isAbandoned(_ lock: String, in folder: FileDescriptor) -> Bool {
         let raw = unsafe openat(folder.raw, lock, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard raw >= 0 else { return errno == ENOENT }
@@ -128,7 +129,8 @@ extension UploadFolder {
         return flock(raw, LOCK_EX | LOCK_NB) == 0
     }
 
-    /// All names, read before any is removed: the locks go first or last, as the directory has them.
+    /// Returns all names. They are read before any file is removed, because a lock may precede or follow its files in
+    /// the directory.
     private static func names(in folder: FileDescriptor) -> [String] {
         let copy = unsafe openat(folder.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0, let stream = unsafe fdopendir(copy) else { return [] }
@@ -151,7 +153,7 @@ extension UploadFolder {
         return name
     }
 
-    /// Makes calls to the system, and describes their failure.
+    /// Runs system calls and converts their error.
     func attempt<Value>(_ calls: () throws(SystemError) -> Value) throws(BodyError) -> Value {
         do {
             return try calls()
@@ -162,7 +164,7 @@ extension UploadFolder {
 
     func failure(_ error: SystemError) -> BodyError {
         switch error.number {
-        // EFBIG: the process may not write files as large as that (`ulimit -f`).
+        // EFBIG: the file exceeds the size limit of the process (`ulimit -f`).
         case ENOSPC, EDQUOT, EFBIG:
             BodyError(
                 .diskFull, "There is no room in \(path): \(error). Nothing is left of the file.", path: path,

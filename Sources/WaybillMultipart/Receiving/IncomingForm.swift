@@ -1,4 +1,4 @@
-/// The parts of a form that is being received, in the order in which they come.
+/// The parts of a form that is being received, in order of arrival.
 ///
 /// ```swift
 /// let form = try IncomingForm(request.body, contentType: request.contentType)
@@ -13,18 +13,19 @@
 /// let files = try await form.keepFiles()          // without this, they are removed with the form
 /// ```
 ///
-/// The body is read no further than somebody asks: while nobody takes the next chunk of a part, nothing is read, and the
-/// sender waits. A part that is left before its end is read over when the next one is asked for; every limit counts
-/// there, too. The loop ends after the last byte of the body. It throws ``BodyError``: what ``MultipartParser`` refuses,
-/// or ``BodyError/Code/streamFailed`` when the body throws. Once it has thrown, it throws the same again.
+/// The body is read only on demand: as long as no chunk of a part is requested, nothing is read, and the sender waits.
+/// Requesting the next part skips the rest of the current one, subject to the same limits. The loop ends after the last
+/// byte of the body. It throws ``BodyError``: an error of ``MultipartParser``, or ``BodyError/Code/streamFailed`` if
+/// the body throws. After an error, every further read throws the same error.
 ///
-/// One pass and one reader at a time: the parts and their contents come off the same body.
+/// The form can be iterated once and by one reader at a time, because the parts and their contents are read from the
+/// same body.
 ///
-/// Memory: the header lines of a part, the boundary, and 32 KiB, plus one chunk of the body.
+/// Memory: the header lines of a part, the boundary, 32 KiB, and one chunk of the body.
 public struct IncomingForm: AsyncSequence, Sendable {
     let source: PartSource
 
-    /// Reads a body with the `Content-Type` of its request.
+    /// Creates a form from a body and the `Content-Type` of its request.
     ///
     /// - Throws: ``BodyError/Code/notMultipart``, ``BodyError/Code/invalidBoundary``.
     public init<Body: AsyncSequence & Sendable>(
@@ -41,16 +42,16 @@ public struct IncomingForm: AsyncSequence, Sendable {
 }
 
 extension MultipartParser {
-    /// Reads a whole body and calls a handler for what is in it: for programs that want calls instead of a loop.
+    /// Reads a whole body and passes its parts to a handler: for programs that prefer callbacks to a loop.
     ///
     /// ```swift
     /// var counter = FieldCounter()
     /// try await MultipartParser.read(request.body, contentType: request.contentType, to: &counter)
     /// ```
     ///
-    /// The next chunk is asked for when the handler is done with the last one.
+    /// The next chunk is requested when the handler has processed the last one.
     ///
-    /// - Throws: ``BodyError``, what the handler throws, what the body throws.
+    /// - Throws: ``BodyError``, and errors of the handler or the body.
     public static func read<Body: AsyncSequence>(
         _ body: Body, contentType: String, limits: MultipartLimits = MultipartLimits(),
         to handler: inout some MultipartHandler

@@ -1,24 +1,24 @@
 public import WaybillCore
 
-/// A part of a form that is being received: what its headers say, and its content as it comes.
+/// A part of a form that is being received: its headers, and its content as it arrives.
 ///
-/// Names come from outside. Never make a path of ``fileName``; ``collect(to:naming:)`` makes names that are safe.
+/// Names come from the sender. Never use ``fileName`` as a path; ``collect(to:naming:)`` creates safe names.
 public struct IncomingPart: Sendable {
-    /// What its headers say.
+    /// The parsed headers.
     public let head: MultipartPartHead
     let source: PartSource
     let number: Int
 
     /// The field name.
     public var name: String { head.name }
-    /// The file name, or `nil` for a part that is no file.
+    /// The file name, or `nil` for a part that is not a file.
     public var fileName: String? { head.fileName }
     /// The content type, as sent.
     public var contentType: String? { head.contentType }
 
-    /// The content, chunk by chunk.
+    /// The content in chunks.
     ///
-    /// It may go out as it comes in, a part of another form:
+    /// It can be forwarded while it arrives, as a part of another form:
     ///
     /// ```swift
     /// let form: MultipartForm = [.stream("FILE", part.chunks, length: nil, fileName: part.fileName)]
@@ -27,7 +27,7 @@ public struct IncomingPart: Sendable {
         AsyncValues { { () async throws(BodyError) in try await source.nextChunk(of: self) } }
     }
 
-    /// The content as a whole, for what is known to be small.
+    /// Returns the whole content. Use this for content that is known to be small.
     ///
     /// - Throws: ``BodyError``; ``BodyError/Code/fieldTooLarge`` for more than `limit`.
     public func bytes(atMost limit: ByteCount = .mebibytes(1)) async throws(BodyError) -> [UInt8] {
@@ -44,7 +44,7 @@ public struct IncomingPart: Sendable {
         return bytes
     }
 
-    /// The content as a text in UTF-8; bytes that are none are replaced.
+    /// Returns the whole content as UTF-8 text; invalid bytes are replaced.
     ///
     /// - Throws: ``BodyError``; ``BodyError/Code/fieldTooLarge`` for more than `limit`.
     public func text(atMost limit: ByteCount = .mebibytes(1)) async throws(BodyError) -> String {

@@ -1,6 +1,6 @@
-/// Which part comes next, and what of it: the parser, its input, and what was found in it and not yet asked for.
+/// Combines the parser with its input and its output that was not requested yet, and returns one step at a time.
 ///
-/// Pure: whoever drives it asks for a step and gives it input when it says so.
+/// Performs no I/O: the caller requests steps and supplies input when a step asks for it.
 struct PartMachine {
     enum Step {
         case head(MultipartPartHead)
@@ -10,7 +10,7 @@ struct PartMachine {
         case needsInput
     }
 
-    /// No more than this is parsed ahead of what was asked for, however large the input is.
+    /// The maximum number of bytes that are parsed ahead of the request, regardless of the size of the input.
     static let slice = 32 * 1_024
 
     private var parser: MultipartParser
@@ -23,7 +23,7 @@ struct PartMachine {
         self.parser = parser
     }
 
-    /// What comes next. Content that nobody wants is counted and not kept.
+    /// Returns the next step. Skipped content counts towards the limits and is not stored.
     mutating func next(skippingData: Bool) throws(BodyError) -> Step {
         found.skips = skippingData
         while true {
@@ -49,7 +49,7 @@ struct PartMachine {
         offset = 0
     }
 
-    /// There is no more input.
+    /// Marks the end of the input.
     mutating func end() throws(BodyError) {
         isOver = true
         input = []
@@ -61,16 +61,17 @@ struct PartMachine {
         error as? BodyError ?? BodyError(.readFailed, "The body can't be read: \(error)", cause: error)
     }
 
-    /// What the parser told of one slice.
+    /// The results of the parser for one slice.
     private struct Found: MultipartHandler {
         var skips = false
-        // Thrown after all that came before it was asked for, as for any other cut of the body.
+        // Thrown after all preceding results were requested, so that the outcome does not depend on how the body is
+        // split.
         var failure: BodyError?
         private var steps: [Step] = []
         private var taken = 0
 
         mutating func partBegan(_ head: MultipartPartHead) {
-            // Only what the reader is in is skipped; the next part is somebody's wish again.
+            // Only the content of the current part is skipped; the caller has not decided about the next part yet.
             skips = false
             steps.append(.head(head))
         }

@@ -1,14 +1,14 @@
 import WaybillCore
 
-/// Pulls a body through the parser, as far as somebody asks, and never further.
+/// Reads a body through the parser on demand.
 ///
-/// It is Sendable because a part may be read by another task than the one that walks through the form, such as an upload
-/// that sends it on. Only one of them reads at a time: ``Turn`` sees to that.
+/// It is Sendable because a part may be read by another task than the one that iterates over the form, such as an
+/// upload that forwards it. `isTaken` makes sure that only one of them reads at a time.
 final class PartSource: @unchecked Sendable {
     let limits: MultipartLimits
     let files = UnkeptFiles()
     private let isTaken = Locked(false)
-    // What follows belongs to whoever has the turn.
+    // The properties below may be accessed only by the task that has set `isTaken`.
     private let input: any ChunkInput
     private var machine: PartMachine
     private var number = 0
@@ -83,19 +83,19 @@ final class PartSource: @unchecked Sendable {
             if let chunk = try await input.next() { machine.give(chunk) } else { try machine.end() }
             return step
         } catch {
-            // A cancelled task ends its own reading; what the body did wrong stays wrong.
+            // Cancellation affects only the cancelled task; an error of the body is permanent.
             failure = error
             throw error
         }
     }
 }
 
-/// Where a body comes from.
+/// The source of a body's bytes.
 protocol ChunkInput: AnyObject {
     func next() async throws(BodyError) -> [UInt8]?
 }
 
-/// Any sequence of chunks.
+/// A source that reads any sequence of chunks.
 final class SequenceInput<Body: AsyncSequence>: ChunkInput where Body.Element: Sequence<UInt8> {
     private var iterator: Body.AsyncIterator
 

@@ -1,15 +1,16 @@
 extension MultipartPartHead {
-    /// What the sender calls the file, as a name that can do no harm in a folder; `nil` if nothing is left of it.
+    /// The file name of the part, made safe for use in a directory; `nil` if nothing is left of it.
     ///
-    /// It is the last component of the path, for senders with slashes and for those with backslashes, without control
-    /// and invisible characters, without dots and blanks at its ends, with `_` for what shells and file systems give a
-    /// meaning to, and at most 180 bytes long. It still is the sender's word: an ending says nothing about the content.
+    /// It is the last component of the path, with slashes or backslashes as separators. Control and invisible
+    /// characters are removed, as are dots, spaces and leading hyphens at its ends. Characters with a special meaning
+    /// to shells and file systems become `_`. The length is at most 180 bytes. The name still comes from the sender:
+    /// its extension does not prove the type of the content.
     public var safeFileName: String? { fileName.flatMap { SafeFileName.of($0) } }
 }
 
-/// File names from outside, made harmless.
+/// Conversion of untrusted file names to safe ones.
 enum SafeFileName {
-    /// Leaves room below the 255 bytes of most file systems for a number.
+    /// The maximum length, which leaves room for a number below the 255 bytes of most file systems.
     static let longest = 180
 
     static func of(_ text: String) -> String? {
@@ -30,7 +31,7 @@ enum SafeFileName {
         return result.isEmpty ? nil : result
     }
 
-    /// `card.jpg` becomes `card-2.jpg`.
+    /// Inserts a number: `card.jpg` becomes `card-2.jpg`.
     static func numbered(_ name: String, _ number: Int) -> String {
         let (stem, ending) = split(name)
         return "\(stem)-\(number)\(ending)"
@@ -47,7 +48,7 @@ enum SafeFileName {
         return cut + ending
     }
 
-    /// An ending is a short one; anything longer is part of the name.
+    /// Splits off the extension if it has at most 16 bytes with its dot; a longer one is part of the name.
     private static func split(_ name: String) -> (stem: String, ending: String) {
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex, name[dot...].utf8.count <= 16 else {
             return (name, "")

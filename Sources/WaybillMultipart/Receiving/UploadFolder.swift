@@ -1,7 +1,7 @@
 import Glibc
 import WaybillCore
 
-/// A folder for the files of forms: files in it are for their owner's eyes only and appear whole or not at all.
+/// A directory for received files. Its files are accessible to their owner only, and appear complete or not at all.
 ///
 /// ```swift
 /// let folder = try await UploadFolder(path: "/var/lib/cards")
@@ -9,18 +9,18 @@ import WaybillCore
 /// try await form.keepFiles()
 /// ```
 ///
-/// The folder is opened once. Whoever replaces it later by a link leads nobody astray.
+/// The directory is opened once; replacing its path by a symbolic link later does not redirect any file.
 public struct UploadFolder: Sendable {
-    /// Where it lies.
+    /// The path of the directory.
     public let path: String
     let descriptor: FileDescriptor
-    // Tests choose the way of file systems that make no file without a name.
+    // Set by tests to use the code path for file systems without support for unnamed files.
     var namesUnfinishedFiles = false
 
-    /// Opens a folder. It is made, with mode 0700, if nothing is there; the folder above has to be.
+    /// Opens a directory. It is created with mode 0700 if it does not exist; its parent must exist.
     ///
-    /// - Throws: ``BodyError/Code/writeFailed`` when it can't be made, is no folder or a link to one, or may be written
-    ///   to by everybody.
+    /// - Throws: ``BodyError/Code/writeFailed`` if it cannot be created, is not a directory, is a symbolic link, or is
+    ///   world-writable.
     public init(path: String) async throws(BodyError) {
         self.path = path
         descriptor = try await ReaderPool.shared.run { () throws(BodyError) in

@@ -1,8 +1,9 @@
 import WaybillCore
 
-/// The place between a stream and its reader, with room for one chunk.
+/// A buffer for one chunk between a stream and its reader.
 ///
-/// The stream's task puts a chunk and sleeps until the reader has taken it; that is all the back-pressure there is.
+/// The stream's task stores a chunk and is suspended until the reader has taken it; this is the only back-pressure
+/// mechanism.
 final class ChunkSlot: Sendable {
     enum Taken: Sendable {
         case chunk([UInt8])
@@ -26,9 +27,9 @@ final class ChunkSlot: Sendable {
 
     // MARK: The stream's side
 
-    /// Hands over a chunk and waits until it was taken.
+    /// Stores a chunk and waits until the reader has taken it.
     ///
-    /// - Returns: False when nobody wants more.
+    /// - Returns: `false` if no more chunks are wanted.
     func put(_ chunk: [UInt8]) async -> Bool {
         guard !chunk.isEmpty else { return !Task.isCancelled }
         return await withCheckedContinuation { continuation in

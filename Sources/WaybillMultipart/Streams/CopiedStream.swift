@@ -1,10 +1,10 @@
 import WaybillCore
 
-/// A stream that can be walked through once, and a copy on the disk of all that was read of it.
+/// A stream that can be iterated only once, with a copy on disk of all bytes read so far.
 ///
-/// One task pulls the stream for as long as the body lives, only ever for the reader of the current attempt. Each chunk
-/// is written to the copy before it is handed on. A reader that comes later first repeats the copy and then gets the
-/// chunks that follow; so whatever happens to an attempt, no byte is lost and none is asked for twice.
+/// One task pulls the stream for the lifetime of the body, on demand of the current attempt's reader. Each chunk is
+/// written to the copy before it is delivered. A later reader first repeats the copy and then receives the following
+/// chunks; so whatever happens to an attempt, no byte is lost and none is requested twice.
 final class CopiedStream: Sendable {
     private let core: Core
 
@@ -16,12 +16,12 @@ final class CopiedStream: Sendable {
         core.abandon()
     }
 
-    /// Makes a slot the place where new chunks go.
+    /// Makes a slot the destination of new chunks.
     ///
-    /// - Returns: What was read before, which the reader has to repeat first; `nil` if nothing was.
+    /// - Returns: The bytes read so far, which the reader has to repeat first; `nil` if there are none.
     func attach(_ slot: ChunkSlot) -> SourceFile? { core.attach(slot) }
 
-    // Apart from the handle above, so that the task does not keep alive what ends it.
+    // Separate from the outer object, so that the task does not keep alive the object whose deinit cancels it.
     private final class Core: Sendable {
         private struct State: Sendable {
             var file: SpillFile?
@@ -57,7 +57,7 @@ final class CopiedStream: Sendable {
                 state.isStarted = true
                 return (state.file?.source(state.written), state.end, state.sleeper.take(), isFirst, previous)
             }
-            // One attempt at a time: whoever reads on with the reader of an earlier one learns that it is over.
+            // One attempt at a time: a reader of an earlier attempt receives an error.
             previous?.end(BodyError(.readerClosed, "A later reader has taken over this stream."))
             previous?.close()
             if let end { slot.end(end.error) }
@@ -93,7 +93,7 @@ final class CopiedStream: Sendable {
             }
             let last = End(error: failure)
             let (reader, end) = state.withLock { state in
-                // What kept the copy from being written goes before the end that this brought the stream.
+                // An error of the copy takes precedence over the end of the stream that it caused.
                 let end = state.end ?? last
                 state.end = end
                 return (state.reader, end)
@@ -101,7 +101,7 @@ final class CopiedStream: Sendable {
             reader?.end(end.error)
         }
 
-        /// Copies a chunk, hands it to the reader of the moment, and waits until somebody wants the next.
+        /// Copies a chunk, passes it to the current reader, and waits until the next chunk is wanted.
         private func take(_ chunk: [UInt8]) async -> Bool {
             guard !chunk.isEmpty else { return !Task.isCancelled }
             do throws(BodyError) {
@@ -145,7 +145,7 @@ final class CopiedStream: Sendable {
     }
 }
 
-/// Repeats the copy of a stream and goes on with the stream.
+/// Repeats the copy of a stream and continues with the stream.
 final class CopiedStreamReader: BodyReader {
     private let stream: CopiedStream
     private let length: Int64?
@@ -175,7 +175,7 @@ final class CopiedStreamReader: BodyReader {
     func read(into output: inout OutputRawSpan) throws(BodyError) -> BodyRead {
         let rest = if let rest { rest } else { try begin() }
         guard let copy else { return try rest.read(into: &output) }
-        // All of the length may be in the copy; whether the stream ended there must be known first.
+        // The copy may contain the declared length; first find out whether the stream ended there.
         guard try rest.mayCompleteBody() else { return .later }
         let answer = try copy.read(into: &output)
         guard answer == .end else { return answer }

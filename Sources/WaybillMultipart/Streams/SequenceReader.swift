@@ -1,8 +1,8 @@
 import WaybillCore
 
-/// Hands out the chunks of a stream and counts them against the declared length.
+/// Reads the chunks of a stream and checks their length against the declared length.
 final class SequenceReader: BodyReader {
-    /// Sets the stream going, if it does not run yet.
+    /// Starts the stream and returns its task; `nil` if the stream is already running.
     typealias Start = () -> Task<Void, Never>?
 
     private let length: Int64?
@@ -18,7 +18,7 @@ final class SequenceReader: BodyReader {
     private var hasEnded = false
     private var failure: BodyError?
 
-    /// Makes a reader of a stream of which `received` bytes came another way.
+    /// Creates a reader of a stream of which `received` bytes were read from elsewhere.
     init(
         length: Int64?, received: Int64 = 0, slot: ChunkSlot, at place: PartPlace?, start: @escaping Start
     ) {
@@ -52,7 +52,7 @@ final class SequenceReader: BodyReader {
         }
     }
 
-    /// Whether the bytes received so far may leave: they are not all that was declared, or the stream ended with them.
+    /// Whether the bytes received so far may be sent: they are fewer than declared, or the stream has ended after them.
     func mayCompleteBody() throws(BodyError) -> Bool {
         if let failure { throw failure }
         do throws(BodyError) {
@@ -77,7 +77,7 @@ final class SequenceReader: BodyReader {
         task = start()
     }
 
-    /// Takes the next chunk when the last one is used up, and looks for the end when only the end is missing.
+    /// Takes the next chunk if the last one is used up, and checks for the end if only the end is outstanding.
     private func refill() throws(BodyError) {
         guard !hasEnded, offset == chunk.count || isLastChunk else { return }
         switch slot.take() {
@@ -93,7 +93,7 @@ final class SequenceReader: BodyReader {
             }
             chunk = next
             offset = 0
-            // The chunk that seems to be the last: whether the stream ends there may be known by now.
+            // All declared bytes have arrived: the end of the stream may already be known.
             if isLastChunk { try refill() }
         }
     }
@@ -124,6 +124,6 @@ final class SequenceReader: BodyReader {
 }
 
 extension SequenceReader: CustomReflectable {
-    /// Nothing: the chunks may hold what must not be printed.
+    /// Empty: the chunks may contain values that must not be printed.
     var customMirror: Mirror { Mirror(self, children: [:]) }
 }

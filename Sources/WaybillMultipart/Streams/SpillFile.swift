@@ -1,15 +1,15 @@
 import Glibc
 import WaybillCore
 
-/// A temporary file without a name, with mode 0600. The system removes it with its last descriptor.
+/// A temporary file without a name, with mode 0600. The system removes it when its last descriptor is closed.
 ///
-/// One writer, any number of readers by offset.
+/// Supports one writer and any number of readers at independent offsets.
 package final class SpillFile: Sendable {
     package let descriptor: FileDescriptor
     private let directory: String
     private let place: PartPlace?
 
-    /// Makes a file in a directory; `nil` is the one that `TMPDIR` names, else `/tmp`. Call it on the pool.
+    /// Creates a file in a directory; `nil` means the one named by `TMPDIR`, or else `/tmp`. Call it on the pool.
     package init(in directory: String?, at place: PartPlace?) throws(BodyError) {
         let directory = directory ?? Self.defaultDirectory
         self.directory = directory
@@ -23,14 +23,14 @@ package final class SpillFile: Sendable {
         }
     }
 
-    /// Makes a value of any open file, such as one that is always full.
+    /// Creates an instance for any open file, for example `/dev/full` in tests.
     init(_ descriptor: FileDescriptor, at place: PartPlace?) {
         self.descriptor = descriptor
         self.place = place
         directory = "?"
     }
 
-    /// Writes a chunk to its place. To be called on the pool.
+    /// Writes a chunk at an offset. Call it on the pool.
     ///
     /// - Throws: ``BodyError/Code/diskFull``, or ``BodyError/Code/writeFailed``.
     package func write(_ chunk: [UInt8], at offset: Int64) throws(BodyError) {
@@ -41,12 +41,12 @@ package final class SpillFile: Sendable {
         }
     }
 
-    /// The first bytes, as a source that a reader can read.
+    /// Returns the first bytes as a source for a reader.
     func source(_ count: Int64) -> SourceFile { SourceFile(holding: descriptor, size: count, at: place) }
 
     private static func failure(_ error: SystemError, _ directory: String, at place: PartPlace?) -> BodyError {
         switch error.number {
-        // EFBIG: the process may not write files as large as that (`ulimit -f`).
+        // EFBIG: the file exceeds the size limit of the process (`ulimit -f`).
         case ENOSPC, EDQUOT, EFBIG:
             BodyError(
                 .diskFull,

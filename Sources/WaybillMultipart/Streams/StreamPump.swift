@@ -1,17 +1,17 @@
 import WaybillCore
 
-/// Takes chunks from a pump, one after the other; answers false when no more are wanted.
+/// Accepts chunks from a pump one at a time; returns `false` if no more are wanted.
 typealias ChunkTaker = @Sendable ([UInt8]) async -> Bool
 
-/// Pulls a stream and hands its chunks over, one by one, until the stream or the taker ends it. It throws what the stream
-/// throws.
+/// Pulls a stream and passes on its chunks one at a time until the stream or the taker ends. Throws the error of the
+/// stream.
 typealias StreamPump = @Sendable (ChunkTaker) async throws -> Void
 
-/// Where the pump of a stream comes from.
+/// The origin of a stream's pump.
 enum StreamOrigin: Sendable {
-    /// A sequence that can be walked through once.
+    /// A sequence that can be iterated only once.
     case once(OneShot)
-    /// Somebody who makes a fresh sequence each time.
+    /// A closure that creates a new sequence each time.
     case again(StreamPump)
 
     init<Chunks: AsyncSequence & Sendable>(_ chunks: Chunks) where Chunks.Element: Sequence<UInt8> {
@@ -39,9 +39,9 @@ enum StreamOrigin: Sendable {
         }
     }
 
-    /// The pump of one more pass.
+    /// Returns the pump for one more iteration.
     ///
-    /// - Throws: ``BodyError/Code/bodyNotReplayable`` when there is none.
+    /// - Throws: ``BodyError/Code/bodyNotReplayable`` if the stream was already read and cannot be created again.
     func pump(at place: PartPlace?) throws(BodyError) -> StreamPump {
         switch self {
         case .again(let pump): return pump
@@ -56,7 +56,7 @@ enum StreamOrigin: Sendable {
         }
     }
 
-    /// A pump that is to be had once.
+    /// A pump that can be taken once.
     final class OneShot: Sendable {
         private let pump: Locked<StreamPump?>
 

@@ -1,15 +1,15 @@
 public import WaybillCore
 
-/// Whether a stream that can be walked through once can be sent more than once.
+/// Whether a stream that can be iterated only once can be sent more than once.
 public enum StreamReplay: Sendable, Hashable {
-    /// It can't: what fails after its first byte is not tried again.
+    /// The stream is not sent again: a failure after its first byte is not retried.
     case never
-    /// It can: what was read is also written to a temporary file without a name, from which a second attempt repeats it
-    /// before it reads on where the first one stopped. Costs the disk as many bytes as the stream has.
+    /// The stream can be sent again: its bytes are also written to a temporary file without a name. A second attempt
+    /// repeats them from the file before it continues the stream. Takes as much disk space as the stream has bytes.
     case fromCopy
 }
 
-/// What becomes of a stream whose number of bytes nobody knows.
+/// The handling of a stream whose length is unknown.
 public struct UnknownLength: Sendable, Hashable {
     enum Choice: Sendable, Hashable {
         case spill(threshold: Int64)
@@ -22,17 +22,17 @@ public struct UnknownLength: Sendable, Hashable {
     /// ``spill(threshold:)`` at 1 MiB.
     public static let spill = spill(threshold: .mebibytes(1))
 
-    /// The stream is read to its end before anything is sent: up to so many bytes into memory, and if there are more, all
-    /// of them into a temporary file.
+    /// Reads the stream to its end before anything is sent: up to `threshold` bytes into memory; a longer stream is
+    /// written to a temporary file entirely.
     ///
-    /// Then the length is known and the body can be sent again. The file has no name, so nobody else can open it and
-    /// nothing is left of it whatever happens to the process.
+    /// The length is then known, and the body can be sent again. The file has no name, so no other process can open it,
+    /// and it disappears however the process ends.
     public static func spill(threshold: ByteCount) -> UnknownLength {
         UnknownLength(choice: .spill(threshold: max(0, threshold.bytes)))
     }
 
-    /// The stream is sent as it comes, and the body with `Transfer-Encoding: chunked` instead of a length (RFC 9112
-    /// section 7.1). Many servers refuse that with 411, or take it for an empty form.
+    /// Sends the stream as it arrives, and the body with `Transfer-Encoding: chunked` instead of a length (RFC 9112
+    /// section 7.1). Many servers reject this with 411, or treat it as an empty form.
     public static let chunked = UnknownLength(choice: .chunked)
 
     /// ``MultipartForm/prepared(boundary:)`` throws ``BodyError/Code/unknownLength``.

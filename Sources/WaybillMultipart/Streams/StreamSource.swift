@@ -1,6 +1,6 @@
 import WaybillCore
 
-/// A stream as a stretch of a body: how many bytes it promises, and how a reader of one attempt is had.
+/// A stream as a segment of a body: its declared length, and the creation of a reader for each attempt.
 struct StreamSource: Sendable {
     private enum Kind: Sendable {
         case direct(StreamOrigin)
@@ -25,7 +25,7 @@ struct StreamSource: Sendable {
         }
     }
 
-    /// Makes the reader of one attempt. Nothing of the stream is read before its first read.
+    /// Creates the reader of one attempt. The stream is not started before the first read.
     func makeReader(disk: DiskAccess, wake: @escaping @Sendable () -> Void) throws(BodyError) -> any BodyReader {
         let slot = ChunkSlot(wake: wake)
         switch kind {

@@ -1,6 +1,6 @@
 import WaybillCore
 
-/// Reads a stream to its end before anything is sent: into memory, and into a file when it is too much for that.
+/// Reads a stream to its end before anything is sent: into memory, or into a file if it exceeds the threshold.
 final class StreamSpill: Sendable {
     private struct Kept: Sendable {
         var count: Int64 = 0
@@ -14,14 +14,14 @@ final class StreamSpill: Sendable {
     private let place: PartPlace
     private let kept = Locked(Kept())
 
-    /// `makeFile` is called at most once, on the pool.
+    /// Creates a spill. `makeFile` is called at most once, on the pool.
     init(threshold: Int64, at place: PartPlace, makeFile: @escaping @Sendable () throws(BodyError) -> SpillFile) {
         self.threshold = threshold
         self.place = place
         self.makeFile = makeFile
     }
 
-    /// Pulls the stream in the task of the caller, so that its cancellation reaches the stream.
+    /// Pulls the stream in the caller's task, so that cancelling that task also cancels the stream.
     func read(_ pump: StreamPump) async throws(BodyError) -> ReadyContent {
         do {
             try await pump { await self.take($0) }
@@ -31,7 +31,7 @@ final class StreamSpill: Sendable {
         }
         let kept = kept.withLock { $0 }
         if let failure = kept.failure { throw failure }
-        // A stream may answer a cancellation by an early end, which is no end.
+        // A cancelled stream may end early instead of throwing; its bytes are then incomplete.
         guard !Task.isCancelled else { throw BodyError.taskCancelled }
         guard let file = kept.file else { return .bytes(kept.memory) }
         return .file(FileSlice(file.source(kept.count)))
