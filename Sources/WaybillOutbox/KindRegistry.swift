@@ -2,7 +2,7 @@ import WaybillCore
 import FoundationEssentials
 import Waybill
 
-/// Turns uploads into text and back, by the names of their kinds.
+/// Encodes and decodes uploads by the names of their types.
 struct KindRegistry: Sendable {
     private let kinds: [String: any DurableUpload.Type]
 

@@ -1,48 +1,49 @@
 public import WaybillCore
 
-// What can be asked of items, and done to them.
+// Queries and commands for items.
 
 extension Outbox {
-    /// Pauses items. One that is being sent is stopped; if it can't be said whether it had arrived, that is found out first.
+    /// Pauses items. A delivery in progress is stopped; if it is unknown whether the upload had arrived, it is verified
+    /// first.
     ///
-    /// - Returns: How many items are not what they were.
+    /// - Returns: The number of items that changed.
     @discardableResult
     public func pause(_ selection: ItemSelection) async throws(OutboxError) -> Int {
         try await control(.pause, selection)
     }
 
-    /// Lets paused items go on. One of which nobody knew whether it was delivered is verified once more.
+    /// Resumes paused items. Items with an unknown outcome are verified again.
     @discardableResult
     public func resume(_ selection: ItemSelection) async throws(OutboxError) -> Int {
         try await control(.resume, selection)
     }
 
-    /// Calls items off.
+    /// Cancels items.
     @discardableResult
     public func cancel(_ selection: ItemSelection) async throws(OutboxError) -> Int {
         try await control(.cancel, selection)
     }
 
-    /// Has items that failed, wait or are paused sent from the start, also those that may have been delivered: that is
-    /// your decision.
+    /// Sends items that failed, wait or are paused again from the start, including items that may already have been
+    /// delivered; that risk is the caller's decision.
     @discardableResult
     public func retry(_ selection: ItemSelection) async throws(OutboxError) -> Int {
         try await control(.retry, selection)
     }
 
-    /// Opens a lane at once that was blocked by an expired credential or a certificate. By itself, it is tried with one item
-    /// after half a minute, and then less often.
+    /// Immediately unblocks a lane that was blocked by an expired credential or an untrusted certificate. Otherwise,
+    /// the lane is probed with one item after half a minute, and then less and less often.
     public func unblock(lane: String) async throws(OutboxError) { _ = try await perform(.unblock(lane)) }
 
-    /// The lanes that are blocked, by name, with the reason.
+    /// Returns the names of the blocked lanes, with the reasons.
     public func blockedLanes() async throws(OutboxError) -> [String: String] {
         guard case .lanes(let lanes) = try await perform(.lanes) else { throw Self.nonsense }
         return lanes.compactMapValues(\.blocked)
     }
 
-    /// An item.
+    /// Returns an item.
     ///
-    /// - Returns: `nil` if there is none, or none any more.
+    /// - Returns: `nil` if the item does not exist or was removed.
     public func item(_ id: OutboxID) async throws(OutboxError) -> OutboxItem? {
         try await page(.item(id), after: nil, limit: 1).first
     }
@@ -68,21 +69,21 @@ extension Outbox {
         }
     }
 
-    /// How many items are in which state.
+    /// Returns the number of items in each state.
     public func tally(batch: String? = nil) async throws(OutboxError) -> OutboxTally {
         guard case .tally(let tally) = try await perform(.tally(batch: batch)) else { throw Self.nonsense }
         return tally
     }
 
-    /// What is being delivered at the moment.
+    /// Returns the deliveries in progress.
     public func running() async throws(OutboxError) -> [RunningItem] {
         guard case .running(let items) = try await perform(.running) else { throw Self.nonsense }
         return items
     }
 
-    /// Looks for damage in the queue file.
+    /// Checks the queue file for damage.
     ///
-    /// - Returns: `ok`, or what is wrong.
+    /// - Returns: `ok`, or a description of the damage.
     package func checkIntegrity() async throws(OutboxError) -> String {
         guard let core = try await takeOver() else {
             throw OutboxError(.ownedByAnother, "another process has the outbox: end it, and look then")
@@ -90,7 +91,7 @@ extension Outbox {
         return try await core.store.checkIntegrity()
     }
 
-    /// Some items, after one.
+    /// Returns one page of items after a given item.
     func page(_ selection: ItemSelection, after: OutboxID?, limit: Int) async throws(OutboxError) -> [OutboxItem] {
         let request = OutboxRequest.items(selection, after: after?.rawValue ?? 0, limit: limit)
         guard case .items(let items) = try await perform(request) else { throw Self.nonsense }

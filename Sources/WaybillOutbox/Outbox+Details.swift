@@ -1,27 +1,27 @@
 public import Waybill
 
-/// All that is kept of an item, for somebody who looks into it.
+/// The complete stored state of an item, for diagnosis.
 public struct OutboxDetails: Sendable {
     /// The item.
     public var item: OutboxItem
-    /// What it is, in a line without secrets: method, URL without its query, and what goes there. `nil` for a kind that
-    /// this program doesn't know.
+    /// A one-line description without secrets: method, URL without its query, and content. `nil` for a type of upload
+    /// that this program does not know.
     public var summary: String?
-    /// The files that it reads when it is delivered.
+    /// The files that are read during delivery.
     public var files: [DurableFile]
-    /// The last answer, or what went wrong in the last attempt; its sequence is 0 until the item has ended.
+    /// The response or error of the last attempt; its sequence number is 0 until the item has ended.
     public var last: OutboxResult
-    /// After this time no attempt is begun, in milliseconds since 1970.
+    /// The time after which no attempt is started, in milliseconds since 1970.
     public var deadline: Int64?
-    /// The most attempts.
+    /// The maximum number of attempts.
     public var maxAttempts: Int
-    /// What is done when nobody can say whether it was delivered.
+    /// The policy for an unknown outcome.
     public var onUnknown: UnknownPolicy
-    /// What is done when a file is not what it was.
+    /// The policy for a changed source file.
     public var onChange: SourceChangePolicy
 }
 
-/// An item as it is written down.
+/// The stored state of an item, as sent between processes.
 package struct StoredDetail: Sendable, Codable {
     package var item: OutboxItem
     package var spec: String
@@ -34,9 +34,9 @@ package struct StoredDetail: Sendable, Codable {
 }
 
 extension Outbox {
-    /// All that is kept of an item.
+    /// Returns the complete stored state of an item.
     ///
-    /// - Returns: `nil` if there is none, or none any more.
+    /// - Returns: `nil` if the item does not exist or was removed.
     public func details(of id: OutboxID) async throws(OutboxError) -> OutboxDetails? {
         guard case .detail(let found) = try await perform(.detail(id.rawValue)) else { throw Self.nonsense }
         guard let found else { return nil }
@@ -51,10 +51,10 @@ extension Outbox {
             onChange: found.onChange)
     }
 
-    /// Has the servers asked once more about items of which nobody knew whether they were delivered: those that are
-    /// paused for it, those that failed for it, and those that wait to be asked about.
+    /// Verifies items with an unknown outcome with their servers again: items that are paused or failed for this
+    /// reason, and items that wait for verification.
     ///
-    /// - Returns: How many items are not what they were.
+    /// - Returns: The number of items that changed.
     @discardableResult
     public func verify(_ selection: ItemSelection) async throws(OutboxError) -> Int {
         try await control(.verify, selection)

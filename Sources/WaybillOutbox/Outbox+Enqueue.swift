@@ -1,51 +1,53 @@
 import WaybillCore
 public import Waybill
 
-/// How an upload is queued.
+/// Options for an enqueued upload.
 public struct EnqueueOptions: Sendable, Hashable {
-    /// Which items are sent first, over all lanes; among equals, the oldest. Each step is worth ten minutes of waiting, so that
-    /// no item waits indefinitely.
+    /// The priority across all lanes; among items of equal priority, the oldest is sent first. Each step is worth ten
+    /// minutes of waiting, so that no item waits indefinitely.
     public var priority = UploadPriority.normal
-    /// The batch it belongs to.
+    /// The batch of the item.
     public var batch: String?
-    /// Names to find it by.
+    /// The tags by which the item can be selected.
     public var tags: [String] = []
-    /// What makes it the same as another one that has not ended; `nil` for an upload of its own.
+    /// The key that identifies duplicates among unfinished items; `nil` if the upload has no duplicates.
     public var deduplicationKey: String?
-    /// What is done when there is one.
+    /// The policy for an unfinished item with the same key.
     public var duplicates = DuplicatePolicy.keep
-    /// How long from now it may still be begun; `nil` for as the outbox is configured.
+    /// The time from now after which no attempt is started; `nil` for the value of the outbox's configuration.
     public var deadline: Duration?
-    /// The most attempts; `nil` for as the outbox is configured.
+    /// The maximum number of attempts; `nil` for the value of the outbox's configuration.
     public var maxAttempts: Int?
-    /// How its files are kept.
+    /// The storage of the item's files.
     public var keeping = SourceKeeping.reference
-    /// What is done when nobody can say whether it was delivered.
+    /// The policy for an unknown outcome.
     public var onUnknown = UnknownPolicy.fail
-    /// What is done when a file is not what it was.
+    /// The policy for a changed source file.
     public var onChange = SourceChangePolicy.fail
-    /// The key that goes along with each attempt; made when it is `nil`.
+    /// The idempotency key that is sent with each attempt; generated if `nil`.
     public var idempotencyKey: String?
 
-    /// The defaults.
+    /// Creates options with the default values.
     public init() {}
 }
 
-/// What became of an upload that was handed over.
+/// The result of enqueuing an upload.
 public struct OutboxReceipt: Sendable, Hashable {
-    /// Its number; of an upload that was there already, that one's.
+    /// The ID of the item, or that of the existing item if the upload is a duplicate.
     public var id: OutboxID
-    /// Whether it was added. `false`: an unfinished one had its key, and was kept.
+    /// Whether the upload was added. If `false`, an unfinished item with the same key exists and was kept.
     public var isNew: Bool
 }
 
 extension Outbox {
-    /// Hands a form over. When this returns, it is on the disk and will be delivered by whoever runs ``run(session:)``.
+    /// Enqueues a form. When this returns, the form is on disk and will be delivered by the process that runs
+    /// ``run(session:)``.
     ///
-    /// Images are made now. Texts and small data are written down, larger data into files of the outbox; files of the form
-    /// stay where they are or are copied (``EnqueueOptions/keeping``).
+    /// Images are compressed now. Text fields and small data are stored in the queue, larger data in files of the
+    /// outbox. Files of the form stay in place or are copied, depending on ``EnqueueOptions/keeping``.
     ///
-    /// - Throws: ``OutboxError``. With ``OutboxError/Code/uploadRefused`` when the form can't be kept; its cause says why.
+    /// - Throws: ``OutboxError``, with ``OutboxError/Code/uploadRefused`` if the form cannot be stored; the cause gives
+    ///   the reason.
     @discardableResult
     public func enqueue(
         _ form: MultipartForm, to location: some UploadLocation, method: HTTPRequest.Method = .post,
@@ -62,7 +64,7 @@ extension Outbox {
         return try await enqueue(upload, options: options)
     }
 
-    /// Hands an upload over. When this returns, it is on the disk.
+    /// Enqueues an upload. When this returns, it is on disk.
     @discardableResult
     public func enqueue(
         _ upload: some DurableUpload, options: EnqueueOptions = EnqueueOptions()
@@ -70,9 +72,9 @@ extension Outbox {
         try await enqueue(contentsOf: [upload], options: options)[0]
     }
 
-    /// Hands many uploads over, some hundreds in one commit. What was handed over when it throws stays so.
+    /// Enqueues many uploads, up to 500 per commit. Uploads of earlier commits remain enqueued if this throws.
     ///
-    /// - Complexity: linear; memory for some hundreds.
+    /// - Complexity: Linear; memory for up to 500 uploads.
     @discardableResult
     public func enqueue<Upload: DurableUpload>(
         contentsOf uploads: some Sequence<Upload>, options: EnqueueOptions = EnqueueOptions()
@@ -117,7 +119,8 @@ extension Outbox {
             for (item, entry) in zip(items, added) where !entry.isNew { spool.remove(item.staged) }
             return added.map { OutboxReceipt(id: OutboxID(rawValue: $0.id), isNew: $0.isNew) }
         } catch {
-            // Whether an owner that didn't answer has the rows nobody knows here: the next sweep does.
+            // If the owner did not respond, it is unknown whether it has the rows; the next sweep removes orphaned
+            // files.
             if error.code != .ownerUnreachable, error.code != .cancelled { spool.remove(items.flatMap(\.staged)) }
             throw error
         }

@@ -1,8 +1,8 @@
-// How items ended.
+// Results of items.
 
 extension Outbox {
-    /// Ends that were not acknowledged yet, or those after a number, in their order: what a program that was started anew
-    /// has missed.
+    /// Returns results in order: those that were not acknowledged yet, or those after a sequence number. Use this to
+    /// process results that a program missed while it was not running.
     ///
     /// ```swift
     /// let missed = try await outbox.results()
@@ -11,9 +11,9 @@ extension Outbox {
     /// ```
     ///
     /// - Parameters:
-    ///   - sequence: The number after which to begin; `nil` for the last one that was acknowledged.
-    ///   - limit: The most to give at once, up to 200.
-    /// - Returns: The ends, fewer than the limit if there are no more.
+    ///   - sequence: The sequence number after which to begin; `nil` for the last acknowledged one.
+    ///   - limit: The maximum number of results, up to 200.
+    /// - Returns: The results; fewer than the limit if there are no more.
     /// - Throws: ``OutboxError``.
     public func results(after sequence: Int64? = nil, limit: Int = 200) async throws(OutboxError) -> [OutboxResult] {
         let start: Int64
@@ -24,18 +24,19 @@ extension Outbox {
         return results
     }
 
-    /// Says that all ends up to a number were taken in. They are still listed by their numbers until they are thirty days
-    /// old.
+    /// Acknowledges all results up to a sequence number. They remain available by sequence number until they are
+    /// removed after ``Configuration/keepsResults``.
     public func acknowledge(through sequence: Int64) async throws(OutboxError) {
         _ = try await perform(.raise(OutboxMark.acknowledged, to: sequence))
     }
 
-    /// The number up to which ends were acknowledged; 0 at first.
+    /// Returns the last acknowledged sequence number; 0 at first.
     public func acknowledgedThrough() async throws(OutboxError) -> Int64 {
         try await number(.mark(OutboxMark.acknowledged))
     }
 
-    /// The number of the last end; 0 before the first. What ends from now on is in `results(after:)` of it.
+    /// Returns the sequence number of the last result; 0 before the first. Pass it to `results(after:)` to receive only
+    /// later results.
     public func lastSequence() async throws(OutboxError) -> Int64 {
         try await number(.mark(OutboxMark.sequence))
     }

@@ -2,35 +2,39 @@ public import Waybill
 import WaybillCore
 
 extension Outbox {
-    /// Delivers until the task is cancelled: a service in the shape that swift-service-lifecycle and others run.
+    /// Delivers until the task is cancelled. Suitable as a service for swift-service-lifecycle and similar packages.
     ///
-    /// Deliveries under way are stopped by the cancel; what of them the server had whole is verified at the next start.
-    /// ``drain(atMost:)`` lets them come to their end. A lane that was blocked gets a new chance by the start.
+    /// Cancellation stops the deliveries in progress; those that the server may have received completely are verified
+    /// at the next start. Use ``drain(atMost:)`` to let them finish. Starting a run unblocks all blocked lanes.
     ///
-    /// - Parameter session: What to send with. It is neither changed nor closed; its slots should not be fewer than the
-    ///   outbox's.
-    /// - Throws: ``OutboxError``. With ``OutboxError/Code/ownedByAnother`` if another process delivers from this outbox.
+    /// - Parameter session: The session that sends. It is neither changed nor closed; it should have at least as many
+    ///   slots as the outbox.
+    /// - Throws: ``OutboxError``, with ``OutboxError/Code/ownedByAnother`` if another process delivers from this
+    ///   outbox.
     public func run(session: UploadSession = .shared) async throws(OutboxError) {
         try await work(session, untilIdle: false)
     }
 
-    /// Delivers until nothing is left that waits for anything but a person: for a timer that starts a program now and then.
+    /// Delivers until no item can make progress without user action: for a program that is started periodically by a
+    /// timer.
     ///
-    /// Items that are to be tried again are waited for; paused ones and those of blocked lanes are not.
+    /// Waits for items that are to be retried, but not for paused items and those of blocked lanes.
     public func runUntilIdle(session: UploadSession = .shared) async throws(OutboxError) {
         try await work(session, untilIdle: true)
     }
 
-    /// Takes nothing new any more: what is being sent comes to its end, and then ``run(session:)`` returns.
+    /// Stops leasing new items: deliveries in progress finish, and then ``run(session:)`` returns.
     ///
-    /// What a signal or a graceful shutdown should do. An upload that is stopped after its last byte and before its answer is in
-    /// doubt, and where the server doesn't know idempotency keys a person has to decide about it; one that has the time for
-    /// its answer is not. Cancel the task that runs to stop at once.
+    /// Call this on a termination signal or for a graceful shutdown. An upload that is stopped after its last byte and
+    /// before its response has an unknown outcome, and a person has to decide about it if the server does not support
+    /// idempotency keys; an upload that has time for its response does not. To stop immediately, cancel the running
+    /// task.
     ///
-    /// It is for good: an outbox that was drained still takes uploads, and delivers when it is opened again. If nothing is being
-    /// delivered, a later ``run(session:)`` returns at once.
+    /// Draining is permanent: a drained outbox still accepts uploads, and delivers them after it is opened again. If
+    /// nothing is being delivered, a later ``run(session:)`` returns immediately.
     ///
-    /// - Parameter limit: After this time, what is still being sent is stopped as by a cancel. `nil`: however long it takes.
+    /// - Parameter limit: The time after which deliveries still in progress are stopped as by cancellation. `nil` means
+    ///   no limit.
     public func drain(atMost limit: Duration? = nil) {
         drain.begin()
         owner?.ring()
@@ -42,7 +46,7 @@ extension Outbox {
         }
     }
 
-    /// Whether this process has deliveries under way.
+    /// Whether this process has deliveries in progress.
     package var isSending: Bool { owner?.running.withLock { !$0.isEmpty } ?? false }
 
     private func work(_ session: UploadSession, untilIdle: Bool) async throws(OutboxError) {
@@ -58,7 +62,7 @@ extension Outbox {
         try await Worker(core, session, registry, configuration, drain).run(untilIdle: untilIdle)
     }
 
-    /// Takes the queue, from another process too if that only has it and doesn't deliver.
+    /// Takes ownership of the queue, also from another process that owns it but does not deliver.
     private func own() async throws(OutboxError) -> OutboxCore {
         for _ in 0..<Self.patience {
             if let core = try await takeOver() { return core }

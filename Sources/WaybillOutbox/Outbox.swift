@@ -1,7 +1,8 @@
 import Waybill
 import WaybillCore
 
-/// A queue of uploads that survives the program: handed over means delivered once, or you are told why not.
+/// A persistent queue of uploads. Each enqueued upload is delivered once, or ends with a result that gives the reason
+/// for its failure.
 ///
 /// ```swift
 /// let outbox = try await Outbox(at: "/var/lib/kiosk/outbox")
@@ -9,12 +10,13 @@ import WaybillCore
 /// try await outbox.run()                       // delivers, until the task is cancelled
 /// ```
 ///
-/// When ``enqueue(_:to:method:headers:credential:idempotency:options:)`` returns, the upload is on the disk, with all it
-/// needs: neither `kill -9` nor a power cut takes it away. An upload whose end nobody saw is not sent again on a guess: it is
-/// verified first, and where that can't be done it fails with the reason `outcomeUnknown`, or does as ``UnknownPolicy`` says.
+/// When ``enqueue(_:to:method:headers:credential:idempotency:options:)`` returns, the upload is on disk with everything
+/// it needs and survives `kill -9` and a power failure. An upload whose outcome is unknown is not blindly sent again:
+/// it is verified first. If verification is not possible, it fails with the reason `outcomeUnknown`, or is handled
+/// according to its ``UnknownPolicy``.
 ///
-/// Any number of processes of one user may open an outbox. One of them has it, whichever came first, and the others reach it
-/// through a socket in its folder. When it ends, however it ends, the next one takes over.
+/// Any number of processes of one user may open an outbox. The first one owns it; the others send requests to it
+/// through a socket in the outbox's directory. When the owner ends, for whatever reason, another process takes over.
 public final class Outbox: Sendable {
     private enum Role {
         case guest
@@ -22,7 +24,7 @@ public final class Outbox: Sendable {
         case closed
     }
 
-    /// The folder.
+    /// The path of the directory.
     public let path: String
     let configuration: Configuration
     let registry: KindRegistry
@@ -31,12 +33,13 @@ public final class Outbox: Sendable {
     private let role = Locked(Role.guest)
     private let taking = TurnTaking()
 
-    /// Opens an outbox, or makes one.
+    /// Opens an outbox, creating it if necessary.
     ///
-    /// The folder is made for its owner alone (0700). If no other process has the outbox, this one takes it: what another had
-    /// under way when it ended is verified before anything is sent.
+    /// The directory is created with access for its owner only (0700). If no other process owns the outbox, this one
+    /// takes it over: deliveries that the previous owner had in progress are verified before anything is sent.
     ///
-    /// - Throws: ``OutboxError``: the folder can't be used, or lies on a network file system; the queue is damaged.
+    /// - Throws: ``OutboxError`` if the directory cannot be used or is on a network file system, or if the queue is
+    ///   damaged.
     public init(at path: String, configuration: Configuration = Configuration()) async throws(OutboxError) {
         self.path = path
         self.configuration = configuration
@@ -45,7 +48,7 @@ public final class Outbox: Sendable {
         _ = try await takeOver()
     }
 
-    /// Gives the outbox back. Deliveries of this process are stopped first: cancel the task that runs ``run(session:)``.
+    /// Closes the outbox. Stop the deliveries of this process first by cancelling the task that runs ``run(session:)``.
     public func close() async {
         let old = role.withLock { role in
             defer { role = .closed }
@@ -54,14 +57,14 @@ public final class Outbox: Sendable {
         if case .owner(let core) = old { await core.close() }
     }
 
-    /// Whether this process has the outbox.
+    /// Whether this process owns the outbox.
     public var isOwner: Bool { owner != nil }
 
     var owner: OutboxCore? {
         role.withLock { if case .owner(let core) = $0 { core } else { nil } }
     }
 
-    /// Becomes the owner, if nobody else is.
+    /// Takes ownership unless another process has it.
     func takeOver() async throws(OutboxError) -> OutboxCore? {
         try await taking.inTurn { () async throws(OutboxError) -> OutboxCore? in
             switch role.withLock({ $0 }) {
@@ -81,16 +84,16 @@ public final class Outbox: Sendable {
         }
     }
 
-    /// Has something done by whoever has the outbox: this process, or another one.
+    /// Has the owner perform a request: this process, or another one.
     func perform(_ request: OutboxRequest) async throws(OutboxError) -> OutboxReply {
-        // Between two owners there is a moment in which nobody answers.
+        // During a change of owners, no process responds for a moment.
         let deadline = ContinuousClock.now + Self.patience
         while ContinuousClock.now < deadline {
             if let core = try await takeOver() {
                 do throws(OutboxError) {
                     return try await core.perform(request)
                 } catch  where error.code == .closed && owner == nil {
-                    // It was given away in between; nothing of this was done.
+                    // Ownership was released in between; nothing of the request was done.
                     continue
                 }
             }
@@ -104,7 +107,7 @@ public final class Outbox: Sendable {
             "another process has the outbox \(path) and does not answer: look what it does, or end it")
     }
 
-    /// Gives the queue to a process that wants to deliver from it.
+    /// Releases the queue to a process that requests to deliver from it.
     private func stepDown() {
         let old = role.withLock { role -> OutboxCore? in
             guard case .owner(let core) = role else { return nil }
@@ -117,7 +120,7 @@ public final class Outbox: Sendable {
     private static let patience = Duration.seconds(10)
 }
 
-/// Lets one caller at a time do something that waits.
+/// Serializes asynchronous work of several callers.
 private actor TurnTaking {
     private var isBusy = false
     private var line: [CheckedContinuation<Void, Never>] = []

@@ -3,53 +3,54 @@ public import Logging
 public import Waybill
 
 extension Outbox {
-    /// What a program says about an outbox when it opens it.
+    /// The configuration with which a program opens an outbox.
     public struct Configuration: Sendable {
         // Dependencies.
 
-        /// Where to log, or `nil` to be silent.
+        /// The logger, or `nil` to log nothing.
         public var logger: Logger?
-        /// Who knows the credentials that items name.
+        /// The provider of the credentials that items refer to by name.
         public var credentials: any NamedCredentials = CredentialTable { _ in nil }
-        /// The kinds of uploads, beside forms and files, that it may hold.
+        /// The types of uploads that the outbox supports besides forms and files.
         public var kinds: [any DurableUpload.Type] = []
-        /// Told of each end, after it was written down: at least once, in order. When it throws it is asked again, six times in
-        /// all within some two seconds; then the result is passed over, with an error in the log, and is found only among
-        /// ``Outbox/results(after:limit:)``. What it does never makes an upload go out twice.
+        /// Called with each result after it was stored: at least once, in order. If it throws, it is called again, up
+        /// to six times within about two seconds. After that, the result is skipped with an error in the log, and
+        /// remains available only from ``Outbox/results(after:limit:)``. The closure cannot cause an upload to be sent
+        /// twice.
         public var onResult: (@Sendable (OutboxResult) async throws -> Void)?
 
         // Options.
 
-        /// The most deliveries at once, 1 or more. 8 by default.
+        /// The maximum number of concurrent deliveries, at least 1. 8 by default.
         public var slots = 8
-        /// The most deliveries at once in one lane. 5 by default.
+        /// The maximum number of concurrent deliveries per lane. 5 by default.
         public var slotsPerLane = 5
-        /// How it is tried again.
+        /// The retry policy.
         public var retry = OutboxRetry()
-        /// How many retries a lane gets beyond its successes, before it rests for a minute.
+        /// The retry budget of a lane. A lane that exhausts it pauses for a minute.
         public var retryBudget: RetryBudget? = .standard
-        /// How long ends are kept. Thirty days by default.
+        /// The time for which results are kept. 30 days by default.
         public var keepsResults: Duration = .seconds(30 * 86_400)
 
         // Tests.
 
-        /// The time in milliseconds since 1970.
+        /// The clock, in milliseconds since 1970.
         package var now: @Sendable () -> Int64 = { WallClock.now() }
-        /// Random numbers in 0...1.
+        /// The random number generator, with values in 0...1.
         package var jitter: @Sendable () -> Double = { Double.random(in: 0...1) }
-        /// The disk of staged files.
+        /// The file operations of the spool.
         package var spoolDisk = SpoolDisk()
-        /// What a commit promises.
+        /// The durability of a commit.
         package var synchronous = SQLiteStore.Synchronous.full
 
-        /// The defaults.
+        /// Creates a configuration with the default values.
         public init() {}
     }
 }
 
-/// The time that survives a restart.
+/// The wall clock, which remains valid across restarts.
 enum WallClock {
-    /// Milliseconds since 1970.
+    /// Returns the time in milliseconds since 1970.
     static func now() -> Int64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)

@@ -1,57 +1,57 @@
-/// Why an outbox could not do what was asked. What goes wrong with a delivery is no such error, but the result of its item.
+/// An error of an outbox operation. Delivery failures are not reported as errors but in the result of the item.
 ///
-/// ``code`` is for programs, ``message`` for people: it says what is wrong and what to do.
+/// Use ``code`` in programs and ``message`` for people: the message describes the failure and gives the remedy.
 public struct OutboxError: Error, Sendable, CustomStringConvertible {
-    /// A kind of failure. Open: new ones may come with any release, so give a `switch` a `default`.
+    /// An error code. The set is open: releases may add new codes, so include a `default` in a `switch`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The name, as it is printed.
+        /// The name of the code, as printed.
         public let description: String
         package init(_ name: String) { description = name }
 
-        /// The folder can't be used: it can't be made, or others may read it.
+        /// The directory cannot be used: it cannot be created, or other users can read it.
         public static let folderUnusable = Code("folderUnusable")
-        /// The folder lies on a network or user-space file system, where neither locks nor syncs can be relied on.
+        /// The directory is on a network or user-space file system, where locks and fsync(2) are unreliable.
         public static let fileSystemRefused = Code("fileSystemRefused")
-        /// The queue is damaged, or of a newer release.
+        /// The queue is damaged or was written by a newer release.
         public static let queueUnusable = Code("queueUnusable")
-        /// SQLite would not promise that what was committed survives a power cut.
+        /// SQLite does not guarantee that commits survive a power failure.
         public static let notDurable = Code("notDurable")
-        /// There is no room on the disk.
+        /// There is no space on the disk.
         public static let diskFull = Code("diskFull")
-        /// The disk failed.
+        /// A disk operation failed.
         public static let storageFailed = Code("storageFailed")
         /// Another process delivers from this outbox.
         public static let ownedByAnother = Code("ownedByAnother")
-        /// The process that has the outbox did not answer.
+        /// The process that owns the outbox did not respond.
         public static let ownerUnreachable = Code("ownerUnreachable")
-        /// An unfinished item has this key already.
+        /// An unfinished item with this key exists.
         public static let duplicate = Code("duplicate")
-        /// The upload can't be handed over: its cause, an `UploadError`, says why.
+        /// The upload cannot be enqueued; the cause, an `UploadError`, gives the reason.
         public static let uploadRefused = Code("uploadRefused")
-        /// The upload's kind was not registered with this outbox.
+        /// The type of the upload is not registered with this outbox.
         public static let unknownKind = Code("unknownKind")
-        /// There is no such item.
+        /// The item does not exist.
         public static let notFound = Code("notFound")
         /// The outbox was closed.
         public static let closed = Code("closed")
-        /// The task was cancelled before the answer came.
+        /// The task was cancelled before the response arrived.
         public static let cancelled = Code("cancelled")
     }
 
-    /// What kind of failure it is.
+    /// The error code.
     public var code: Code
-    /// What is wrong, and the remedy.
+    /// A description of the failure and the remedy.
     public var message: String
-    /// The error underneath.
+    /// The underlying error.
     public var cause: (any Error)?
 
-    /// Describes a failure.
+    /// Creates an error.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
         self.cause = cause
     }
 
-    /// One line: code and message.
+    /// One line with code and message.
     public var description: String { "\(code): \(message)" }
 }

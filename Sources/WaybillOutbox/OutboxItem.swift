@@ -1,73 +1,74 @@
 public import FoundationEssentials
 public import Waybill
 
-/// The number of an item. Later items have larger numbers, and none is used twice.
+/// The ID of an item. Later items have larger IDs, and no ID is reused.
 public struct OutboxID: Sendable, Hashable, Comparable, Codable, CustomStringConvertible {
     /// The number.
     public let rawValue: Int64
 
-    /// The id of a number.
+    /// Creates an ID from a number.
     public init(rawValue: Int64) {
         self.rawValue = rawValue
     }
 
-    /// The digits.
+    /// The decimal digits of the number.
     public var description: String { "\(rawValue)" }
-    /// By number.
+    /// Compares IDs by number.
     public static func < (lhs: OutboxID, rhs: OutboxID) -> Bool { lhs.rawValue < rhs.rawValue }
 
-    /// Reads a number.
+    /// Decodes the number.
     public init(from decoder: any Decoder) throws {
         rawValue = try decoder.singleValueContainer().decode(Int64.self)
     }
 
-    /// Writes the number.
+    /// Encodes the number.
     public func encode(to encoder: any Encoder) throws {
         var value = encoder.singleValueContainer()
         try value.encode(rawValue)
     }
 }
 
-/// An item as it stands.
+/// A snapshot of an item.
 public struct OutboxItem: Sendable, Codable, Identifiable {
-    /// Its number.
+    /// The ID of the item.
     public var id: OutboxID
-    /// What it is: ``/Waybill/DurableUpload/kind``.
+    /// The type of upload: ``/Waybill/DurableUpload/kind``.
     public var kind: String
-    /// Whom it goes to, as whom.
+    /// The lane: the server and the identity with which the item is sent.
     public var lane: String
-    /// Where it stands.
+    /// The current state.
     public var state: OutboxState
-    /// Why it stands there: the code of the last failure, `outcomeUnknown`, `deadlinePassed`; `nil` when all went well.
+    /// The reason for the state: the code of the last failure, `outcomeUnknown` or `deadlinePassed`; `nil` if there was
+    /// no failure.
     public var reason: String?
-    /// Attempts that count.
+    /// The number of attempts that count.
     public var attempts: Int
-    /// Whether it may have been delivered and nobody could say.
+    /// Whether the item may have been delivered, but its outcome is unknown.
     public var isDoubtful: Bool
-    /// The batch it belongs to.
+    /// The batch of the item.
     public var batch: String?
-    /// The names that it was given.
+    /// The tags of the item.
     public var tags: [String]
-    /// Which items are sent first.
+    /// The priority of the item.
     public var priority: UploadPriority {
         get { UploadPriority(number: priorityNumber) }
         set { priorityNumber = newValue.number }
     }
     var priorityNumber: Int
-    /// The key that makes it the same as another.
+    /// The key that identifies duplicates.
     public var deduplicationKey: String?
-    /// The key that goes along with each attempt.
+    /// The idempotency key that is sent with each attempt.
     public var idempotencyKey: String
-    /// The bytes of its files, as far as they are known.
+    /// The total size of the files in bytes, as far as it is known.
     public var size: Int64?
-    /// When it was handed over, in milliseconds since 1970.
+    /// The time at which the item was enqueued, in milliseconds since 1970.
     public var createdAt: Int64
-    /// When it ended.
+    /// The time at which the item ended.
     public var endedAt: Int64?
-    /// When the next attempt is due, while it waits.
+    /// The time of the next attempt while the item waits.
     public var dueAt: Int64?
 
-    /// The names that release 0.1 uses between processes.
+    /// The coding keys of release 0.1, which are used between processes.
     private enum CodingKeys: String, CodingKey {
         case id, kind, lane, state, reason, attempts, isDoubtful, batch, tags, idempotencyKey, size, createdAt, endedAt,
             dueAt
@@ -76,21 +77,22 @@ public struct OutboxItem: Sendable, Codable, Identifiable {
     }
 }
 
-/// How an item ended, kept until it is acknowledged and for thirty days.
+/// The result of an item, kept for ``Outbox/Configuration/keepsResults``.
 public struct OutboxResult: Sendable, Codable {
-    /// Its place among the ends of all items: what ``Outbox/acknowledge(through:)`` takes.
+    /// The sequence number among the results of all items, for ``Outbox/acknowledge(through:)``.
     public var sequence: Int64
     /// The item.
     public var item: OutboxItem
-    /// The status of the last answer, if there was one.
+    /// The status of the last response, if there was one.
     public var status: Int?
-    /// Its header fields, without cookies.
+    /// The header fields of the response, without cookies.
     public var headers: [Header]
-    /// The beginning of its body, at most 64 KiB.
+    /// The beginning of the response body, at most 64 KiB.
     public var body: Data
-    /// What went wrong, for people.
+    /// A description of the error for people.
     public var message: String?
-    /// Whether a source file was changed between its last byte and the answer. What was sent is what was handed over.
+    /// Whether a source file changed between its last byte and the response. The upload itself has the content as
+    /// enqueued.
     public var sourceChangedAfterwards: Bool
 
     /// A header field.
@@ -101,13 +103,13 @@ public struct OutboxResult: Sendable, Codable {
         public var value: String
     }
 
-    /// Whether it was delivered.
+    /// Whether the item was delivered.
     public var isDelivered: Bool { item.state == .done }
     /// The body as text.
     public var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-/// What of an answer is kept with an item.
+/// The part of a response that is stored with an item.
 package struct KeptAnswer: Sendable, Codable, Hashable {
     package var status: Int?
     package var headers: [OutboxResult.Header] = []
@@ -132,7 +134,7 @@ package struct KeptAnswer: Sendable, Codable, Hashable {
 }
 
 extension UploadPriority {
-    /// The number in the queue file: 1 to 9 in steps of two, the most urgent first. Release 0.1 stored 0 to 9.
+    /// The number in the queue file: 1 to 9 in steps of two, lowest for the most urgent. Release 0.1 stored 0 to 9.
     package var number: Int { 5 - 2 * rawValue }
 
     package init(number: Int) {

@@ -2,18 +2,18 @@ import HTTPTypes
 import Waybill
 import WaybillCore
 
-/// What a failed delivery means for its item and its lane: one table over the codes of ``UploadError``.
+/// The effect of a failed delivery on its item and its lane: a mapping of the codes of ``UploadError``.
 struct FailureClass {
     var ending: ItemLife.Ending
     var lane: LaneLife.Event?
-    /// Whether another attempt is one of those that a server in trouble gets only so many of.
+    /// Whether another attempt counts against the retry budget of the lane.
     var isRetry = false
 
     /// - Parameters:
-    ///   - error: Why the delivery failed.
-    ///   - attempt: From 1; the random wait doubles with it.
-    ///   - policy: The waits.
-    ///   - jitter: Random numbers in 0...1.
+    ///   - error: The error of the delivery.
+    ///   - attempt: The number of the attempt, from 1; the random wait doubles with it.
+    ///   - policy: The retry policy.
+    ///   - jitter: A random number in 0...1.
     init(_ error: UploadError, attempt: Int, policy: OutboxRetry, jitter: Double) {
         let reason = error.code.description
         let wait = policy.wait(attempt: attempt, jitter: jitter)
@@ -27,7 +27,7 @@ struct FailureClass {
             ending = .lane(reason)
             lane = .block(reason, jitter: jitter)
         } else if error.phase == .waiting || error.phase == .preparing {
-            // Nothing was sent, and nothing else would be sent the next time.
+            // Nothing was sent, and the next attempt would fail in the same way.
             ending = .refused(reason)
         } else if error.outcome == .notSent, Self.offlineCodes.contains(error.code) {
             ending = .offline(reason)
@@ -90,18 +90,18 @@ struct FailureClass {
     ]
 }
 
-/// How an outbox tries again.
+/// The retry policy of an outbox.
 public struct OutboxRetry: Sendable, Hashable {
-    /// The most attempts of an item; those that met no server are not counted.
+    /// The maximum number of attempts of an item. Attempts that did not reach a server are not counted.
     public var maxAttempts: Int
-    /// The upper end of the first random wait; it doubles with each attempt.
+    /// The upper bound of the first random wait; it doubles with each attempt.
     public var baseDelay: Duration
-    /// The most that the upper end grows to.
+    /// The maximum of the upper bound.
     public var maxDelay: Duration
-    /// How long after it was handed over an item may still be begun; `nil` for as long as it takes.
+    /// The time after enqueuing after which no attempt is started; `nil` for no deadline.
     public var deadline: Duration?
 
-    /// Ten attempts within seven days, with waits up to fifteen minutes.
+    /// Creates a policy. The defaults are ten attempts within seven days, with waits of up to 15 minutes.
     public init(
         maxAttempts: Int = 10, baseDelay: Duration = .seconds(1), maxDelay: Duration = .seconds(900),
         deadline: Duration? = .seconds(7 * 86_400)
@@ -112,18 +112,18 @@ public struct OutboxRetry: Sendable, Hashable {
         self.deadline = deadline
     }
 
-    /// A random time between zero and the upper end, in milliseconds.
+    /// Returns a random time between zero and the upper bound, in milliseconds.
     func wait(attempt: Int, jitter: Double) -> Int64 {
         Backoff(from: baseDelay, to: maxDelay).time(after: attempt, jitter: jitter).milliseconds
     }
 
-    /// The statuses after which an item is sent again: those of a session, "locked" (423), "the request with this key is still
-    /// processed" (409), and what proxies send that lost the server behind them.
+    /// The statuses after which an item is sent again: those of a session, "locked" (423), "a request with this key is
+    /// still in progress" (409), and those of proxies that lost their origin server.
     package static let statuses = RetryPolicy.standard.statuses.union([409, 423, 509, 520, 521, 522, 523, 524, 529])
 }
 
 extension Duration {
-    /// Whole milliseconds.
+    /// The number of whole milliseconds.
     var milliseconds: Int64 {
         let (whole, isTooLong) = components.seconds.multipliedReportingOverflow(by: 1_000)
         return isTooLong ? .max / 4 : whole + components.attoseconds / 1_000_000_000_000_000

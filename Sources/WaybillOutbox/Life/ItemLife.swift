@@ -1,29 +1,29 @@
-/// The life of one item: events in, effects out. No clock, no store, no network.
+/// The state machine of one item: takes events and returns effects. Uses no clock, store or network.
 ///
-/// Every change of state goes through here, whoever asks for it. Times are milliseconds since 1970.
+/// Every change of state goes through this type. Times are milliseconds since 1970.
 package struct ItemLife: Sendable, Hashable, Codable {
-    /// What somebody wants of an item that is being worked on.
+    /// A pending request for an item that is being worked on.
     package enum Asked: Int, Sendable, Hashable, Codable {
         case nothing, pause, cancel
     }
 
     package var state = OutboxState.ready
-    /// Attempts that count.
+    /// The number of attempts that count.
     package var attempts = 0
-    /// Counts leases; whoever reports with an old number is not heard.
+    /// The number of leases so far; events with an older lease number are ignored.
     package var leaseNumber: Int64 = 0
-    /// Whether a lease is held to find out what became of it.
+    /// Whether a lease is held for verification.
     package var isVerifying = false
     package var asked = Asked.nothing
-    /// Not before this time.
+    /// The earliest time of the next attempt or verification.
     package var runAt: Int64 = 0
     package var firstAttemptAt: Int64?
-    /// Whether the server may have acted on an attempt. Only what the server shows ends this: a response to a later attempt that
-    /// delivers it, or a verification that finds it or does not.
+    /// Whether the server may have processed an attempt. Reset only by evidence from the server: a response to a later
+    /// attempt that delivers the item, or a verification with a definite result.
     package var isDoubtful = false
-    /// How often nobody could be asked.
+    /// The number of verifications in a row that did not reach the server.
     package var vainQuestions = 0
-    /// Why it stands where it does.
+    /// The reason for the state.
     package var reason: String?
 
     package var maxAttempts: Int
@@ -42,70 +42,70 @@ package struct ItemLife: Sendable, Hashable, Codable {
     }
 
     package enum Event: Sendable, Hashable, Codable {
-        /// A worker takes it: to deliver it, or to find out.
+        /// A worker leases the item for delivery or verification.
         case lease
-        /// The delivery is over.
+        /// The delivery ended.
         case ended(Ending, lease: Int64)
-        /// What was found out.
+        /// The verification ended.
         case verdict(Verdict, lease: Int64)
-        /// The server has more of it than before.
+        /// The server has received more of the item than before.
         case progressed(lease: Int64)
-        /// What the server had of it is of no use, so that this attempt, which has this number, was none that came further.
+        /// The data on the server is unusable, so the attempt with this number made no progress.
         case setBack(attempt: Int, lease: Int64)
-        /// Whoever held the lease is gone.
+        /// The holder of the lease no longer exists.
         case lost
-        /// Time has passed.
+        /// The waiting time may have passed.
         case due
         case pause, resume, cancel
-        /// Somebody asks the server once more about an item in doubt, also one that failed for it.
+        /// Verifies an item with an unknown outcome again, also one that failed for this reason.
         case verify
-        /// Sent from the start, whatever is known of earlier attempts.
+        /// Sends the item from the start, regardless of the outcome of earlier attempts.
         case retry
     }
 
-    /// How a delivery ended.
+    /// The outcome of a delivery.
     package enum Ending: Sendable, Hashable, Codable {
         case delivered
-        /// The next attempt would meet the same.
+        /// Permanent failure: the next attempt would fail in the same way.
         case refused(String)
-        /// The next attempt, after a wait, may go better.
+        /// Transient failure: another attempt follows after a delay.
         case passing(String, delay: Int64)
-        /// The lane's trouble and not the item's, so no attempt is spent.
+        /// A failure of the lane, not of the item; the attempt is not counted.
         case lane(String)
-        /// Nobody was reached; no attempt is spent.
+        /// No server was reached; the attempt is not counted.
         case offline(String)
-        /// The server may have acted on it. Verified after the delay, and then perhaps sent again.
+        /// The server may have processed the upload. It is verified after the delay, and then possibly sent again.
         case unknown(String, delay: Int64 = 0)
-        /// A source file is not what it was.
+        /// A source file has changed.
         case sourceChanged(String, delay: Int64)
-        /// We stopped it ourselves, before the server had all of it.
+        /// The delivery was stopped locally before the server had received all of it.
         case aborted
     }
 
     package enum Verdict: Sendable, Hashable, Codable {
         case delivered
-        /// The server does not have it.
+        /// The server does not have the upload.
         case absent
-        /// Sending it again makes no second one. Whether the server has it stays unknown.
+        /// Sending again does not create a duplicate. Whether the server has the upload remains unknown.
         case repeatable
         case cannotTell(String)
-        /// Nobody could be asked.
+        /// The server could not be reached.
         case later(String, delay: Int64)
     }
 
     package enum Effect: Sendable, Hashable, Codable {
         case deliver(attempt: Int, lease: Int64)
         case verify(lease: Int64)
-        /// What runs is to be stopped.
+        /// Stop the delivery in progress.
         case abort
-        /// The files are taken as they are now.
+        /// Use the files in their current state.
         case takeNewSource
         case finished(OutboxState)
     }
 
-    /// Takes an event in.
+    /// Handles an event.
     ///
-    /// - Returns: What is to be done. Nothing for an event that comes too late.
+    /// - Returns: The effects to perform; empty for an event of an outdated lease.
     package mutating func handle(_ event: Event, at now: Int64) -> [Effect] {
         guard hears(event) else { return [] }
         switch event {
@@ -132,7 +132,7 @@ package struct ItemLife: Sendable, Hashable, Codable {
         return []
     }
 
-    /// Whether an event is of the lease that is held now. All others are heard always.
+    /// Whether an event belongs to the current lease. Events without a lease number are always accepted.
     package func hears(_ event: Event) -> Bool {
         switch event {
         case .ended(_, let number), .progressed(let number), .setBack(_, let number):
@@ -142,13 +142,15 @@ package struct ItemLife: Sendable, Hashable, Codable {
         }
     }
 
-    /// Whether a time has come. One further ahead than anything waits was set before the clock was put back.
+    /// Whether a time has passed. A time further ahead than the longest wait was stored before the clock was set back,
+    /// and counts as passed.
     package static func isDue(_ time: Int64, _ now: Int64) -> Bool { time <= now || time > now + longestWait }
 
-    /// The longest wait there is, with a minute on top: one hour, as for `Retry-After`.
+    /// The longest possible wait plus one minute: one hour, as for `Retry-After`.
     package static let longestWait: Int64 = 3_660_000
 
-    /// How long ago a time was. Longer than any promise of a server, if the clock was put back behind it: then nobody knows.
+    /// Returns the time since `start`. If the clock was set back before `start`, returns 100 years, which exceeds every
+    /// idempotency window, because the actual time is unknown.
     static func time(since start: Int64, at now: Int64) -> Int64 {
         now < start - 60_000 ? 100 * 365 * 86_400_000 : max(0, now - start)
     }
@@ -248,14 +250,14 @@ extension ItemLife {
         return []
     }
 
-    /// The end, if no attempt is left or the next would begin too late.
+    /// Ends the item if no attempt is left or the next one would be past the deadline.
     private mutating func spent(_ next: Int64) -> [Effect]? {
         if asked == .cancel { return nil }
         if attempts >= maxAttempts { return finish(.failed, reason ?? "attemptsUsedUp") }
         return isPast(next) ? finish(.failed, "deadlinePassed") : nil
     }
 
-    /// Free again, or whatever somebody wanted meanwhile.
+    /// Continues with the pending request, or else makes the item ready again.
     private mutating func goOn(_ now: Int64) -> [Effect] {
         switch asked {
         case .cancel: return finish(.cancelled, nil)

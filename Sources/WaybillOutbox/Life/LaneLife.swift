@@ -1,31 +1,32 @@
 import WaybillCore
 
-/// What all items of a lane have in common: whether its server can be asked now. Pure; times are milliseconds since 1970.
+/// The state shared by all items of a lane: whether its server can be contacted now. Performs no I/O; times are
+/// milliseconds since 1970.
 package struct LaneLife: Sendable, Hashable, Codable {
-    /// Why its server takes nothing: an expired credential, a certificate. From time to time one item is tried, until one gets
-    /// through.
+    /// The reason why the server accepts no items: an expired credential, an untrusted certificate. One item is sent as
+    /// a probe from time to time until one succeeds.
     package var blocked: String?
-    /// Nothing is sent before this time.
+    /// The time until which nothing is sent.
     package var restsUntil: Int64 = 0
-    /// How often in a row no server was reached, or the lane was blocked.
+    /// The number of consecutive failures to reach a server, or of consecutive blocks.
     package var failures = 0
-    /// How many items in a row the server has forbidden.
+    /// The number of consecutive items that the server has refused with 403.
     package var refusals = 0
 
     package init() {}
 
     package enum Event: Sendable, Hashable, Codable {
-        /// The server answered.
+        /// The server responded.
         case answered
-        /// It asked to be left alone for so long.
+        /// The server requested a pause of this many milliseconds.
         case rest(Int64)
-        /// Nobody was reached. With a random number in 0...1.
+        /// No server was reached. With a random number in 0...1.
         case offline(jitter: Double)
-        /// It takes nothing as things are. With a random number in 0...1.
+        /// The server accepts no items under the current conditions. With a random number in 0...1.
         case block(String, jitter: Double)
-        /// It has forbidden an item, which may be the item's fault. With a random number in 0...1.
+        /// The server responded with 403 to an item, which may be specific to that item. With a random number in 0...1.
         case forbidden(String, jitter: Double)
-        /// Somebody did something about it.
+        /// The caller unblocked the lane.
         case unblock
     }
 
@@ -46,7 +47,7 @@ package struct LaneLife: Sendable, Hashable, Codable {
 
     package func isOpen(_ now: Int64) -> Bool { ItemLife.isDue(restsUntil, now) }
 
-    /// How many items may be delivered at once now, of so many.
+    /// Returns the number of items that may be delivered concurrently now, given the configured slots.
     package func room(_ now: Int64, slots: Int) -> Int {
         guard isOpen(now) else { return 0 }
         return blocked == nil ? slots : min(1, slots)
@@ -60,7 +61,8 @@ package struct LaneLife: Sendable, Hashable, Codable {
     private mutating func failed(_ backoff: Backoff, _ jitter: Double, _ now: Int64) {
         failures = min(failures + 1, 30)
         let ceiling = backoff.time(after: failures).milliseconds
-        // At least a quarter: a server that refuses immediately would be asked in a loop.
+        // Wait at least a quarter of the ceiling: a server that refuses immediately would otherwise be contacted in a
+        // loop.
         rest(ceiling / 4 + Int64(Double(ceiling * 3 / 4) * min(max(jitter, 0), 1)), now)
     }
 

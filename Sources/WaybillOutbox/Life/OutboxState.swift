@@ -1,42 +1,42 @@
-/// Where an item of an outbox stands.
+/// The state of an item in an outbox.
 public enum OutboxState: String, Sendable, Hashable, Codable, CaseIterable {
-    /// It can be delivered as soon as its lane and a slot are free.
+    /// The item can be delivered as soon as its lane and a slot are free.
     case ready
-    /// It is being delivered.
+    /// The item is being delivered.
     case leased
     /// An attempt failed, and another one follows after a wait.
     case waiting
-    /// An attempt ended and nobody saw how: what became of it has to be found out before anything is sent again.
+    /// An attempt ended with an unknown outcome, which has to be verified before anything is sent again.
     case verify
-    /// It stands still until somebody resumes it.
+    /// The item is paused until it is resumed.
     case paused
-    /// It was delivered.
+    /// The item was delivered.
     case done
-    /// It was not delivered, or nobody could say whether it was; the reason tells which.
+    /// The item was not delivered, or its outcome could not be determined; the reason distinguishes the two.
     case failed
-    /// Somebody called it off.
+    /// The item was cancelled.
     case cancelled
 
-    /// Whether nothing follows by itself.
+    /// Whether the item has ended.
     public var isTerminal: Bool { self == .done || self == .failed || self == .cancelled }
 }
 
-/// What is done about an item of which nobody can say whether it was delivered.
+/// The policy for an item whose outcome cannot be determined.
 public enum UnknownPolicy: String, Sendable, Hashable, Codable {
-    /// It fails with the reason `outcomeUnknown`, and somebody looks.
+    /// The item fails with the reason `outcomeUnknown`.
     case fail
-    /// It is sent again: for servers to which twice is no harm.
+    /// The item is sent again: for servers that tolerate duplicates.
     case retry
-    /// It is paused until somebody decides: resume asks the server once more, retry sends it again, cancel leaves it.
+    /// The item is paused for a decision: resuming it verifies it again, retrying sends it again, cancelling ends it.
     case ask
 }
 
-/// What is done about an item whose source file is not what it was when it was handed over.
+/// The policy for an item whose source file has changed since it was enqueued.
 public enum SourceChangePolicy: String, Sendable, Hashable, Codable {
-    /// It fails.
+    /// The item fails.
     case fail
-    /// What the file is now is delivered.
+    /// The current content of the file is delivered.
     case restart
-    /// It is cancelled.
+    /// The item is cancelled.
     case skip
 }

@@ -1,33 +1,33 @@
 import Waybill
 public import WaybillCore
 
-/// How far an outbox, or a batch of it, has come.
+/// The progress of an outbox or of a batch.
 public struct OutboxProgress: Sendable, Hashable {
-    /// Items and bytes by state.
+    /// The number of items and bytes by state.
     public var tally: OutboxTally
-    /// What is being delivered.
+    /// The deliveries in progress.
     public var running: [RunningItem]
-    /// Bytes of items that ended, and those that were acknowledged of running ones.
+    /// The number of bytes of finished items, plus the acknowledged bytes of running ones.
     public var bytesDone: Int64
-    /// Bytes of all items, as far as they are known.
+    /// The number of bytes of all items, as far as it is known.
     public var bytesTotal: Int64
-    /// Bytes per second, smoothed over half a minute.
+    /// The rate in bytes per second, smoothed over 30 seconds.
     public var bytesPerSecond: Double
-    /// How long the rest takes at this pace; `nil` while there is no telling. Never negative.
+    /// The estimated remaining time at this rate; `nil` if it cannot be estimated. Never negative.
     public var timeLeft: Duration?
-    /// Lanes that wait for a person, with the reason.
+    /// The blocked lanes that need user action, with the reasons.
     public var blockedLanes: [String: String]
 
     /// Whether every item has ended.
     public var isFinished: Bool { tally.unfinished == 0 }
 }
 
-/// Makes snapshots out of what is seen now and then. Pure.
+/// Computes progress snapshots from periodic samples. Performs no I/O.
 struct ProgressMeter {
     private var rate: Double?
     private var last: (bytes: Int64, at: Duration)?
 
-    /// Takes in what is there at a time.
+    /// Returns the snapshot for a sample taken at a given time.
     mutating func snapshot(
         _ tally: OutboxTally, _ running: [RunningItem], _ blocked: [String: String], at time: Duration
     ) -> OutboxProgress {
@@ -39,7 +39,7 @@ struct ProgressMeter {
             let seconds = (time - last.at) / .seconds(1)
             if seconds > 0 {
                 let now = Double(max(0, done - last.bytes)) / seconds
-                // The mean of the time so far at first; what is half a minute old counts for little.
+                // At first the mean of all samples; samples older than half a minute have little weight.
                 let weight = min(1, seconds / Self.memory)
                 rate = rate.map { $0 + weight * (now - $0) } ?? now
             }
@@ -60,8 +60,8 @@ struct ProgressMeter {
 }
 
 extension Outbox {
-    /// Snapshots at a bounded rate, for as long as somebody listens; with a batch, until it is finished. Costs nothing while
-    /// nobody does, and works from any process.
+    /// Returns progress snapshots at a bounded rate while they are iterated; for a batch, until it is finished. Causes
+    /// no work while there is no iteration, and works from any process.
     ///
     /// - Parameters:
     ///   - batch: The batch, or `nil` for all.
