@@ -19,9 +19,9 @@ package struct ItemLife: Sendable, Hashable, Codable {
     package var runAt: Int64 = 0
     package var firstAttemptAt: Int64?
     /// Whether the server may have processed an attempt. Reset only by evidence from the server: a response to a later
-    /// attempt that delivers the item, or a verification with a definite result.
+    /// attempt that delivers the item, or a verification with a definite result; or by the caller with `retry`.
     package var isDoubtful = false
-    /// The number of verifications in a row that did not reach the server.
+    /// The number of verifications that did not reach the server.
     package var vainQuestions = 0
     /// The reason for the state.
     package var reason: String?

@@ -1,16 +1,18 @@
 import Glibc
 
-/// A Unix socket in the folder of an outbox, spoken to in frames. Calls block: never on a thread of Swift's pool.
+/// A Unix domain socket in the directory of an outbox, with a framed protocol. Calls block: never use it on a thread of
+/// Swift's pool.
 struct LocalSocket: Sendable {
     let descriptor: Int32
 
-    /// Connects to whoever listens in a folder.
+    /// Connects to the process that listens in a directory.
     ///
-    /// - Returns: `nil` when nobody does.
+    /// - Returns: `nil` if no process does.
     static func connect(in folder: String) throws(OutboxError) -> LocalSocket? {
         let descriptor = try make()
         let socket = LocalSocket(descriptor: descriptor)
-        // Also of the connection: one that stands in the line of a program that accepts none waits.
+        // The limit also applies to connecting: a connection in the backlog of a program that does not accept it would
+        // wait.
         socket.limitWaits(seconds: 1)
         let code = try unsafe withAddress(in: folder) { address, size in unsafe Glibc.connect(descriptor, address, size)
         }
@@ -21,7 +23,8 @@ struct LocalSocket: Sendable {
         return socket
     }
 
-    /// Listens in a folder, whose lock has to be held: what lies there is of somebody who is gone.
+    /// Listens in a directory. The caller must hold the lock of the outbox: an existing socket file belongs to a
+    /// process that no longer exists.
     static func listen(in folder: String) throws(OutboxError) -> LocalSocket {
         let descriptor = try make()
         unsafe unlink("\(folder)/\(name)")
@@ -34,9 +37,9 @@ struct LocalSocket: Sendable {
         return LocalSocket(descriptor: descriptor)
     }
 
-    /// Takes a connection of the same user, or of root; others are closed.
+    /// Accepts a connection of the same user or of root; closes others.
     ///
-    /// - Returns: `nil` when the listening socket was shut down.
+    /// - Returns: `nil` if the listening socket was shut down.
     func accept() -> LocalSocket? {
         while true {
             let peer = Glibc.accept(descriptor, nil, nil)
@@ -59,13 +62,13 @@ struct LocalSocket: Sendable {
         }
     }
 
-    /// The user at the other end.
+    /// The user ID of the peer.
     var peerUser: uid_t? { peer?.user }
 
-    /// The process at the other end that listened or connected; `nil` for one that this process can't see.
+    /// The process ID of the peer; `nil` for a process that this process cannot see.
     var peerProcess: pid_t? { peer.flatMap { $0.process > 0 ? pid_t($0.process) : nil } }
 
-    /// `SO_PEERCRED` of unix(7): three numbers of which these are the first two.
+    /// The first two fields of `SO_PEERCRED`, see unix(7).
     private var peer: (process: UInt32, user: UInt32)? {
         var numbers: (UInt32, UInt32, UInt32) = (0, 0, 0)
         var size = socklen_t(MemoryLayout.size(ofValue: numbers))
@@ -73,7 +76,7 @@ struct LocalSocket: Sendable {
         return (numbers.0, numbers.1)
     }
 
-    /// Sends all of it. `goesOn` is asked whenever nothing could be sent within the limit of waits.
+    /// Sends all bytes. Calls `goesOn` whenever no byte could be sent within the timeout.
     func send(_ bytes: [UInt8], goesOn: () -> Bool = { false }) -> Bool {
         var sent = 0
         while sent < bytes.count {
@@ -85,8 +88,8 @@ struct LocalSocket: Sendable {
         return true
     }
 
-    /// The next frame, without its length; `nil` at the end, or when it makes no sense.
-    /// `goesOn` is asked whenever nothing came within the limit of waits.
+    /// Returns the next frame without its length; `nil` at the end of the stream or for an invalid frame. Calls
+    /// `goesOn` whenever no byte arrived within the timeout.
     func receiveFrame(goesOn: () -> Bool = { false }) -> [UInt8]? {
         guard let head = receive(4, goesOn) else { return nil }
         let count = head.reduce(0) { $0 << 8 | Int($1) }
@@ -107,7 +110,7 @@ struct LocalSocket: Sendable {
         return bytes
     }
 
-    /// Wakes whoever waits in ``accept()`` or a read.
+    /// Wakes threads that block in ``accept()`` or a read.
     func shutDown() { shutdown(descriptor, Int32(SHUT_RDWR)) }
     func close() { Glibc.close(descriptor) }
 
@@ -129,7 +132,8 @@ struct LocalSocket: Sendable {
         return descriptor
     }
 
-    /// The address by way of the folder's descriptor: paths of sockets may have 107 bytes at most, those of folders not.
+    /// Builds the address via the directory's descriptor, because socket paths are limited to 107 bytes and directory
+    /// paths are not.
     private static func withAddress(
         in folder: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
     ) throws(OutboxError) -> Int32 {

@@ -2,27 +2,28 @@ import Logging
 import Waybill
 import WaybillCore
 
-/// The queue in the hands of the one process that has it.
+/// The state of an outbox in the process that owns it.
 final class OutboxCore: Sendable {
     let store: SQLiteStore
     let spool: Spool
     let token: String
     let logger: Logger?
     let now: @Sendable () -> Int64
-    /// Counts what could be worth a look by the worker.
+    /// Counts the changes that the worker has to react to.
     let signal = Observed(0)
-    /// What the worker has under way.
+    /// The worker's deliveries in progress.
     let running = Locked<[Int64: RunningDelivery]>([:])
-    /// Items that were to be stopped between their lease and their begin.
+    /// Items that were stopped between their lease and their start.
     private let unwanted = Locked<Set<Int64>>([])
-    /// Whether deliveries are made here.
+    /// Whether this process delivers.
     let isDelivering = Locked(false)
-    /// Called when somebody else wants to deliver.
+    /// Called when another process requests to deliver.
     private let stepDown: @Sendable () -> Void
     private let lock: OwnerLock
     private let door = Locked<OwnerDoor?>(nil)
 
-    /// Takes the outbox over: opens the queue, has what others left verified, opens the door.
+    /// Takes over the outbox: opens the queue, marks interrupted deliveries for verification, and listens on the
+    /// socket.
     static func takeOver(
         _ folder: OutboxFolder, _ lock: OwnerLock, _ configuration: Outbox.Configuration,
         stepDown: @escaping @Sendable () -> Void
@@ -76,7 +77,7 @@ final class OutboxCore: Sendable {
         return try await spool.sweep { (names) async throws(OutboxError) in try await store.stagedInUse(names) }
     }
 
-    // Whoever forgets to close an outbox leaves no thread and no socket behind.
+    // An outbox that is released without being closed leaves no thread and no socket behind.
     deinit { door.withLock { $0 }?.shutDown() }
 
     func close() async {
@@ -84,7 +85,7 @@ final class OutboxCore: Sendable {
         await store.close()
     }
 
-    /// Tells the worker that something has changed.
+    /// Notifies the worker of a change.
     func ring() { signal.update { $0 += 1 } }
 
     private func reply(to request: OutboxRequest) async -> OutboxReply {
@@ -95,7 +96,7 @@ final class OutboxCore: Sendable {
         }
     }
 
-    /// Does what is asked.
+    /// Performs a request.
     func perform(_ request: OutboxRequest) async throws(OutboxError) -> OutboxReply {
         switch request {
         case .enqueue(let items):
@@ -135,12 +136,12 @@ final class OutboxCore: Sendable {
         }
     }
 
-    /// Stops what is being sent, as a cancel does.
+    /// Stops the deliveries in progress, as cancellation does.
     func stopRunning() {
         for task in running.withLock({ $0.values.compactMap(\.task) }) { task.cancel() }
     }
 
-    /// Begins what works on an item.
+    /// Starts the task of an item.
     func begin(_ id: Int64, _ delivery: RunningDelivery, _ work: @escaping @Sendable () async -> Void) {
         let isUnwanted = running.withLock { running in
             running[id] = delivery
@@ -152,7 +153,7 @@ final class OutboxCore: Sendable {
 
     private func abort(_ ids: [Int64]) {
         let tasks = running.withLock { running in
-            // Leased, and not begun yet: told when it is.
+            // Leased, but not started yet: stopped when it starts.
             let early = ids.filter { running[$0] == nil }
             if !early.isEmpty { unwanted.withLock { $0.formUnion(early) } }
             return ids.compactMap { running[$0]?.task }
@@ -161,7 +162,7 @@ final class OutboxCore: Sendable {
     }
 }
 
-/// A delivery under way.
+/// A delivery in progress.
 struct RunningDelivery: Sendable {
     var item: RunningItem
     var lane: String

@@ -1,7 +1,7 @@
 import Glibc
 import WaybillMultipart
 
-/// The folder of an outbox: the queue, what is staged for it, the lock and the socket of whoever has it.
+/// The directory of an outbox: the queue, staged files, and the lock and socket of the owner.
 package struct OutboxFolder: Sendable {
     package let path: String
 
@@ -9,7 +9,7 @@ package struct OutboxFolder: Sendable {
     package var spool: String { "\(path)/spool" }
     var lock: String { "\(path)/lock" }
 
-    /// Makes the folder if it isn't there, for its owner alone, and looks at where it lies.
+    /// Creates the directory for its owner only if it does not exist, and checks its file system.
     ///
     /// - Throws: ``OutboxError/Code/folderUnusable``, ``OutboxError/Code/fileSystemRefused``.
     package init(_ path: String) throws(OutboxError) {
@@ -25,7 +25,7 @@ package struct OutboxFolder: Sendable {
         try syncFolder(path)
     }
 
-    /// Looks whether the queue file is there, with something in it.
+    /// Checks that the queue file exists and is not empty.
     ///
     /// - Throws: ``OutboxError/Code/queueUnusable``.
     func requireQueue() throws(OutboxError) {
@@ -51,7 +51,7 @@ package struct OutboxFolder: Sendable {
         guard status.st_mode & S_IFMT == S_IFDIR else { throw unusable(path, "is no folder", ENOTDIR) }
     }
 
-    /// What is queued may be private: the folder is nobody else's, and nobody else reads it.
+    /// Queued data may be private: the directory must belong to this user and must not be accessible to others.
     private static func checkOwner(_ path: String) throws(OutboxError) {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { throw unusable(path, "can't be looked at", errno) }
@@ -69,7 +69,7 @@ package struct OutboxFolder: Sendable {
             "\(path) lies on \(name), where neither locks nor syncs can be relied on: put the outbox on a local disk")
     }
 
-    /// The name of a file system that is refused, by the number that statfs(2) gives.
+    /// Returns the name of an unsupported file system by its statfs(2) type.
     package static func refusal(ofType type: UInt32) -> String? {
         switch type {
         case 0x6969: "NFS"
@@ -89,7 +89,7 @@ package struct OutboxFolder: Sendable {
     }
 }
 
-/// Makes the names in a folder survive a power cut.
+/// Synchronizes a directory, so that its names survive a power failure.
 func syncFolder(_ path: String) throws(OutboxError) {
     let folder = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else {
@@ -101,7 +101,7 @@ func syncFolder(_ path: String) throws(OutboxError) {
     }
 }
 
-/// What the system calls an error.
+/// Returns the system's description of an error.
 func errorText(_ number: Int32) -> String {
     unsafe strerror(number).map { unsafe String(cString: $0) } ?? "errno \(number)"
 }

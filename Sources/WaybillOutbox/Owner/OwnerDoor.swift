@@ -3,22 +3,23 @@ import FoundationEssentials
 import Glibc
 import WaybillCore
 
-/// The owner's end of the socket: takes requests of other processes of the same user and answers them one by one.
+/// The owner's end of the socket: accepts connections of other processes of the same user and serves their requests one
+/// at a time per connection.
 final class OwnerDoor: Sendable {
     private let listener: LocalSocket
     private let present = Locked(Present())
     private let answer: @Sendable (OutboxRequest) async -> OutboxReply
     private struct Present {
         var isOpen = true
-        /// Whether the listening socket's number is still ours.
+        /// Whether the descriptor of the listening socket is still open.
         var isListening = true
         var guests: Set<Int32> = []
     }
 
-    /// Threads that are here.
+    /// The number of threads in use.
     private let threads = Observed(1)
 
-    /// Opens the door.
+    /// Starts listening.
     init(
         _ folder: OutboxFolder, answer: @escaping @Sendable (OutboxRequest) async -> OutboxReply
     ) throws(OutboxError) {
@@ -34,13 +35,13 @@ final class OwnerDoor: Sendable {
         }
     }
 
-    /// Closes it, and lets go of whoever is in it.
+    /// Stops listening, closes all connections and waits for their threads.
     func close() async {
         shutDown()
         await threads.wait(isDeaf: true) { $0 == 0 }
     }
 
-    /// Has everybody leave, and doesn't wait for it.
+    /// Stops listening and closes all connections without waiting.
     func shutDown() {
         present.withLock { present in
             present.isOpen = false
@@ -61,7 +62,8 @@ final class OwnerDoor: Sendable {
             while let frame = guest.receiveFrame(), guest.send(reply(to: frame)) {}
             present.withLock { present in
                 present.guests.remove(guest.descriptor)
-                // Closed under the lock, so that nobody shuts down who has got the number next.
+                // Close the descriptor under the lock, so that its number is not reused before it is removed from the
+                // set.
                 guest.close()
             }
             threads.update { $0 -= 1 }
@@ -98,13 +100,13 @@ private final class ReplyHolder: Sendable {
     let reply = Locked<OutboxReply?>(nil)
 }
 
-/// Another process's end.
+/// The other end of the socket, in a process that does not own the outbox.
 enum OwnerGuest {
-    /// Asks whoever has the outbox in a folder.
+    /// Sends a request to the process that owns the outbox.
     ///
-    /// - Returns: `nil` when no process has it, or the connection ended: the caller may ask again.
-    /// - Throws: ``OutboxError/Code/ownerUnreachable`` if the owner has been stopped for some seconds, or does not answer in two
-    ///   minutes.
+    /// - Returns: `nil` if no process owns it or the connection ended; the caller may ask again.
+    /// - Throws: ``OutboxError/Code/ownerUnreachable`` if the owner has been stopped for some seconds, or does not
+    ///   respond within two minutes.
     static func ask(_ request: OutboxRequest, in folder: OutboxFolder) async throws(OutboxError) -> OutboxReply? {
         do {
             let reply: OutboxReply? = try await BlockingThread.run { () throws(any Error) in
@@ -128,7 +130,7 @@ enum OwnerGuest {
     }
 }
 
-/// How long an owner may take that does not answer: asked each second in which nothing came.
+/// The time limits for an owner that does not respond, checked once for each second without data.
 private struct OwnerPatience {
     let owner: pid_t?
     private let start = ContinuousClock.now
@@ -153,7 +155,7 @@ private struct OwnerPatience {
         return failure == nil
     }
 
-    /// Whether it got SIGSTOP, or is held by a debugger: the third field of `/proc/PID/stat` (proc(5)).
+    /// Whether the owner is stopped by SIGSTOP or a debugger: the third field of `/proc/PID/stat` (proc(5)).
     private var isStopped: Bool {
         guard let owner, let text = try? String(contentsOfFile: "/proc/\(owner)/stat", encoding: .utf8),
             let end = text.lastIndex(of: ")")

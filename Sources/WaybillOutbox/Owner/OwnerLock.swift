@@ -1,15 +1,15 @@
 import Glibc
 
-/// The right to open the queue: a lock on a file (flock(2)) that the kernel takes back when the process ends, however it
-/// ends. So a lease needs no clock: whoever gets the lock knows that everybody before is gone.
+/// The exclusive right to open the queue: a flock(2) lock, which the kernel releases when the process ends for whatever
+/// reason. Leases therefore need no clock: a process that acquires the lock knows that all previous owners have ended.
 final class OwnerLock: Sendable {
-    /// A new one for each owner. Rows that are leased under another one belong to somebody who is gone.
+    /// A unique token per owner. Rows leased under another token belong to an owner that has ended.
     let token: String
     private let descriptor: Int32
 
-    /// Takes the lock.
+    /// Acquires the lock.
     ///
-    /// - Returns: `nil` when somebody else has it.
+    /// - Returns: `nil` if another process holds it.
     static func take(_ folder: OutboxFolder) throws(OutboxError) -> OwnerLock? {
         let descriptor = unsafe open(folder.lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
@@ -32,13 +32,13 @@ final class OwnerLock: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Whether a queue was made in this folder: one byte in the file of the lock.
+    /// Whether a queue was created in this directory: recorded as one byte in the lock file.
     var hasQueue: Bool {
         var status = stat()
         return unsafe fstat(descriptor, &status) == 0 && status.st_size > 0
     }
 
-    /// Notes that a queue was made. An empty queue file is then one that lost what was in it.
+    /// Records that a queue was created. From then on, an empty queue file means that its content was lost.
     func noteQueue() throws(OutboxError) {
         guard !hasQueue else { return }
         guard unsafe write(descriptor, "q", 1) == 1, fsync(descriptor) == 0 else {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What is asked of whoever has the queue, by this process or by another one through the socket.
+/// A request to the owner of the queue, in this process or through the socket.
 package enum OutboxRequest: Sendable, Codable {
     case enqueue([NewItem])
     case control(ItemLife.Event, ItemSelection)
@@ -13,11 +13,11 @@ package enum OutboxRequest: Sendable, Codable {
     case lanes
     case unblock(String)
     case running
-    /// Somebody wants to deliver: whoever has the queue and doesn't, gives it back.
+    /// Another process wants to deliver: an owner that does not deliver releases the queue.
     case yield
 }
 
-/// What is answered.
+/// The owner's reply to a request.
 package enum OutboxReply: Sendable, Codable {
     case enqueued([EnqueuedItem])
     case controlled(ControlAnswer)
@@ -32,25 +32,25 @@ package enum OutboxReply: Sendable, Codable {
     case failed(code: String, message: String)
 }
 
-/// An item that is being delivered.
+/// A delivery in progress.
 public struct RunningItem: Sendable, Hashable, Codable, Identifiable {
-    /// The item.
+    /// The ID of the item.
     public var id: OutboxID
-    /// The attempt, from 1.
+    /// The number of the attempt, from 1.
     public var attempt: Int
-    /// Whether it is being found out what became of it, and nothing is sent.
+    /// Whether the outcome of the item is being verified, without sending it.
     public var isVerifying: Bool
-    /// Bytes that the server's side acknowledged.
+    /// The number of bytes acknowledged by the peer.
     public var acknowledged: Int64
-    /// All bytes, once they are known.
+    /// The total number of bytes, once it is known.
     public var total: Int64?
-    /// Acknowledged bytes per second.
+    /// The rate of acknowledged bytes per second.
     public var bytesPerSecond: Double
-    /// The batch it belongs to.
+    /// The batch of the item.
     public var batch: String?
 }
 
-/// Frames on the socket: four bytes that say how many follow, largest first, then JSON.
+/// The frames of the protocol: a four-byte length in big-endian order, followed by JSON.
 enum Wire {
     static let largestFrame = 64 * 1_048_576
 

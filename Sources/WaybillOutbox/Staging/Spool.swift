@@ -2,17 +2,18 @@ import Glibc
 package import Waybill
 import WaybillCore
 
-/// How the files of an item are kept until it is delivered.
+/// The storage of an item's files until it is delivered.
 public enum SourceKeeping: String, Sendable, Hashable, Codable {
-    /// Where they are. What they are is noted, and a change is noticed: ``SourceChangePolicy``. Costs nothing.
+    /// Files stay in place. Their state is recorded and a change is detected; see ``SourceChangePolicy``. Costs no disk
+    /// space.
     case reference
-    /// As a copy in the outbox, so that the originals may change or go. A file system that can share blocks (Btrfs, XFS) is
-    /// asked for that, and then the copy costs no room; elsewhere it is a full one.
+    /// Files are copied into the outbox, so that the originals may change or be removed. On a file system that can
+    /// share blocks (Btrfs, XFS), the copy shares them and takes no disk space; elsewhere it is a full copy.
     case snapshot
 }
 
-/// The folder of staged files. A file is on the disk, and its name too, before the row that needs it is committed; so what
-/// a crash leaves behind is at most a file that no row names, and those are removed at the next start.
+/// The directory of staged files. A staged file and its name are synchronized to the disk before the row that refers to
+/// it is committed. A crash therefore leaves at most files that no row refers to, which are removed at the next start.
 package struct Spool: Sendable {
     package let folder: String
     package var disk: SpoolDisk
@@ -24,14 +25,14 @@ package struct Spool: Sendable {
 
     package func path(_ name: String) -> String { "\(folder)/\(name)" }
 
-    /// What was staged, and must not be swept before its row is committed.
+    /// A shared lock that prevents sweeping of files that were staged before their row is committed.
     package final class Hold: Sendable {
         private let descriptor: Int32
         init(_ descriptor: Int32) { self.descriptor = descriptor }
         deinit { close(descriptor) }
     }
 
-    /// Keeps everybody from sweeping for as long as the value lives, other processes too.
+    /// Prevents sweeping by any process for the lifetime of the returned value.
     package func hold() throws(OutboxError) -> Hold {
         guard let hold = lock(LOCK_SH) else {
             throw OutboxError(.storageFailed, "\(folder) can't be locked (\(errorText(errno)))")
@@ -39,9 +40,9 @@ package struct Spool: Sendable {
         return hold
     }
 
-    /// Stages the files of an upload: bytes in memory and files without a name always, others if they are to be kept.
+    /// Stages the files of an upload: bytes in memory and files without a name always, other files only for a snapshot.
     ///
-    /// - Returns: The names of what was made. On a failure nothing is left.
+    /// - Returns: The names of the staged files. On failure, none is left.
     package func stage(
         _ upload: inout some DurableUpload, keeping: SourceKeeping
     ) async throws(OutboxError) -> [String] {
@@ -77,9 +78,9 @@ package struct Spool: Sendable {
         for name in names where !name.contains("/") { unsafe unlink(path(name)) }
     }
 
-    /// Removes files that no row names, unless somebody is staging at the moment.
+    /// Removes files that no row refers to, unless files are being staged at the moment.
     ///
-    /// - Returns: How many, or `nil` if it was not the time.
+    /// - Returns: The number of removed files, or `nil` if files are being staged.
     package func sweep(inUse: ([String]) async throws(OutboxError) -> Set<String>) async throws(OutboxError) -> Int? {
         guard let hold = lock(LOCK_EX | LOCK_NB) else { return nil }
         defer { _ = hold }
@@ -96,7 +97,7 @@ package struct Spool: Sendable {
         return count
     }
 
-    /// The names of all that is staged.
+    /// Returns the names of all staged files.
     package func fileNames() -> [String] {
         guard let directory = unsafe opendir(folder) else { return [] }
         defer { unsafe _ = closedir(directory) }
@@ -141,7 +142,7 @@ extension Spool {
             try make { file, path throws(OutboxError) in try copy(source.path, to: file, path) }
         }
         do {
-            // Half of one state and half of another is nobody's file.
+            // A copy that mixes two states of the source is invalid.
             try await before.check()
         } catch {
             remove([name])
@@ -150,7 +151,7 @@ extension Spool {
         return name
     }
 
-    /// Makes a file, complete and on the disk, or none.
+    /// Creates a file that is complete and synchronized to the disk, or none.
     private func make(_ fill: (NewFile, String) throws(OutboxError) -> Void) throws(OutboxError) -> String {
         let halves = [UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max)]
         let name = halves.map { String($0, radix: 36) }.joined(separator: "-")
@@ -185,6 +186,6 @@ extension Spool {
 }
 
 extension DurableFile {
-    /// Whether the path names an open descriptor of this process: no other process finds the file there.
+    /// Whether the path refers to an open descriptor of this process, which other processes cannot access.
     fileprivate var belongsToProcess: Bool { path.hasPrefix("/proc/self/fd/") }
 }

@@ -1,14 +1,14 @@
 import Glibc
 import WaybillCore
 
-/// The system calls behind staged files. Tests make single ones fail.
+/// The system calls for staged files. Tests inject faults into them.
 package struct SpoolDisk: Sendable {
-    /// What is asked of the disk.
+    /// A file operation.
     package enum Step: Sendable, Hashable, CaseIterable {
         case create, read, clone, write, sync, syncFolder
     }
 
-    /// Asked before each step; a number makes the step fail with that `errno`.
+    /// Called before each step; a non-`nil` result makes the step fail with that `errno`.
     package var fault: (@Sendable (Step) -> Int32?)?
 
     package init() {}
@@ -17,7 +17,7 @@ package struct SpoolDisk: Sendable {
         try attempt(.create, path) { () throws(SystemError) in try NewFile.named(path) }
     }
 
-    /// Shares all blocks of another file, where the file system can (`FICLONE`, ioctl_ficlone(2)).
+    /// Shares all blocks of another file if the file system supports it (`FICLONE`, ioctl_ficlone(2)).
     func clone(_ source: FileDescriptor, to file: NewFile) -> Bool {
         if fault?(.clone) != nil { return false }
         return ioctl(file.descriptor.raw, Self.shareBlocks, source.raw) == 0

@@ -3,10 +3,10 @@ import GRDB
 import Waybill
 import WaybillCore
 
-/// The items as one transaction reads and changes them.
+/// Reads and changes items within one transaction.
 ///
-/// Statements are looked up once, and what all its items have in common is written once, by ``close()``: the number of the last
-/// end, and how many items are in each state.
+/// Statements are prepared once, and values shared by all items are written once, by ``close()``: the last sequence
+/// number and the number of items in each state.
 struct ItemBook {
     let db: Database
     private let leased: LeasedRows
@@ -17,10 +17,10 @@ struct ItemBook {
     private var change: Prepared
     private var changeWithAnswer: Prepared
     private var stagedOf: Prepared
-    /// Whether there is a staged file at all: asked once, where each item would have to be asked.
+    /// Whether any staged file exists: queried once per transaction instead of once per item.
     private var hasStaged: Bool?
     private var lastEnd: Int64?
-    /// By the numbers of states.
+    /// Indexed by the numbers of states.
     private var changes = Self.noChanges
 
     init(_ db: Database, _ leased: LeasedRows) throws {
@@ -35,22 +35,22 @@ struct ItemBook {
         stagedOf = try Prepared(db, "SELECT name FROM staged WHERE item = ?")
     }
 
-    /// An item by its number.
+    /// Returns an item by its ID.
     mutating func item(_ id: Int64) throws -> ItemRow? {
         if let row = leased[id] { return row }
         byNumber.bind(id)
         return try byNumber.first(ItemRow.init)
     }
 
-    /// The same with all that is known of it.
+    /// Returns an item with all its columns.
     mutating func whole(_ id: Int64) throws -> WholeItem? {
         wholeByNumber.bind(id)
         return try wholeByNumber.first(WholeItem.init)
     }
 
-    /// Adds an item.
+    /// Inserts an item.
     ///
-    /// - Returns: Its number; `nil` if there is one with its idempotency key, and nothing was added.
+    /// - Returns: The ID; `nil` if an item with the same idempotency key exists, in which case nothing was inserted.
     mutating func add(_ item: NewItem, after: Int64?, now: Int64) throws -> Int64? {
         insertion.bind(item.kind)
         insertion.bind(item.lane)
@@ -84,7 +84,7 @@ struct ItemBook {
         return id
     }
 
-    /// Writes what events change, and what is kept of an answer if there is one: one write of the row for both.
+    /// Saves the changes of an event, together with the response if there is one, in a single write of the row.
     mutating func save(_ row: ItemRow, before: OutboxState, answer: KeptAnswer?) throws {
         try write(row, before: before, answer: answer)
         leased.note(row)
@@ -95,7 +95,7 @@ struct ItemBook {
     }
 
     private mutating func write(_ row: ItemRow, before: OutboxState, answer: KeptAnswer?) throws {
-        // All that a lease changes. What is not named costs no look at its indexes.
+        // The only columns that a lease changes. Columns that are not named cost no index lookups.
         if row.life.state == .leased, before == .ready {
             leasing.bind(row.life.attempts)
             leasing.bind(row.life.leaseNumber)
@@ -120,7 +120,7 @@ struct ItemBook {
         try changeWithAnswer.run()
     }
 
-    /// The number of the next end.
+    /// Returns the next sequence number.
     mutating func nextSequence() throws -> Int64 {
         let last: Int64
         if let lastEnd {
@@ -134,7 +134,7 @@ struct ItemBook {
         return last + 1
     }
 
-    /// The names of an item's staged files.
+    /// Returns the names of an item's staged files.
     mutating func staged(_ id: Int64) throws -> [String] {
         if hasStaged == nil {
             var any = try Prepared(db, "SELECT EXISTS(SELECT 1 FROM staged)")
@@ -145,14 +145,14 @@ struct ItemBook {
         return try stagedOf.all { $0[0] }
     }
 
-    /// Counts items that came into a state or left it.
+    /// Counts items that entered or left a state.
     mutating func count(_ state: OutboxState, _ items: Int64, _ size: Int64?) {
-        // Sizes are what files said they are; a sum that is too large is wrong, and no reason to crash.
+        // File sizes come from external sources: wrap around on overflow instead of crashing.
         changes[state.number].items += items
         changes[state.number].bytes &+= items &* (size ?? 0)
     }
 
-    /// Writes what was kept for the end. Whoever changes items calls it before the commit.
+    /// Writes the accumulated counters. Must be called before the commit of every change.
     mutating func close() throws {
         if let lastEnd {
             var mark = try Prepared(
@@ -211,7 +211,7 @@ struct ItemBook {
         UPDATE item SET \(changed), status = ?, headers = ?, body = ?, message = ?, changed_after = ? WHERE id = ?
         """
 
-    // The key is looked for by the insertion itself: a query before it would walk the same index once more.
+    // The insertion itself checks the key: a separate query would search the same index twice.
     private static let insertionText = """
         INSERT INTO item(kind, lane, spec, idem_key, state, attempts, lease_no, verifying, asked, run_at, doubtful,
         vain, max_attempts, deadline, on_unknown, on_change, priority, rank, batch, tags, dedupe_key, after,
@@ -220,15 +220,18 @@ struct ItemBook {
         """
 }
 
-/// The rows that are leased, as they are in the file: a row that is written at a lease is not read again at the end.
+/// A cache of the leased rows as stored in the file, so that a row written at a lease is not read again when the
+/// delivery ends.
 ///
-/// The cache is correct because one connection writes, and all events go through ``ItemBook``. A rollback empties it.
+/// The cache is correct because a single connection writes, and all events go through ``ItemBook``. A rollback empties
+/// it.
 final class LeasedRows: Sendable {
     private let rows = Locked<[Int64: ItemRow]>([:])
 
     subscript(_ id: Int64) -> ItemRow? { rows.withLock { $0[id] } }
 
-    /// Stores a row that was written. A leased item is the first in its line, so that the end of another item does not change its row.
+    /// Caches a row that was written. A leased item is the first of its duplicates, so the end of another item does not
+    /// change its row.
     func note(_ row: ItemRow) {
         rows.withLock { $0[row.id] = row.life.state == .leased ? row : nil }
     }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Waybill
 
-/// A row of the table, as far as events need it.
+/// The columns of an item that events use.
 struct ItemRow {
     var id: Int64
     var lane: String
@@ -11,7 +11,7 @@ struct ItemRow {
     var size: Int64?
     var endedAt: Int64?
     var sequence: Int64?
-    /// Who holds the lease.
+    /// The token of the lease holder.
     var token: String?
 
     static let columns = """
@@ -45,7 +45,7 @@ struct ItemRow {
     }
 }
 
-/// A row with what no event looks at.
+/// A row with the columns that events do not use.
 struct WholeItem {
     var row: ItemRow
     var kind: String
@@ -59,7 +59,7 @@ struct WholeItem {
 
     static let columns = "\(ItemRow.columns), kind, spec, idem_key, priority, batch, tags, resume, created_at"
 
-    /// The columns of what is kept of an answer, for readers who put them behind ``columns``.
+    /// The columns of a stored response; queries append them after ``columns``.
     static let answerColumns = "status, headers, body, message, changed_after"
 
     init(_ row: Prepared) {
@@ -74,7 +74,7 @@ struct WholeItem {
         createdAt = row[29]
     }
 
-    /// What users see of it.
+    /// The public representation of the item.
     var item: OutboxItem {
         OutboxItem(
             id: OutboxID(rawValue: row.id), kind: kind, lane: row.lane, state: row.life.state, reason: row.life.reason,
@@ -85,7 +85,7 @@ struct WholeItem {
             endedAt: row.endedAt, dueAt: row.life.state == .waiting ? row.life.runAt : nil)
     }
 
-    /// Names in one text, each between two separators, so that one can be looked for.
+    /// Joins tags, each between two separators, so that a single tag can be searched for.
     static func join(_ tags: [String]) -> String {
         tags.isEmpty
             ? "" : separator + tags.map { $0.replacing(separator, with: " ") }.joined(separator: separator) + separator
@@ -99,7 +99,7 @@ struct WholeItem {
 }
 
 extension KeptAnswer {
-    /// Reads ``WholeItem/answerColumns``, which stand behind those of the item.
+    /// Reads ``WholeItem/answerColumns``, which follow the columns of the item.
     init(_ row: Prepared) {
         self.init()
         status = row[30]
@@ -112,7 +112,7 @@ extension KeptAnswer {
         sourceChangedAfterwards = row[34]
     }
 
-    /// The headers as they stand in the file.
+    /// The headers as stored in the file.
     var headersText: String? {
         get throws {
             headers.isEmpty ? nil : try String(decoding: JSONEncoder().encode(headers), as: UTF8.self)

@@ -2,28 +2,30 @@ import FoundationEssentials
 import GRDB
 import GRDBSQLite
 
-/// A statement that is bound, run and read by SQLite itself.
+/// A prepared statement that is bound, run and read with SQLite's C API.
 ///
-/// GRDB compiles it, keeps it and closes it with the connection. But whenever GRDB runs one it puts the arguments in boxes and
-/// makes a table of the columns' names, which takes longer than what SQLite does for one row. Errors are GRDB's.
+/// GRDB compiles it, caches it and closes it with the connection. GRDB's own execution boxes the arguments and builds a
+/// table of column names each time, which takes longer than SQLite's work for one row. Errors are GRDB's.
 ///
-/// Bind all values in their order, then ``run()``, or read with ``first(_:)`` or ``all(_:)``. After that it can be bound anew.
+/// Bind all values in order, then call ``run()``, or read with ``first(_:)`` or ``all(_:)``. Afterwards, values can be
+/// bound again.
 @safe struct Prepared {
     private let keeper: Statement
     private let statement: OpaquePointer
     private let connection: OpaquePointer?
     private var bound: Int32 = 0
-    /// Why a value was not taken. Told by the run, so that binding needs no `try`.
+    /// The first binding error. Thrown when the statement runs, so that binding does not need `try`.
     private var refusal = SQLITE_OK
 
-    /// A statement that is kept for the next transaction.
+    /// Creates a statement that is cached for later transactions.
     ///
-    /// Look it up once in a transaction, not once for each item. Two of the same text are one: end one's use before the other's.
+    /// Look it up once per transaction, not once per item. Two statements with the same text are the same object:
+    /// finish using one before using the other.
     init(_ db: Database, _ sql: String) throws {
         self.init(try db.cachedStatement(sql: sql), db)
     }
 
-    /// One whose text comes once.
+    /// Creates a statement that is not cached.
     init(once sql: String, _ db: Database) throws {
         self.init(try db.makeStatement(sql: sql), db)
     }
@@ -35,7 +37,7 @@ import GRDBSQLite
     }
 }
 
-// What is bound.
+// Binding.
 
 extension Prepared {
     mutating func bind(_ value: Int64?) {
@@ -55,7 +57,7 @@ extension Prepared {
         guard var value else { return bind(nil as Int64?) }
         bound += 1
         let code = value.withUTF8 { text in
-            // An empty text may have no place, and no place would be NULL.
+            // An empty string may have no base address, and SQLite would bind a null pointer as NULL.
             guard let start = text.baseAddress else {
                 return unsafe sqlite3_bind_text(statement, bound, "", 0, nil)
             }
@@ -82,19 +84,19 @@ extension Prepared {
         if refusal == SQLITE_OK { refusal = code }
     }
 
-    /// `SQLITE_TRANSIENT`, a macro that Swift doesn't see: SQLite makes its own copy.
+    /// `SQLITE_TRANSIENT`, a macro that is not imported into Swift: SQLite makes its own copy.
     private static var copied: sqlite3_destructor_type? { unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 }
 
-// What is run.
+// Execution.
 
 extension Prepared {
-    /// Runs it to the end.
+    /// Runs the statement to completion.
     mutating func run() throws {
         while try next() {}
     }
 
-    /// Gives the first row.
+    /// Returns the first row.
     mutating func first<Value>(_ read: (Prepared) -> Value) throws -> Value? {
         guard try next() else { return nil }
         let value = read(self)
@@ -102,7 +104,7 @@ extension Prepared {
         return value
     }
 
-    /// Gives all rows.
+    /// Returns all rows.
     mutating func all<Value>(_ read: (Prepared) -> Value) throws -> [Value] {
         var values: [Value] = []
         while try next() { values.append(read(self)) }
@@ -112,7 +114,7 @@ extension Prepared {
     private mutating func next() throws -> Bool {
         let code = refusal == SQLITE_OK ? unsafe sqlite3_step(statement) : refusal
         if code == SQLITE_ROW { return true }
-        // Read before the reset, which may say something else.
+        // Read the error before the reset, which may replace it.
         let error = code == SQLITE_DONE ? nil : failure(code)
         reset()
         if let error { throw error }
@@ -120,7 +122,7 @@ extension Prepared {
     }
 
     private mutating func reset() {
-        // What it returns was told by the step.
+        // The step has already returned the same error.
         _ = unsafe sqlite3_reset(statement)
         bound = 0
         refusal = SQLITE_OK
@@ -132,7 +134,7 @@ extension Prepared {
     }
 }
 
-// What is read, by the number of its column. By what it is read as: a `NULL` is 0 or empty where there is no `nil`.
+// Columns by index. The type of the result selects the conversion: `NULL` is 0 or empty for a non-optional type.
 
 extension Prepared {
     subscript(_ column: Int32) -> Int64 { unsafe sqlite3_column_int64(statement, column) }
@@ -142,7 +144,7 @@ extension Prepared {
     subscript(_ column: Int32) -> Int? { isNull(column) ? nil : self[column] as Int }
 
     subscript(_ column: Int32) -> String {
-        // The text before its length: asking for it may convert it.
+        // Get the text before its length: getting the text may convert it.
         guard let text = unsafe sqlite3_column_text(statement, column) else { return "" }
         let count = unsafe Int(sqlite3_column_bytes(statement, column))
         return unsafe String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)

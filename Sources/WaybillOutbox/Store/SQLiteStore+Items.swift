@@ -2,10 +2,10 @@ import FoundationEssentials
 import GRDB
 import Waybill
 
-// What happens to items: each call one transaction.
+// Changes of items; each call is one transaction.
 
 extension SQLiteStore {
-    /// Adds items, all or none.
+    /// Inserts items, all or none.
     package func enqueue(_ items: [NewItem], now: Int64) async throws(OutboxError) -> [EnqueuedItem] {
         try await change { book in
             var lane = try Prepared(book.db, "INSERT OR IGNORE INTO lane(name) VALUES(?)")
@@ -17,7 +17,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Has events happen to items and lanes. An event with an old lease number changes nothing.
+    /// Applies events to items and lanes. An event with an outdated lease number changes nothing.
     package func apply(_ changes: [ItemChange], now: Int64) async throws(OutboxError) -> [AppliedChange] {
         try await change { try Self.apply(changes, now, &$0) }
     }
@@ -37,20 +37,20 @@ extension SQLiteStore {
         }
     }
 
-    /// Has one event happen to all items of a selection.
+    /// Applies one event to all items of a selection.
     package func control(
         _ event: ItemLife.Event, _ selection: ItemSelection, now: Int64
     ) async throws(OutboxError) -> ControlAnswer {
         var answer = ControlAnswer()
         var last: Int64 = 0
         while true {
-            // In pages, so that nobody else waits for long.
+            // Work in pages, so that other transactions do not wait long.
             let from = last
             let (page, ids) = try await change { book in
                 var page = ControlAnswer()
                 let ids = try Self.rows(selection, after: from, limit: Self.pageSize, book.db).map(\.row.id)
                 for id in ids {
-                    // Read again: what became of one item may have moved another up in its line.
+                    // Read the row again: the change of one item may have made another the first of its duplicates.
                     guard var row = try book.item(id) else { continue }
                     let before = row.life
                     let (effects, freed) = try Self.happen(event, to: &row, now, &book)
@@ -68,10 +68,11 @@ extension SQLiteStore {
         }
     }
 
-    /// Makes items that another process had leased ready to be verified.
+    /// Marks items leased by another process for verification.
     package func recover(token: String, now: Int64) async throws(OutboxError) -> Int {
         try await change { book in
-            // Few of many, and those at the beginning of their lines: found when as many were seen as there are.
+            // These are few, and all of them are the first of their duplicates: the search ends when as many are found
+            // as are counted.
             let count = try Int.fetchOne(book.db, sql: "SELECT items FROM tally WHERE state = 1") ?? 0
             let held = try Int64.fetchAll(
                 book.db, sql: "SELECT id FROM item WHERE \(Schema.isFirst) AND state = 1 AND token IS NOT ? LIMIT ?",
@@ -86,9 +87,9 @@ extension SQLiteStore {
         }
     }
 
-    /// Has an event happen to a row and saves it, together with the answer that came with the event.
+    /// Applies an event to a row and saves it, together with the response that belongs to the event.
     ///
-    /// - Returns: The effects, and the staged files that nobody needs any more.
+    /// - Returns: The effects, and the staged files that are no longer needed.
     static func happen(
         _ event: ItemLife.Event, to row: inout ItemRow, _ now: Int64, _ book: inout ItemBook, token: String? = nil,
         answer: KeptAnswer? = nil
@@ -109,7 +110,7 @@ extension SQLiteStore {
         let holds = row.life.state == .leased || row.life.isVerifying
         row.token = holds ? token ?? row.token : nil
         try book.save(row, before: before.state, answer: answer)
-        // Only what has a key can have somebody behind it in line.
+        // Only items with a deduplication key can have successors.
         if row.deduplicationKey != nil, row.endedAt != nil, !before.state.isTerminal {
             var followers = try Prepared(book.db, "UPDATE item SET after = ? WHERE after = ?")
             followers.bind(row.after)
@@ -129,7 +130,7 @@ extension SQLiteStore {
         return names
     }
 
-    /// What was learned beside the event and its answer.
+    /// Saves the resume state and the changed specification of an event.
     private static func attach(_ change: ItemChange, _ db: Database) throws {
         if let resume = change.resume {
             var update = try Prepared(db, "UPDATE item SET resume = ? WHERE id = ?")
@@ -151,8 +152,8 @@ extension SQLiteStore {
         return try query.all { $0[0] }
     }
 
-    /// The unfinished item of a key that no other one waits for. Not the one with the largest number: an old one that is
-    /// retried goes to the end.
+    /// Returns the unfinished item with a key that no other item waits for. This is not always the one with the largest
+    /// ID, because an old item that is retried goes to the end.
     private static func lastInLine(_ key: String?, _ db: Database) throws -> Int64? {
         guard let key else { return nil }
         var query = try Prepared(
@@ -169,7 +170,7 @@ extension SQLiteStore {
         var added = EnqueuedItem(id: 0, isNew: true)
         var after: Int64?
         if let key = item.deduplicationKey {
-            // Before anybody else is touched.
+            // Checked before other items are changed.
             if let known = try known(item, &book) { return known }
             if let there = try lastInLine(key, book.db) {
                 switch item.duplicates {
@@ -196,8 +197,8 @@ extension SQLiteStore {
         return known
     }
 
-    /// The item that has this one's idempotency key. Somebody who didn't get our answer asks again with the very same; a key
-    /// that was chosen twice belongs to the first.
+    /// Returns the existing item with the same idempotency key. A caller that did not receive the response repeats an
+    /// identical request; otherwise, a reused key belongs to the first item.
     private static func known(_ item: NewItem, _ book: inout ItemBook) throws -> EnqueuedItem? {
         var query = try Prepared(book.db, "SELECT id, spec FROM item WHERE idem_key = ?")
         query.bind(item.idempotencyKey)

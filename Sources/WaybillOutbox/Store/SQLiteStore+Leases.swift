@@ -1,10 +1,10 @@
 import GRDB
 import Waybill
 
-// Who goes next.
+// Selection and leasing of the next items.
 
 extension SQLiteStore {
-    /// Takes items that can be worked on, so that no other call takes them.
+    /// Leases items that can be worked on, so that no other call leases them.
     package func lease(_ wish: LeaseWish) async throws(OutboxError) -> LeaseAnswer {
         try await change { try Self.lease(wish, &$0) }
     }
@@ -21,7 +21,7 @@ extension SQLiteStore {
     private static func lease(_ wish: LeaseWish, _ book: inout ItemBook) throws -> LeaseAnswer {
         try wake(wish.now, &book)
         var answer = LeaseAnswer()
-        // Nobody who is first in line is moved by what becomes of another one.
+        // A lease of one item never changes the order of other items that are the first of their duplicates.
         for var item in try candidates(wish, &book) {
             let (effects, _) = try happen(.lease, to: &item.row, wish.now, &book, token: wish.token)
             guard let effect = effects.first else { continue }
@@ -40,7 +40,7 @@ extension SQLiteStore {
         return answer
     }
 
-    /// The same as the event `due`, for all at once. By two ranges of the index: `OR` would read all that wait.
+    /// Applies the event `due` to all items. Uses two ranges of the index, because `OR` would read all waiting items.
     private static func wake(_ now: Int64, _ book: inout ItemBook) throws {
         let ends = [("<=", now), (">", now + ItemLife.longestWait)]
         for (comparison, time) in ends {
@@ -56,11 +56,12 @@ extension SQLiteStore {
         }
     }
 
-    /// The most urgent items of all lanes that have room; doubts before anything new.
+    /// Returns the most urgent items of all lanes with free slots; items to be verified precede others.
     private static func candidates(_ wish: LeaseWish, _ book: inout ItemBook) throws -> [WholeItem] {
         var lanes = try Prepared(book.db, "SELECT \(LaneLife.columns) FROM lane")
         let open = try lanes.all { OpenLane(name: $0[0], life: LaneLife($0), wish) }.filter { $0.room > 0 }
-        // Of a single lane it is known at once which they are. Of many, it would be many more than are taken.
+        // For a single lane, these items are final and can be read completely. For many lanes, they would be many more
+        // than are leased.
         if open.count == 1 {
             return try first(of: open[0], wish.now, WholeItem.columns, book.db) { WholeItem($0) }
         }
@@ -85,7 +86,8 @@ extension SQLiteStore {
         doubts.bind(lane.room)
         let found = try doubts.all(read)
         guard found.count < lane.room else { return found }
-        // A blocked lane is tried with an item that did not fail yet: it may have been one item's fault.
+        // A blocked lane is probed with an item that has not failed yet, because a failure may have been specific to
+        // one item.
         for condition in lane.isBlocked ? ["AND reason IS NULL", ""] : [""] {
             var ready = try Prepared(
                 db,
@@ -101,7 +103,7 @@ extension SQLiteStore {
         return found
     }
 
-    /// A lane that may be asked now.
+    /// A lane that can be contacted now.
     private struct OpenLane {
         let name: String
         let room: Int
@@ -126,7 +128,7 @@ extension SQLiteStore {
         return times.compactMap(\.self).min()
     }
 
-    /// When the first lane may be asked again that has something to be done.
+    /// Returns the time at which the first lane with pending work can be contacted again.
     private static func endOfRest(_ now: Int64, isBlocked: Bool, _ db: Database) throws -> Int64? {
         var rests = try Prepared(
             db,
@@ -161,7 +163,7 @@ extension SQLiteStore {
     }
 }
 
-/// The lanes as one transaction sees them: each is read once and written when it is no longer what it was.
+/// The lanes within one transaction: each is read once, and written when it changes.
 struct LaneBook {
     private var known: [String: LaneLife] = [:]
 

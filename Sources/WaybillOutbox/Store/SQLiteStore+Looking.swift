@@ -1,7 +1,7 @@
 import GRDB
 import Waybill
 
-// What can be asked.
+// Queries.
 
 extension SQLiteStore {
     /// Returns items in the order of their numbers.
@@ -49,7 +49,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Returns ends in their order.
+    /// Returns results in order.
     package func results(after sequence: Int64, limit: Int) async throws(OutboxError) -> [OutboxResult] {
         try await group.perform { db in
             var query = try Prepared(
@@ -69,7 +69,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Returns a number that is stored by name; 0 at first. It never becomes smaller.
+    /// Returns a number that is stored by name; 0 at first. Its value never decreases.
     package func mark(_ name: String) async throws(OutboxError) -> Int64 {
         try await group.perform { db in
             try Int64.fetchOne(db, sql: "SELECT value FROM mark WHERE name = ?", arguments: [name]) ?? 0
@@ -100,9 +100,9 @@ extension SQLiteStore {
         return count
     }
 
-    /// Returns free pages to the file system, except a reserve that the next items take without growing the file. In pages, so
-    /// that other transactions wait for some milliseconds only. A file that release 0.1 made keeps its size: it lacks
-    /// `auto_vacuum`.
+    /// Returns free pages to the file system, except for a reserve that new items use without growing the file. Works
+    /// in pages, so that other transactions wait only a few milliseconds. A file created by release 0.1 keeps its size
+    /// because it lacks `auto_vacuum`.
     private func shrink() async throws(OutboxError) {
         var isDone = false
         while !isDone {
@@ -119,10 +119,10 @@ extension SQLiteStore {
     /// 4 MiB.
     private static let reservedPages = 1_024
 
-    /// One page in the order of ends. It is that of their times, but where a clock was ahead for a while: behind times later than
-    /// that of the newest end there may be old ones.
+    /// Purges one page in the order of results. This is also the order of their times, unless the clock was ahead for a
+    /// while: results with times later than that of the newest result may be followed by old ones.
     ///
-    /// - Returns: The last of the page, if there may be something old behind it.
+    /// - Returns: The last sequence number of the page, if old results may follow it.
     private static func purge(
         _ limit: Int64, after sequence: Int64, _ book: inout ItemBook
     ) throws -> (forgotten: Int, last: Int64?) {
@@ -152,7 +152,7 @@ extension SQLiteStore {
         return (old.count, mayGoOn ? page.last?.sequence : nil)
     }
 
-    /// Returns the staged files of these that an item still needs.
+    /// Returns those of the given staged files that an item still needs.
     package func stagedInUse(_ names: [String]) async throws(OutboxError) -> Set<String> {
         try await group.perform { db in
             let statement = try db.cachedStatement(sql: "SELECT 1 FROM staged WHERE name = ?")
@@ -167,10 +167,11 @@ extension SQLiteStore {
         }
         if let states = selection.states {
             conditions.append("state IN (\(states.map { "\($0.number)" }.sorted().joined(separator: ",")))")
-            // In the words of the index, or SQLite won't look there.
+            // Repeats the condition of the partial index literally, or else SQLite does not use the index.
             if states.isDisjoint(with: [.ready, .leased, .done]) { conditions.append(Schema.isRare) }
         }
-        // With a sign before the name no index of it is taken, and the order of the numbers is free.
+        // The unary plus prevents the use of an index on the column, so that rows are read in the order of their IDs
+        // without sorting.
         if selection.batch != nil { conditions.append("+batch = ?") }
         if selection.lane != nil { conditions.append("+lane = ?") }
         if selection.tag != nil { conditions.append("instr(tags, ?) > 0") }

@@ -3,32 +3,35 @@ import GRDB
 import Glibc
 import WaybillCore
 
-/// Items in a file of SQLite.
+/// A store of items in an SQLite file.
 ///
-/// Every call is one transaction. When it returns, its effect survives a power cut. Times are milliseconds since 1970.
+/// Every call is one transaction. When it returns, its effect survives a power failure. Times are milliseconds since
+/// 1970.
 ///
-/// One connection does all: releases of SQLite before 3.51.3 can damage a file in WAL mode when one connection writes while
-/// another checkpoints (https://www.sqlite.org/wal.html#walresetbug). Whoever opens a store holds the outbox's lock.
+/// All access uses one connection: releases of SQLite before 3.51.3 can damage a file in WAL mode when one connection
+/// writes while another checkpoints (https://www.sqlite.org/wal.html#walresetbug). The process that opens a store must
+/// hold the lock of the outbox.
 package final class SQLiteStore: Sendable {
     let group: WriteGroup
-    /// Where a task costs the least when it asks for one transaction after another.
+    /// The executor on which a task performs successive transactions at the lowest cost.
     package let executor: any TaskExecutor
     private let leased = LeasedRows()
 
-    /// How much a commit promises.
+    /// The durability of a commit.
     package enum Synchronous: String, Sendable {
-        /// It survives a power cut.
+        /// A commit survives a power failure.
         case full = "FULL"
-        /// It survives the process. For tests that have to fail.
+        /// A commit survives the end of the process. For tests that must fail.
         case normal = "NORMAL"
     }
 
-    /// Opens a file, or makes one.
+    /// Opens a file, creating it if necessary.
     ///
     /// - Parameters:
-    ///   - path: The file.
-    ///   - synchronous: Leave it out.
-    /// - Throws: ``OutboxError``: the file is damaged or of a newer release, or SQLite won't promise durability.
+    ///   - path: The path of the file.
+    ///   - synchronous: The durability; use the default except in tests.
+    /// - Throws: ``OutboxError`` if the file is damaged or was written by a newer release, or if SQLite does not
+    ///   guarantee durability.
     package init(path: String, synchronous: Synchronous = .full) throws(OutboxError) {
         let executor = StoreExecutor()
         self.executor = executor
@@ -37,11 +40,12 @@ package final class SQLiteStore: Sendable {
             configuration.busyMode = .timeout(5)
             configuration.label = "waybill-outbox"
             configuration.targetQueue = executor.queue
-            // A queue on a full disk can be opened and read: the index of the log stays in memory, and the log is not begun
-            // before there is something to write, as it is by GRDB's own setting of this mode.
+            // A queue on a full disk can still be opened and read: the WAL index stays in memory, and the WAL file is
+            // not created before there is something to write, unlike with GRDB's own setting of this mode.
             configuration.prepareDatabase { db in
                 try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
-                // SQLite accepts `auto_vacuum` for an empty file only, and would write to another one, whose disk may be full.
+                // SQLite accepts `auto_vacuum` for an empty file only. For any other file it would write, and its disk
+                // may be full.
                 if try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 {
                     try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
                 }
@@ -51,8 +55,8 @@ package final class SQLiteStore: Sendable {
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             try queue.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA synchronous = \(synchronous.rawValue)")
-                // What is in the log moves into the file every 16 MiB, and the log is then written anew from its start and never
-                // made shorter: a disk makes what lies where something lay durable several times sooner than what grows a file.
+                // The WAL is checkpointed every 16 MiB, then overwritten from its start and never truncated: a disk
+                // syncs overwritten blocks several times faster than those that grow a file.
                 try db.execute(sql: "PRAGMA wal_autocheckpoint = \(Self.longestLog / Self.bytesPerPage)")
                 try db.execute(sql: "PRAGMA journal_size_limit = -1")
                 if synchronous == .full { try Self.requireDurability(db) }
@@ -64,16 +68,16 @@ package final class SQLiteStore: Sendable {
         }
     }
 
-    /// Lets only the owner read and write the file. SQLite gives its log and its index the mode of the file.
+    /// Restricts access to the file to its owner. SQLite gives the WAL and its index the mode of the file.
     private static func makePrivate(_ path: String) {
-        // A file that exists is not opened: closing it would release the locks that SQLite holds in this process.
+        // An existing file is not opened: closing it would release the POSIX locks that SQLite holds in this process.
         for name in [path, path + "-wal", path + "-shm"] { unsafe _ = chmod(name, 0o600) }
         let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        // SQLite reports what is wrong with the path.
+        // SQLite reports errors of the path.
         if descriptor >= 0 { Glibc.close(descriptor) }
     }
 
-    /// What SQLite says about itself: `PRAGMA synchronous` and the journal's mode.
+    /// Returns `PRAGMA synchronous` and the journal mode.
     package func durability() async throws(OutboxError) -> (synchronous: Int, journal: String) {
         try await group.perform { db in
             (
@@ -83,16 +87,16 @@ package final class SQLiteStore: Sendable {
         }
     }
 
-    /// Finds damage.
+    /// Checks the file for damage.
     ///
-    /// - Returns: `ok`, or what is wrong.
+    /// - Returns: `ok`, or a description of the damage.
     package func checkIntegrity() async throws(OutboxError) -> String {
         try await group.perform { try String.fetchAll($0, sql: "PRAGMA integrity_check").joined(separator: "\n") }
     }
 
     package func close() async { await group.close() }
 
-    /// Does work on items in a transaction, maybe together with others.
+    /// Changes items in a transaction, possibly together with others.
     func change<Value: Sendable>(
         _ work: @escaping @Sendable (inout ItemBook) throws -> Value
     ) async throws(OutboxError) -> Value {
@@ -119,11 +123,11 @@ package final class SQLiteStore: Sendable {
     private static let bytesPerPage = 4_096
 }
 
-/// Runs tasks on the queue of the commits, so that a task continues after its commit without a change of threads.
+/// Runs tasks on the queue of the commits, so that a task continues after its commit without a thread change.
 ///
-/// Work that waits does not belong here. Deliveries run on Swift's own pool.
+/// Do not run blocking work on it. Deliveries run on Swift's own pool.
 private final class StoreExecutor: TaskExecutor {
-    /// The queue that the connection's own is a part of.
+    /// The target queue of the connection's own queue.
     let queue = DispatchQueue(label: "waybill-outbox")
 
     func enqueue(_ job: consuming ExecutorJob) {

@@ -1,20 +1,22 @@
 import GRDB
 
-/// The tables of the queue file. Numbers of states stand in files that exist, so they never change.
+/// The schema of the queue file. The numbers of states are stored in existing files and must never change.
 ///
-/// An upload on its way from `ready` to `done` is written three times, each time with its entries in the indexes, and each page
-/// that is touched goes into the log whole. So an index is for what is rare, or grows at its end: entries of uploads that come
-/// one after another lie beside each other. An index of states and sizes, which had its entries all over, made the log four
-/// to seven times as long; how many items are in each state is counted in `tally` instead, by whoever moves them.
+/// An upload is written three times on its way from `ready` to `done`, each time with its index entries, and each page
+/// touched is written to the WAL completely. Therefore, indexes cover only rare rows or grow at their end, so that
+/// entries of consecutive uploads are adjacent. An index of states and sizes, with scattered entries, made the WAL four
+/// to seven times as long; the number of items in each state is maintained in `tally` instead, by each change of state.
 enum Schema {
     static let version = 3
 
-    /// States that few items are in, all but `ready`, `leased` and `done`: the condition of the index `item_rare`, word for word.
-    /// Compared one by one: a list after `IN` would be a table of its own, made anew by SQLite for each row that is written.
+    /// The states that few items are in: all but `ready`, `leased` and `done`. Literally the condition of the index
+    /// `item_rare`. Uses comparisons, because SQLite would build a temporary table for an `IN` list for each row
+    /// written.
     static let isRare = "state > 1 AND state <> 5"
 
-    /// First in their lines, or taken from there: the condition of the index `item_ready`, word for word. What is taken stays in
-    /// the index until its end, so that a lease changes no index; whoever looks for the next passes by the few that are taken.
+    /// The items that are the first of their duplicates and ready or leased. Literally the condition of the index
+    /// `item_ready`. Leased items stay in the index until they end, so that a lease changes no index; a search for the
+    /// next item skips the few that are leased.
     static let isFirst = "state <= 1 AND after IS NULL"
 
     static let statements = """
@@ -55,7 +57,7 @@ enum Schema {
     private static let ready = "CREATE INDEX item_ready ON item(lane, rank, id) WHERE \(isFirst);"
     private static let rare = "CREATE INDEX item_rare ON item(state) WHERE \(isRare);"
 
-    /// What makes a file of version 1 one of version 2.
+    /// Migrates a file from version 1 to version 2.
     private static let second = """
         \(tally)
         INSERT INTO tally SELECT state, COUNT(*), CAST(TOTAL(size) AS INTEGER) FROM item GROUP BY state;
@@ -67,11 +69,11 @@ enum Schema {
         \(rare)
         """
 
-    /// What makes a file of version 2 one of version 3.
+    /// Migrates a file from version 2 to version 3.
     private static let third = "ALTER TABLE lane ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0;"
 
-    /// Makes the tables in an empty file, or brings those of an older release to this version: in one transaction, so that a
-    /// file is of one version whenever the power goes.
+    /// Creates the tables in an empty file, or migrates those of an older release: in one transaction, so that the file
+    /// has a consistent version after a power failure.
     ///
     /// - Throws: ``OutboxError/Code/queueUnusable`` for a file of a newer release.
     static func prepare(_ db: Database) throws {
@@ -91,7 +93,7 @@ enum Schema {
 }
 
 extension OutboxState {
-    /// What stands in the file.
+    /// The number stored in the file.
     var number: Int {
         switch self {
         case .ready: 0

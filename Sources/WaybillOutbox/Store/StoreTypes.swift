@@ -4,17 +4,17 @@ import Waybill
 package enum OutboxMark {
     package static let acknowledged = "acknowledged"
     package static let hooked = "hooked"
-    /// The number of the last end.
+    /// The last sequence number.
     package static let sequence = "sequence"
 }
 
-/// What is done about an unfinished item with the same key.
+/// The policy for an unfinished item with the same deduplication key.
 public enum DuplicatePolicy: String, Sendable, Hashable, Codable {
-    /// The one that is there stays, and nothing is added.
+    /// The existing item is kept, and nothing is added.
     case keep
-    /// The one that is there is cancelled, and the new one goes behind it if it is being sent.
+    /// The existing item is cancelled; if it is being sent, the new item waits for it to end.
     case replace
-    /// The new one goes when the one that is there has ended, whichever way.
+    /// The new item is sent after the existing one has ended, with whatever result.
     case append
 }
 
@@ -33,7 +33,7 @@ package struct NewItem: Sendable, Codable {
     package var size: Int64?
     package var staged: [String]
 
-    /// The names that release 0.1 uses between processes.
+    /// The coding keys of release 0.1, which are used between processes.
     private enum CodingKeys: String, CodingKey {
         case kind, lane, spec, life, priority, batch, tags, duplicates, idempotencyKey, size, staged
         case deduplicationKey = "dedupeKey"
@@ -59,8 +59,9 @@ package struct NewItem: Sendable, Codable {
         self.staged = staged
     }
 
-    /// Its place among others that are ready. Smaller goes first: five minutes of waiting count as much as a priority that is
-    /// one smaller, so that nothing waits for ever behind what is more urgent. It never changes, and so an index knows it.
+    /// Returns the rank among ready items; the smallest is sent first. Five minutes of waiting count as much as a
+    /// priority number smaller by one, so that no item waits indefinitely behind more urgent ones. The rank never
+    /// changes, so it can be indexed.
     package func rank(_ now: Int64) -> Int64 {
         let (rank, overflow) = now.addingReportingOverflow(Int64(min(max(priority, 0), 9)) * Self.agingStep)
         return overflow ? now : rank
@@ -69,9 +70,9 @@ package struct NewItem: Sendable, Codable {
     private static let agingStep: Int64 = 300_000
 }
 
-/// What became of an item that was to be added.
+/// The result of enqueuing one item.
 package struct EnqueuedItem: Sendable, Codable, Hashable {
-    /// Its number, or that of the one that was there.
+    /// The ID of the item, or that of the existing item.
     package var id: Int64
     package var isNew: Bool
     /// Items that are being sent and have to be stopped.
@@ -80,12 +81,12 @@ package struct EnqueuedItem: Sendable, Codable, Hashable {
     package var freed: [String] = []
 }
 
-/// What a worker can take.
+/// A worker's request for items.
 package struct LeaseWish: Sendable {
     package var token: String
     package var slots: Int
     package var slotsPerLane: Int
-    /// What runs in each lane already.
+    /// The number of items in progress per lane.
     package var running: [String: Int]
     package var now: Int64
 
@@ -100,15 +101,15 @@ package struct LeaseWish: Sendable {
 
 package struct LeaseAnswer: Sendable {
     package var items: [LeasedItem] = []
-    /// When to come again, if nothing else happens; `nil` for no reason to.
+    /// The time of the next request if nothing else happens; `nil` if there is no reason for one.
     package var nextDue: Int64?
     /// When an item of a blocked lane is tried next. A caller that waits for all items to end does not wait for that.
     package var nextProbe: Int64?
-    /// Items that ended instead, their deadline being past.
+    /// The number of items that ended because their deadline has passed.
     package var ended = 0
 }
 
-/// An item that was taken.
+/// A leased item.
 package struct LeasedItem: Sendable, Hashable {
     package var id: Int64
     package var kind: String
@@ -122,7 +123,7 @@ package struct LeasedItem: Sendable, Hashable {
     package var batch: String?
 }
 
-/// Something that happened to an item, and maybe to its lane.
+/// An event of an item, and possibly of its lane.
 package struct ItemChange: Sendable {
     package var id: Int64
     package var event: ItemLife.Event
@@ -145,38 +146,38 @@ package struct ItemChange: Sendable {
 }
 
 package struct AppliedChange: Sendable, Hashable {
-    /// What the item is now; `nil` when there is none.
+    /// The new state of the item; `nil` if the item does not exist.
     package var life: ItemLife?
     package var effects: [ItemLife.Effect]
-    /// Whether the event changed anything.
+    /// Whether the event was accepted.
     package var isHeard: Bool
-    /// Staged files that nobody needs any more.
+    /// Staged files that are no longer needed.
     package var freed: [String] = []
 }
 
 package struct ControlAnswer: Sendable, Codable, Hashable {
-    /// Items that are not what they were.
+    /// The number of items that changed.
     package var changed = 0
     /// Items that are being sent and have to be stopped.
     package var aborts: [Int64] = []
-    /// Staged files that nobody needs any more.
+    /// Staged files that are no longer needed.
     package var freed: [String] = []
 }
 
-/// Which items are meant: all that fit what is not `nil`.
+/// A selection of items: all items that match every non-`nil` property.
 public struct ItemSelection: Sendable, Hashable, Codable {
-    /// These.
+    /// Matches items with these IDs.
     public var ids: [OutboxID]?
-    /// Those of a batch.
+    /// Matches items of this batch.
     public var batch: String?
-    /// Those with a name.
+    /// Matches items with this tag.
     public var tag: String?
-    /// Those of a lane.
+    /// Matches items of this lane.
     public var lane: String?
-    /// Those in these states.
+    /// Matches items in these states.
     public var states: Set<OutboxState>?
 
-    /// All that fit.
+    /// Creates a selection.
     public init(
         ids: [OutboxID]? = nil, batch: String? = nil, tag: String? = nil, lane: String? = nil,
         states: Set<OutboxState>? = nil
@@ -188,28 +189,28 @@ public struct ItemSelection: Sendable, Hashable, Codable {
         self.states = states
     }
 
-    /// Every item.
+    /// All items.
     public static let all = ItemSelection()
-    /// One item.
+    /// Returns a selection of one item.
     public static func item(_ id: OutboxID) -> ItemSelection { ItemSelection(ids: [id]) }
-    /// Those that failed.
+    /// All failed items.
     public static let failed = ItemSelection(states: [.failed])
 }
 
-/// How many items are in which state, and how many bytes they have.
+/// The number of items and bytes in each state.
 public struct OutboxTally: Sendable, Hashable, Codable {
-    /// Items by state.
+    /// The number of items by state.
     public var counts: [OutboxState: Int] = [:]
-    /// Bytes by state, as far as they are known.
+    /// The number of bytes by state, as far as it is known.
     public var bytes: [OutboxState: Int64] = [:]
 
-    /// Nothing yet.
+    /// Creates an empty tally.
     public init() {}
 
-    /// Items in a state.
+    /// The number of items in a state.
     public subscript(_ state: OutboxState) -> Int { counts[state] ?? 0 }
-    /// All items.
+    /// The number of all items.
     public var total: Int { counts.values.reduce(0, +) }
-    /// Items that have not ended.
+    /// The number of items that have not ended.
     public var unfinished: Int { counts.filter { !$0.key.isTerminal }.values.reduce(0, +) }
 }

@@ -1,10 +1,10 @@
 import GRDB
 import WaybillCore
 
-/// The one connection that writes. Whoever comes while a commit is under way shares the next one, so that a hundred
-/// callers wait for one sync of the disk and not for a hundred.
+/// Group commit on the single writing connection. Callers that arrive during a commit share the next transaction, so
+/// that a hundred callers wait for one fsync(2) instead of a hundred.
 ///
-/// A call returns when its transaction is on the disk.
+/// A call returns when its transaction is on disk.
 final class WriteGroup: Sendable {
     struct Job: Sendable {
         let run: @Sendable (Database) throws -> Void
@@ -24,13 +24,14 @@ final class WriteGroup: Sendable {
 
     /// - Parameters:
     ///   - queue: The connection.
-    ///   - afterRollback: Called when what was done is undone, before anything else is done.
+    ///   - afterRollback: Called after a rollback, before any other work.
     init(_ queue: DatabaseQueue, afterRollback: @escaping @Sendable () -> Void) {
         self.queue = queue
         self.afterRollback = afterRollback
     }
 
-    /// Does work in a transaction, maybe together with others. What it throws undoes its own work alone.
+    /// Performs work in a transaction, possibly together with other work. An error rolls back only the work that threw
+    /// it.
     func perform<Value: Sendable>(
         _ work: @escaping @Sendable (Database) throws -> Value
     ) async throws(OutboxError) -> Value {
@@ -53,7 +54,7 @@ final class WriteGroup: Sendable {
         }
     }
 
-    /// Waits for what was begun and closes the connection.
+    /// Waits for pending work and closes the connection.
     func close() async {
         let isFirst = state.withLock { state in
             defer { state.isClosed = true }
@@ -66,7 +67,7 @@ final class WriteGroup: Sendable {
                 continuation.resume()
             }
         }
-        // It waits for the connection's thread, which the caller may be on.
+        // Closing waits for the connection's thread, which may be the caller's.
         await BlockingThread.run { [queue] in try? queue.close() }
     }
 
@@ -107,16 +108,16 @@ final class WriteGroup: Sendable {
                 return .commit
             }
         } catch {
-            // Nothing of it was kept, of nobody.
+            // The whole transaction was rolled back.
             afterRollback()
             ends = jobs.indices.map { $0 < ends.count ? ends[$0] ?? error : error }
         }
         for (job, error) in zip(jobs, ends) { job.finish(error) }
     }
 
-    /// Runs a job; gives its own error, or throws one that ends the transaction of all.
+    /// Runs a job. Returns the error of the job, or throws an error that ends the whole transaction.
     private func attempt(_ job: Job, isAlone: Bool, _ db: Database) throws -> (any Error)? {
-        // Whoever is alone needs no savepoint, and those who share one get statements that are compiled once.
+        // A single job needs no savepoint. For several jobs, the savepoint statements are compiled once.
         guard !isAlone else {
             try job.run(db)
             return nil
@@ -125,7 +126,7 @@ final class WriteGroup: Sendable {
         do {
             try job.run(db)
         } catch let failure {
-            // After some errors, a full disk among them, SQLite has undone everything by itself.
+            // After some errors, such as a full disk, SQLite has already rolled back the whole transaction.
             guard db.isInsideTransaction else { throw failure }
             do {
                 afterRollback()
@@ -143,13 +144,13 @@ final class WriteGroup: Sendable {
     private static let mostTogether = 256
 }
 
-/// A place for the result of a job.
+/// Stores the result of a job.
 private final class Holder<Value>: Sendable where Value: Sendable {
     let box = Locked<Value?>(nil)
 }
 
 extension OutboxError {
-    /// What SQLite says, in our words. See https://www.sqlite.org/rescode.html
+    /// Creates an outbox error from an SQLite error. See https://www.sqlite.org/rescode.html
     init(storage error: any Error) {
         switch error {
         case let error as OutboxError: self = error

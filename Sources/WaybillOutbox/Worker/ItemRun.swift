@@ -2,7 +2,7 @@ import Logging
 import Waybill
 import WaybillCore
 
-/// One lease of one item: delivers it, or finds out what became of it.
+/// One lease of one item: delivers it or verifies its outcome.
 struct ItemRun: Sendable {
     let worker: Worker
     let item: LeasedItem
@@ -41,8 +41,8 @@ struct ItemRun: Sendable {
         }
     }
 
-    /// Whether an item in doubt may be sent again now. Hours may have passed since it was verified: the lane was blocked, or no
-    /// worker ran.
+    /// Whether an item with an unknown outcome may still be sent again. Hours may have passed since its verification,
+    /// because the lane was blocked or no worker ran.
     private func isStillRepeatable(
         _ upload: any DurableUpload, _ attempt: Int, _ lease: Int64
     ) async throws(UploadError) -> Bool {
@@ -87,7 +87,7 @@ struct ItemRun: Sendable {
             let failure = FailureClass(
                 error, attempt: item.life.vainQuestions + 1, policy: worker.configuration.retry, jitter: jitter)
             let wait = max(Self.shortestWait, worker.configuration.retry.wait(attempt: 3, jitter: jitter))
-            // A lane that is blocked asks nobody anything until it is not.
+            // A blocked lane is not contacted until it is unblocked, not even for verification.
             let verdict: ItemLife.Verdict =
                 if case .refused(let reason) = failure.ending { .cannotTell(reason) } else {
                     .later(error.code.description, delay: wait)
@@ -128,7 +128,7 @@ struct ItemRun: Sendable {
         return false
     }
 
-    /// The upload with its files as they are now.
+    /// Returns the upload with the current state of its files.
     private func renewed(_ upload: any DurableUpload) async -> String? {
         var upload = upload
         var files = upload.files

@@ -2,7 +2,7 @@ import Logging
 import Waybill
 import WaybillCore
 
-/// Tells the program of ends, after they were written down: each at least once, in their order.
+/// Passes stored results to the program's closure: each at least once, in order.
 struct ResultPump: Sendable {
     private let core: OutboxCore
     private let configuration: Outbox.Configuration
@@ -12,7 +12,7 @@ struct ResultPump: Sendable {
         self.configuration = configuration
     }
 
-    /// Tells of what there is and what comes, until the task is cancelled.
+    /// Passes on existing and future results until the task is cancelled.
     func run() async {
         guard configuration.onResult != nil else { return }
         while !Task.isCancelled {
@@ -21,9 +21,9 @@ struct ResultPump: Sendable {
         }
     }
 
-    /// Tells of what there is.
+    /// Passes on existing results.
     ///
-    /// - Returns: `false` if something went wrong, and it should be tried again.
+    /// - Returns: `false` if an error occurred and the call should be repeated.
     @discardableResult
     func catchUp() async -> Bool {
         guard let onResult = configuration.onResult else { return true }
@@ -45,7 +45,7 @@ struct ResultPump: Sendable {
         }
     }
 
-    /// - Returns: `false` when the task was cancelled before it could be told.
+    /// - Returns: `false` if the task was cancelled before the result was accepted.
     private func tell(
         _ result: OutboxResult, _ onResult: @Sendable (OutboxResult) async throws -> Void
     ) async -> Bool {

@@ -2,7 +2,7 @@ import Logging
 import Waybill
 import WaybillCore
 
-/// Delivers what is queued: each item in a task of its own, while one loop writes down what ends and takes what goes next.
+/// Delivers queued items: each in its own task, while one loop stores the results and leases the next items.
 final class Worker: Sendable {
     let core: OutboxCore
     let session: UploadSession
@@ -11,7 +11,7 @@ final class Worker: Sendable {
     let budget: Locked<RetryBuckets>
     private let drain: Drain
     private let isStopped = Locked(false)
-    /// How deliveries ended that the loop has not seen.
+    /// The results of deliveries that the loop has not stored yet.
     private let ends = Locked<[ItemChange]>([])
 
     init(
@@ -26,15 +26,16 @@ final class Worker: Sendable {
         budget = Locked(RetryBuckets(configuration.retryBudget))
     }
 
-    /// Delivers until the task is cancelled, or until nothing is left that could be done now.
+    /// Delivers until the task is cancelled, or until no item can make progress.
     func run(untilIdle: Bool) async throws(OutboxError) {
         try await begin()
         let hooks = Task { await ResultPump(core, configuration).run() }
-        // Beside the loop: who has much to forget lets ends be written in between.
+        // A separate task, so that purging many items does not delay the storing of results.
         let cleaner = Task {
             while (try? await Task.sleep(for: Self.cleaningInterval)) != nil { try? await clean() }
         }
-        // Where the commits are made, and in a task of its own: what ended is written down after a cancel too.
+        // Runs on the executor of the commits, and in a separate task, so that results are stored after a cancellation,
+        // too.
         let loop = Task(executorPreference: core.store.executor) {
             await Result { () async throws(OutboxError) in
                 var loop = WorkerLoop(self)
@@ -52,13 +53,13 @@ final class Worker: Sendable {
             task.cancel()
             await task.value
         }
-        // A queue that can't be used any more has nothing to tell, however often it is asked.
+        // A queue that has become unusable has no further results.
         try result.get()
-        // The program is told of everything before it is told that nothing is left, or that this is the end.
+        // The program receives all results before `run` returns.
         while !Task.isCancelled, !drain.isOver, !(await ResultPump(core, configuration).catchUp()) {}
     }
 
-    /// A new start is a new chance for lanes that were blocked, and the time to forget what is old.
+    /// Unblocks all lanes and purges old items.
     private func begin() async throws(OutboxError) {
         for (lane, life) in try await core.store.lanes() where life.blocked != nil {
             try await core.store.lane(lane, .unblock, now: core.now())
@@ -71,13 +72,13 @@ final class Worker: Sendable {
         _ = try await core.sweep()
     }
 
-    /// Whether nothing new is to be begun.
+    /// Whether no new deliveries are to be started.
     var isEnding: Bool { drain.isWanted || mustStop }
 
-    /// Whether what is under way is to be stopped, too.
+    /// Whether deliveries in progress are to be stopped, too.
     var mustStop: Bool { drain.isOver || isStopped.withLock { $0 } }
 
-    /// Takes the ends that came since it was asked last.
+    /// Returns the results that arrived since the last call.
     func takeEnds() -> [ItemChange] {
         ends.withLock { ends in
             defer { ends = [] }
@@ -85,7 +86,8 @@ final class Worker: Sendable {
         }
     }
 
-    /// What there is room for. The places of those in `over` are free: their ends are written in the same transaction.
+    /// Returns a request for as many items as there are free slots. Slots of items in `over` count as free, because
+    /// their results are stored in the same transaction.
     func wish(over: [ItemChange]) -> LeaseWish {
         let over = Set(over.map(\.id))
         let lanes = core.running.withLock { running in running.filter { !over.contains($0.key) }.values.map(\.lane) }
@@ -95,7 +97,7 @@ final class Worker: Sendable {
             running: Dictionary(lanes.map { ($0, 1) }, uniquingKeysWith: +), now: core.now())
     }
 
-    /// Begins to deliver an item that was leased.
+    /// Starts the delivery of a leased item.
     func start(_ item: LeasedItem) {
         var shown = RunningItem(
             id: OutboxID(rawValue: item.id), attempt: item.life.attempts, isVerifying: false, acknowledged: 0,
@@ -112,7 +114,7 @@ final class Worker: Sendable {
 }
 
 extension Result where Failure == OutboxError {
-    /// Catches what work that waits throws.
+    /// Creates a result from asynchronous work.
     init(_ work: () async throws(OutboxError) -> Success) async {
         do throws(OutboxError) {
             self = .success(try await work())

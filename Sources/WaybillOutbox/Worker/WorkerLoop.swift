@@ -1,13 +1,13 @@
 import Logging
 import Waybill
 
-/// The loop of a ``Worker``. What ended since the last turn and what goes next are one transaction: so that uploads one after
-/// the other cost one sync of the disk each, and many at once share one.
+/// The loop of a ``Worker``. Storing results and leasing the next items is one transaction per turn, so that sequential
+/// uploads cost one fsync(2) each, and concurrent ones share one.
 struct WorkerLoop {
     private let worker: Worker
-    /// Ends that are not written down yet.
+    /// The results that are not stored yet.
     private var ends: [ItemChange] = []
-    /// Transactions that failed since one succeeded. Nothing new is begun while ends can't be written.
+    /// The number of failed transactions since the last success. Nothing new is started while results cannot be stored.
     private var failures = 0
 
     private var core: OutboxCore { worker.core }
@@ -18,7 +18,7 @@ struct WorkerLoop {
         while true {
             var seen = core.signal.value
             ends += worker.takeEnds()
-            // What was begun while the cancel came has missed it.
+            // Deliveries that started concurrently with the cancellation have missed it.
             if worker.mustStop { core.stopRunning() }
             if worker.isEnding, core.running.withLock({ $0.isEmpty }) { return }
             let wish = worker.wish(over: ends)
@@ -50,7 +50,7 @@ struct WorkerLoop {
         ends = []
         for item in leased.items { worker.start(item) }
         if hasEnds {
-            // For those who tell of results; there is nothing in it for this loop.
+            // Wakes the result pump; this loop itself needs no further turn.
             core.ring()
             seen += 1
         }
@@ -58,7 +58,8 @@ struct WorkerLoop {
         return leased
     }
 
-    /// After a failure each end for itself: one that can't be written keeps no other from it.
+    /// After a failure, stores each result in a separate transaction, so that one that cannot be stored does not affect
+    /// the others.
     private mutating func writeOneByOne() async throws(OutboxError) {
         var left: [ItemChange] = []
         var failure: OutboxError?
@@ -85,9 +86,9 @@ struct WorkerLoop {
         core.running.withLock { running in for end in ends { running[end.id] = nil } }
     }
 
-    /// Whether there is a point in going on after a failure: a result is never dropped because the disk is full.
+    /// Whether to continue after a failure: a result is never dropped because the disk is full.
     ///
-    /// - Throws: What no waiting mends, after everything under way was stopped.
+    /// - Throws: A permanent error, after all deliveries in progress were stopped.
     private mutating func isWorthAnotherTry(_ error: OutboxError) async throws(OutboxError) -> Bool {
         failures += 1
         if ends.isEmpty {
@@ -98,7 +99,7 @@ struct WorkerLoop {
                 metadata: ["items": "\(ends.map(\.id))", "error": "\(error)"])
         }
         let isFatal = error.code == .closed || error.code == .queueUnusable
-        // Who has to end leaves the items leased: they will be verified.
+        // A worker that must stop leaves the items leased; they will be verified.
         if isFatal || worker.mustStop && failures >= Self.lastTries {
             await stopAll()
             if isFatal { throw error }
@@ -108,7 +109,7 @@ struct WorkerLoop {
         return true
     }
 
-    /// Stops what is under way, and waits until it has stopped.
+    /// Stops the deliveries in progress and waits until they have stopped.
     private mutating func stopAll() async {
         core.stopRunning()
         while true {
@@ -121,7 +122,7 @@ struct WorkerLoop {
     }
 
     private func wait(_ seen: Int, due: Int64?, isIdle: Bool) async {
-        // The clock is of no interest while something is under way and nothing waits for its time.
+        // The clock is irrelevant while deliveries are in progress and no item waits for a time.
         guard isIdle || due != nil else {
             await core.signal.wait(isDeaf: true) { $0 != seen }
             return
