@@ -2,7 +2,7 @@ public import Foundation
 public import Waybill
 import WaybillCore
 
-/// An upload as an `Operation`, for programs that queue their work in an `OperationQueue`.
+/// An upload as an `Operation`, for programs that use an `OperationQueue`.
 ///
 /// ```swift
 /// let queue = OperationQueue()
@@ -12,8 +12,9 @@ import WaybillCore
 /// queue.addOperations([front, back], waitUntilFinished: false)
 /// ```
 ///
-/// The upload is started in its session when the queue starts the operation, and the operation is finished when the upload
-/// has ended; meanwhile it blocks no thread. Cancelling it cancels the upload. The session's slots bound it as well.
+/// The upload starts in its session when the queue starts the operation, and the operation finishes when the upload has
+/// ended; meanwhile it blocks no thread. Cancelling the operation cancels the upload. The number of concurrent uploads
+/// is also limited by the slots of the session.
 public final class UploadOperation: Operation, @unchecked Sendable {
     private struct State {
         var isExecuting = false
@@ -26,27 +27,27 @@ public final class UploadOperation: Operation, @unchecked Sendable {
     private let request: UploadRequest
     private let state = Locked(State())
 
-    /// An operation that has not begun.
+    /// Creates an operation that has not been started.
     public init(_ request: UploadRequest, in session: UploadSession = .shared) {
         self.request = request
         self.session = session
         super.init()
     }
 
-    /// The answer, or why there is none; `nil` before the end.
+    /// The response or the error of the upload; `nil` before its end.
     public var result: Result<UploadResponse, UploadError>? { state.withLock { $0.result } }
 
-    /// The handle of the upload; `nil` before the queue started the operation.
+    /// The handle of the upload; `nil` before the queue has started the operation.
     public var task: UploadTask? { state.withLock { $0.task } }
 
-    /// It is: `start()` returns at once.
+    /// Always `true`: `start()` returns immediately.
     public override var isAsynchronous: Bool { true }
-    /// Whether the upload was started and has not ended.
+    /// A Boolean value that indicates whether the upload was started and has not ended.
     public override var isExecuting: Bool { state.withLock { $0.isExecuting } }
-    /// Whether the upload has ended, or was cancelled before it began.
+    /// A Boolean value that indicates whether the upload has ended, or was cancelled before it started.
     public override var isFinished: Bool { state.withLock { $0.isFinished } }
 
-    /// Starts the upload. The queue calls it.
+    /// Starts the upload. Called by the queue.
     public override func start() {
         guard !isCancelled else {
             return finish(
@@ -58,12 +59,12 @@ public final class UploadOperation: Operation, @unchecked Sendable {
         didChangeValue(for: \.isExecuting)
         let task = session.start(request)
         state.withLock { $0.task = task }
-        // It may have been cancelled before the task was there to be cancelled.
+        // The operation may have been cancelled before the task was stored.
         if isCancelled { task.cancel() }
         task.onCompletion { [self] result in finish(result) }
     }
 
-    /// Cancels the upload, or keeps it from being started.
+    /// Cancels the upload, or prevents it from starting.
     public override func cancel() {
         super.cancel()
         task?.cancel()

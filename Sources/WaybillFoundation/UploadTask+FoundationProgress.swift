@@ -3,7 +3,7 @@ public import Foundation
 public import Waybill
 
 extension UploadTask {
-    /// A Foundation `Progress` that follows the upload, for code that adds such up.
+    /// Returns a Foundation `Progress` that follows the upload, for use in a tree of progress objects.
     ///
     /// ```swift
     /// let all = Progress(totalUnitCount: 2)
@@ -11,11 +11,11 @@ extension UploadTask {
     /// all.addChild(back.foundationProgress(on: .main), withPendingUnitCount: 1)
     /// ```
     ///
-    /// Its units are bytes that the peer acknowledged; with a retry they start again. It is indeterminate until the length is
-    /// known. Cancelling it cancels the upload. When the upload fails it stays where it is.
+    /// The units are bytes acknowledged by the peer; a retry restarts at zero. The progress is indeterminate until the
+    /// length is known. Cancelling it cancels the upload. If the upload fails, the progress stops at its current value.
     ///
-    /// - Parameter queue: Where it is changed: a serial queue. On Linux a `Progress` is not safe to be read elsewhere at the
-    ///   same time.
+    /// - Parameter queue: The serial queue on which the progress is updated. On Linux, a `Progress` must not be read
+    ///   concurrently on another thread.
     /// - Returns: The progress.
     public func foundationProgress(on queue: DispatchQueue) -> Progress {
         let progress = Progress(totalUnitCount: -1)
@@ -30,7 +30,7 @@ extension UploadTask {
 extension Progress {
     fileprivate func follow(_ snapshot: UploadProgress) {
         if let total = snapshot.total {
-            // An empty body is whole from the start, and Foundation takes 0 of 0 for unfinished.
+            // An empty body is complete from the start, but Foundation treats 0 of 0 as unfinished.
             totalUnitCount = max(total, 1)
             let isWhole = total == 0 && snapshot.phase == .succeeded
             completedUnitCount = isWhole ? 1 : min(snapshot.acknowledged, total)

@@ -3,11 +3,11 @@ public import Waybill
 import WaybillCore
 
 extension UploadTask {
-    /// Calls back with snapshots on a queue, such as the main one.
+    /// Calls a closure with progress snapshots on a queue, such as the main queue.
     ///
-    /// A queue that is busy gets the newest one when it comes to it, not all that were missed.
+    /// A busy queue receives the latest snapshot when it becomes available, not all intermediate ones.
     ///
-    /// - Returns: The task, to go on with `.onSuccess`.
+    /// - Returns: The task, for chaining with `.onSuccess`.
     @discardableResult
     public func onProgress(
         on queue: DispatchQueue, _ body: @escaping @Sendable (UploadProgress) -> Void
@@ -21,7 +21,7 @@ extension UploadTask {
         }
     }
 
-    /// Calls back once on a queue, with the end. On a serial queue that is after the last snapshot.
+    /// Calls a closure once on a queue with the result. On a serial queue, this follows the last snapshot.
     ///
     /// - Returns: The task.
     @discardableResult
@@ -33,7 +33,7 @@ extension UploadTask {
         }
     }
 
-    /// Calls back once on a queue, if the upload succeeds.
+    /// Calls a closure once on a queue if the upload succeeds.
     ///
     /// - Returns: The task.
     @discardableResult
@@ -45,7 +45,7 @@ extension UploadTask {
         }
     }
 
-    /// Calls back once on a queue, if the upload fails or is cancelled.
+    /// Calls a closure once on a queue if the upload fails or is cancelled.
     ///
     /// - Returns: The task.
     @discardableResult
@@ -58,11 +58,11 @@ extension UploadTask {
     }
 }
 
-/// The newest snapshot that nobody has taken.
+/// The latest snapshot that was not delivered yet.
 private final class Newest: Sendable {
     private let progress = Locked<UploadProgress?>(nil)
 
-    /// - Returns: Whether nobody has been called for it yet.
+    /// - Returns: Whether a delivery has to be scheduled, because none is pending.
     func put(_ new: UploadProgress) -> Bool {
         progress.withLock { progress in
             defer { progress = new }

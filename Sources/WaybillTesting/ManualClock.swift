@@ -1,9 +1,10 @@
 import WaybillCore
 
-/// A clock that stands still until a test moves it, so that waits between attempts take no time.
+/// A clock that advances only when a test advances it, so that waits between attempts take no time.
 ///
-/// Give it to a session, and its retries wait on it; give it to the steps of a ``TransferScript``, and a slow peer takes
-/// bytes by it. A test that waits an hour of it is over in a millisecond, and is never late by chance.
+/// Set it as the clock of a session, and its retries wait on it; use it in the steps of a ``TransferScript``, and a
+/// slow peer takes bytes by it. A test that waits for an hour on this clock takes a millisecond and does not depend on
+/// timing.
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -14,23 +15,23 @@ import WaybillCore
 /// clock.advance(by: .seconds(60))         // and due
 /// ```
 ///
-/// Wait for the sleepers first: a clock that is moved before anybody sleeps on it wakes nobody.
+/// Wait for the sleepers first: advancing the clock before a task sleeps on it wakes no task.
 public final class ManualClock: Clock, Sendable {
-    /// A moment: the time since the clock was made.
+    /// An instant, given as the time since the clock was created.
     public struct Instant: InstantProtocol {
-        /// The time since the clock was made.
+        /// The time since the clock was created.
         public var offset: Duration
 
-        /// The moment at a distance from the clock's beginning.
+        /// Creates an instant at an offset from the creation of the clock.
         public init(offset: Duration) {
             self.offset = offset
         }
 
-        /// A later moment.
+        /// Returns a later instant.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-        /// The time from here to another moment.
+        /// Returns the duration from this instant to another.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
-        /// Compares by time.
+        /// Compares instants by time.
         public static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.offset < rhs.offset }
     }
 
@@ -48,17 +49,17 @@ public final class ManualClock: Clock, Sendable {
 
     private let state = Observed(State())
 
-    /// A clock at zero.
+    /// Creates a clock at zero.
     public init() {}
 
-    /// The moment it shows.
+    /// The current instant.
     public var now: Instant { state.value.now }
-    /// It is exact.
+    /// Zero: the clock is exact.
     public var minimumResolution: Duration { .zero }
 
-    /// Waits until the clock was moved to the deadline.
+    /// Sleeps until the clock has advanced to the deadline.
     ///
-    /// - Throws: `CancellationError` when the task was cancelled first.
+    /// - Throws: `CancellationError` if the task is cancelled first.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let key = state.update { state in
             state.nextKey += 1
@@ -74,7 +75,7 @@ public final class ManualClock: Clock, Sendable {
         guard isDue else { throw CancellationError() }
     }
 
-    /// Moves the clock and wakes who is due, the earliest first.
+    /// Advances the clock and wakes all sleepers whose deadline has passed, earliest first.
     public func advance(by duration: Duration) {
         let due = state.update { state in
             state.now = state.now.advanced(by: duration)
@@ -86,13 +87,13 @@ public final class ManualClock: Clock, Sendable {
         for continuation in due { continuation.resume(returning: true) }
     }
 
-    /// How long each of the sleepers has still to wait, the shortest first.
+    /// The remaining durations of all sleepers, shortest first.
     public var pendingSleeps: [Duration] {
         let state = state.value
         return state.sleepers.values.map { state.now.duration(to: $0.deadline) }.sorted()
     }
 
-    /// Waits until so many tasks sleep on this clock; returns early when the task is cancelled.
+    /// Waits until the given number of tasks sleeps on this clock; returns early if the task is cancelled.
     public func sleepers(atLeast count: Int) async {
         await state.wait { $0.sleepers.count >= count }
     }
@@ -110,7 +111,7 @@ public final class ManualClock: Clock, Sendable {
     private func cancel(_ key: Int) {
         let sleeper = state.update { state in
             let sleeper = state.sleepers.removeValue(forKey: key)
-            // The handler may run before the task falls asleep.
+            // The handler may run before the task sleeps.
             if sleeper == nil { state.cancelled.insert(key) }
             return sleeper
         }

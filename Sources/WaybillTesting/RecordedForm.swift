@@ -2,7 +2,7 @@ import HTTPTypes
 import WaybillCore
 public import WaybillMultipart
 
-/// A form as a server would read it: what was sent, taken apart by our parser, to be compared in a test.
+/// A sent form as a server would read it, parsed for comparison in a test.
 ///
 /// ```swift
 /// let form = try transport.transfers[0].form()
@@ -13,15 +13,16 @@ public import WaybillMultipart
 /// #expect(file.bytes.count <= 102_400)
 /// ```
 ///
-/// What is not there is thrown as a ``TestingError`` whose description lists what is, by name, type and size and without the
-/// content, which may be secret. It depends on no test framework: a throwing test fails in Swift Testing and in XCTest.
+/// A missing part throws a ``TestingError`` whose description lists the existing parts by name, type and size, but
+/// without their content, which may be secret. The type depends on no test framework: a throwing test fails in Swift
+/// Testing and in XCTest.
 public struct RecordedForm: Sendable {
     /// The parts, in order.
     public let parts: [RecordedPart]
 
-    /// Takes a body apart, wherever it comes from.
+    /// Parses a body from any source.
     ///
-    /// - Throws: ``TestingError/Code/notAForm``, with the parser's error underneath.
+    /// - Throws: ``TestingError/Code/notAForm`` with the parser's error as the cause.
     public init(
         body: [UInt8], contentType: String, limits: MultipartLimits = MultipartLimits()
     ) throws(TestingError) {
@@ -36,10 +37,10 @@ public struct RecordedForm: Sendable {
         }
     }
 
-    /// The names of the parts, in order, each as often as it occurs.
+    /// The names of the parts, in order; repeated names are included.
     public var names: [String] { parts.map(\.name) }
 
-    /// The one part of a name.
+    /// Returns the only part with a name.
     ///
     /// - Throws: ``TestingError/Code/noSuchPart`` or ``TestingError/Code/severalParts``.
     public func part(_ name: String) throws(TestingError) -> RecordedPart {
@@ -51,13 +52,13 @@ public struct RecordedForm: Sendable {
         return part
     }
 
-    /// All parts of a name, in order; none is no error.
+    /// Returns all parts with a name, in order; may be empty.
     public func parts(named name: String) -> [RecordedPart] {
-        // By bytes, as servers do: Swift takes two spellings of one letter for equal.
+        // Compare bytes, as servers do: Swift treats two encodings of the same character as equal.
         parts.filter { $0.name.utf8.elementsEqual(name.utf8) }
     }
 
-    /// The text of the one part of a name.
+    /// Returns the text of the only part with a name.
     ///
     /// - Throws: ``TestingError/Code/noSuchPart``, ``TestingError/Code/severalParts`` or ``TestingError/Code/notText``.
     public func text(_ name: String) throws(TestingError) -> String {
@@ -80,7 +81,7 @@ public struct RecordedForm: Sendable {
 }
 
 extension RecordedForm: CustomStringConvertible {
-    /// Names, types and sizes; no content.
+    /// Names, types and sizes, without any content.
     public var description: String {
         parts.isEmpty ? "The form has no parts." : "The form has: \(parts.map(\.description).joined(separator: "; "))."
     }
@@ -92,9 +93,9 @@ extension RecordedForm: CustomReflectable {
 }
 
 extension RecordedTransfer {
-    /// The body as a form.
+    /// Parses the body as a form.
     ///
-    /// - Throws: ``TestingError/Code/notAForm`` when it is none, or when the script took only some of it;
+    /// - Throws: ``TestingError/Code/notAForm`` if it is not a form, or if the script took only part of it;
     ///   ``TestingError/Code/bodyNotKept``.
     public func form(limits: MultipartLimits = MultipartLimits()) throws(TestingError) -> RecordedForm {
         guard let sent = request.body else { throw TestingError(.notAForm, "The request has no body.") }

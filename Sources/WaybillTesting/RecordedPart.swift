@@ -6,7 +6,7 @@ public struct RecordedPart: Sendable {
     public let name: String
     /// The file name, for parts that have one.
     public let fileName: String?
-    /// The content type as sent, or `nil` when the part has none, as fields of text don't.
+    /// The content type as sent, or `nil` if the part has none, as is usual for text fields.
     public let contentType: String?
     /// All header lines of the part, in order.
     public let headers: [MultipartHeader]
@@ -34,7 +34,7 @@ public struct RecordedPart: Sendable {
 }
 
 extension RecordedPart: CustomStringConvertible {
-    /// Name, file name, type and size; no content.
+    /// The name, file name, type and size, without the content.
     public var description: String {
         let details = [fileName.map { "file \"\($0)\"" }, contentType, "\(bytes.count) bytes"].compactMap(\.self)
         return "\(name) (\(details.joined(separator: ", ")))"
@@ -42,6 +42,6 @@ extension RecordedPart: CustomStringConvertible {
 }
 
 extension RecordedPart: CustomReflectable {
-    /// What the description says.
+    /// Only the description.
     public var customMirror: Mirror { Mirror(self, children: ["part": description]) }
 }

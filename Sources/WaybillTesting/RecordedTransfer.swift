@@ -1,6 +1,6 @@
 public import WaybillCore
 
-/// What a ``ScriptedTransport`` saw of one attempt.
+/// The record of one attempt by a ``ScriptedTransport``.
 ///
 /// ```swift
 /// let transfer = transport.transfers[0]
@@ -9,13 +9,13 @@ public import WaybillCore
 /// let form = try transfer.form()
 /// ```
 public struct RecordedTransfer: Sendable {
-    /// The request as the transport got it.
+    /// The request as received by the transport.
     public let request: TransferRequest
-    /// The bytes of the body that were taken, unless they are not kept.
+    /// The bytes of the body that were taken; empty if bodies are not kept.
     public internal(set) var body: [UInt8] = []
-    /// How many bytes of the body were taken.
+    /// The number of bytes of the body that were taken.
     public internal(set) var bytesTaken: Int64 = 0
-    /// How it ended; `nil` while it runs.
+    /// The end of the attempt; `nil` while it is in progress.
     public internal(set) var end: TransferEnd?
 
     init(request: TransferRequest) {

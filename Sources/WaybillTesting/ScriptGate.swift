@@ -1,6 +1,6 @@
 import WaybillCore
 
-/// A place in a script where attempts wait until the test lets them go on.
+/// A point in a script at which attempts wait until the test opens the gate.
 ///
 /// ```swift
 /// let gate = ScriptGate()
@@ -10,7 +10,7 @@ import WaybillCore
 /// task.cancel()
 /// ```
 ///
-/// A cancelled attempt doesn't wait.
+/// A cancelled attempt does not wait.
 public final class ScriptGate: Sendable {
     private struct State {
         var isOpen = false
@@ -19,21 +19,21 @@ public final class ScriptGate: Sendable {
 
     private let state = Observed(State())
 
-    /// A closed gate.
+    /// Creates a closed gate.
     public init() {}
 
-    /// Lets go who waits, and everyone from now on.
+    /// Opens the gate for attempts that wait and for all later ones.
     public func open() {
         state.update { $0.isOpen = true }
     }
 
-    /// Waits until so many attempts have come to the gate, the ones that have passed it included; returns early when the
-    /// task is cancelled.
+    /// Waits until the given number of attempts has arrived at the gate, including those that have passed it. Returns
+    /// early if the task is cancelled.
     public func arrivals(atLeast count: Int) async {
         await state.wait { $0.arrivals >= count }
     }
 
-    /// Comes to the gate and waits; returns at once when the task is cancelled.
+    /// Arrives at the gate and waits; returns immediately if the task is cancelled.
     func pass() async {
         state.update { $0.arrivals += 1 }
         await state.wait { $0.isOpen }

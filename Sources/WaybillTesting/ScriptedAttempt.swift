@@ -1,9 +1,9 @@
 import HTTPTypes
 import WaybillCore
 
-/// Plays a script: reads the body, tells the sink, ends exactly once.
+/// Plays a script: reads the body, reports to the sink, and ends exactly once.
 ///
-/// Used by one task alone.
+/// Used by a single task.
 final class ScriptedAttempt: @unchecked Sendable {
     private static let pieceSize: Int64 = 16 * 1_024
 
@@ -56,7 +56,7 @@ final class ScriptedAttempt: @unchecked Sendable {
         return try answer(HTTPResponse(status: .ok), body: [])
     }
 
-    /// - Returns: The response, if the step is the end.
+    /// - Returns: The response if the step ends the attempt.
     private func perform(_ step: TransferScript.Step) async throws(TransferError) -> TransferResponse? {
         switch step {
         case .connect: connect(isReused: false)
@@ -85,7 +85,7 @@ final class ScriptedAttempt: @unchecked Sendable {
         throw sight.error(.cancelled, "cancelled")
     }
 
-    /// Waits while the attempt is paused, and ends it when it is cancelled.
+    /// Waits while the attempt is paused; throws if it is cancelled.
     private func standStill() async throws(TransferError) {
         try checkCancel()
         guard steering.value.isPaused else { return }
@@ -143,7 +143,7 @@ final class ScriptedAttempt: @unchecked Sendable {
                 pace?.isHurried = true
                 continue
             }
-            // A pause may have come while it slept.
+            // The attempt may have been paused while this slept.
             try await standStill()
             let taken = try await takePiece(size)
             left -= taken
@@ -174,8 +174,8 @@ final class ScriptedAttempt: @unchecked Sendable {
         }
     }
 
-    /// - Parameter count: How many bytes; `nil` for all that have left, as whoever acknowledges a byte acknowledges those
-    ///   before it.
+    /// - Parameter count: The number of bytes; `nil` for all bytes sent, because acknowledging a byte acknowledges
+    ///   those before it.
     private func acknowledge(_ count: Int64?) {
         connect(isReused: false)
         sight.evidence.requestAcknowledged = true

@@ -1,9 +1,9 @@
 import WaybillCore
 
-/// What others do to a running attempt: its control pauses it, its body wakes it.
+/// The external influences on a running attempt: its control pauses it, its body wakes it.
 struct ScriptedSteering: Sendable {
     var isPaused = false
-    /// How often the body has called.
+    /// The number of wake-ups by the body.
     var wakes = 0
 }
 
@@ -14,6 +14,6 @@ struct ScriptedControl: TransferControl {
     func cancel() { task.cancel() }
     func pause() { steering.update { $0.isPaused = true } }
     func resume() { steering.update { $0.isPaused = false } }
-    // A script has its own pace.
+    // Rate limits do not apply: the script determines the rate.
     func limit(to rate: ByteCount?) {}
 }

@@ -1,6 +1,7 @@
 import WaybillCore
 
-/// Reads a body as a real transport does: it keeps the promised length, asks nobody after the end, closes once.
+/// Reads a body as a real transport does: enforces the announced length, does not read after the end, and closes the
+/// reader once.
 struct ScriptedFeed {
     enum Answer {
         case bytes([UInt8])
@@ -39,7 +40,7 @@ struct ScriptedFeed {
         }
     }
 
-    /// The last byte is handed on only when nothing follows, or nothing is known yet.
+    /// Delivers the last byte only if the reader has no more bytes, or does not know yet.
     private mutating func keepPromise(_ length: Int64, _ reader: any BodyReader) throws {
         if taken < length { return }
         guard taken == length else { throw BrokenPromise(length: length, isLonger: true) }
@@ -56,7 +57,7 @@ struct ScriptedFeed {
         return (answer, unsafe Array(room[..<filled]))
     }
 
-    /// A reader that gave more or fewer bytes than its body announced.
+    /// The error for a reader that yields more or fewer bytes than its body announced.
     struct BrokenPromise: Error, CustomStringConvertible {
         let length: Int64
         let isLonger: Bool

@@ -1,13 +1,13 @@
 import HTTPTypes
 import WaybillCore
 
-/// What a scripted attempt has seen so far, and what follows from it.
+/// The state of a scripted attempt so far, and what follows from it.
 struct ScriptedSight {
     var evidence = TransferEvidence()
     var connection: TransferConnection?
     var head: HTTPResponse?
     var accuracy = ProgressAccuracy.exact
-    /// The last position that was told; the beginning needs no telling.
+    /// The last progress reported. The initial state is not reported.
     var reported = TransferProgress(sent: 0, acknowledged: 0, accuracy: .exact)
     var hasToldOfBody = false
 
@@ -32,13 +32,13 @@ struct ScriptedSight {
     }
 }
 
-/// How fast a peer takes bytes, by a clock that a test moves.
+/// The rate at which a peer accepts bytes, on a clock that the test advances.
 struct Pace {
     private let rate: ByteCount
     private let clock: ManualClock
     private let start: ManualClock.Instant
     var taken: Int64 = 0
-    /// A sleep that was cut short is not tried again.
+    /// Set after a sleep was interrupted; the following bytes are not delayed.
     var isHurried = false
 
     init(_ rate: ByteCount, _ clock: ManualClock) {
@@ -47,12 +47,12 @@ struct Pace {
         start = clock.now
     }
 
-    /// Ten pieces a second.
+    /// A tenth of the rate per second.
     var piece: Int64 { max(1, rate.bytes / 10) }
 
-    /// Sleeps until so many more bytes are due.
+    /// Sleeps until the given number of additional bytes is due.
     ///
-    /// - Returns: Whether they are; a cancelled task's never become so.
+    /// - Returns: Whether they are due; always `false` for a cancelled task.
     func isDue(_ count: Int64) async -> Bool {
         guard !isHurried else { return true }
         let (seconds, rest) = (taken + count).quotientAndRemainder(dividingBy: max(1, rate.bytes))

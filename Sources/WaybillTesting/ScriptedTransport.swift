@@ -1,8 +1,8 @@
 public import HTTPTypes
 public import WaybillCore
 
-/// A transport that opens no socket: it reads the body as a real one does, at the pace of a script, and plays what a
-/// server would do. For tests of code that uploads.
+/// A transport without sockets: it reads the body as a real transport does, at the pace of a script, and simulates a
+/// server. For tests of code that uploads.
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -18,12 +18,13 @@ public import WaybillCore
 /// #expect(try transport.transfers[1].form().text("BUSINESSNO") == "20260117-0042")
 /// ```
 ///
-/// Which script an attempt plays is said by ``script(_:where:)`` and ``script(_:method:path:)``, and for all other requests
-/// when the transport is made. Every attempt runs by itself; events come from the threads of Swift's concurrency, in
-/// order. Bodies are kept in memory unless told otherwise.
+/// ``script(_:where:)`` and ``script(_:method:path:)`` select the script for matching requests, and the initializer for
+/// all others. Attempts run independently; events are delivered in order on threads of Swift's concurrency runtime.
+/// Bodies are kept in memory unless `keepsBodies` is `false`.
 ///
-/// It keeps the contract of ``/Waybill/UploadTransport`` as far as a script can: ``TransportConformance`` is run against it. What
-/// takes a network is not played: no limits in time, no rate limit, no request that is refused for its header fields.
+/// The transport fulfils the contract of ``/Waybill/UploadTransport`` as far as a script can, and is itself tested with
+/// ``TransportConformance``. It does not simulate the network: there are no timeouts and no rate limits, and no request
+/// is rejected for its header fields.
 public final class ScriptedTransport: UploadTransport {
     private struct Rule {
         let applies: @Sendable (TransferRequest) -> Bool
@@ -53,21 +54,21 @@ public final class ScriptedTransport: UploadTransport {
         self.keepsBodies = keepsBodies
     }
 
-    /// Plays the scripts one after the other, and the last one for all that follow.
+    /// Creates a transport that plays the scripts in order, and the last one for all further attempts.
     public convenience init(_ scripts: [TransferScript], keepsBodies: Bool = true) {
         self.init(keepsBodies: keepsBodies) { _, number in
             scripts.isEmpty ? .answering() : scripts[min(number, scripts.count - 1)]
         }
     }
 
-    /// Plays one script for every attempt.
+    /// Creates a transport that plays one script for every attempt.
     public convenience init(_ script: TransferScript, keepsBodies: Bool = true) {
         self.init([script], keepsBodies: keepsBodies)
     }
 
-    /// Plays these scripts for the requests that are meant, one after the other, and the last one for all that follow.
+    /// Plays scripts for matching requests in order, and the last one for all further matching requests.
     ///
-    /// Of several rules the first that applies counts.
+    /// If several rules match, the first one applies.
     ///
     /// ```swift
     /// transport.script(.failing(.hostNotFound)) { $0.url.hasPrefix("https:") }
@@ -78,7 +79,7 @@ public final class ScriptedTransport: UploadTransport {
         state.withLock { $0.rules.append(Rule(applies: applies, scripts: scripts)) }
     }
 
-    /// Plays these scripts for the requests to a path, which begins with a slash and has no query.
+    /// Plays scripts for requests to a path, which begins with a slash and has no query.
     ///
     /// ```swift
     /// transport.script(.redirecting(to: "/new"), path: "/old")
@@ -107,16 +108,16 @@ public final class ScriptedTransport: UploadTransport {
         return ScriptedControl(task: Task { await attempt.run() }, steering: attempt.steering)
     }
 
-    /// Everything that was started, in that order.
+    /// All attempts in the order in which they were started.
     public var transfers: [RecordedTransfer] { state.withLock { $0.transfers } }
-    /// How many attempts run at the moment.
+    /// The number of attempts in progress.
     public var running: Int { state.withLock { $0.running } }
-    /// The most attempts that ran at the same time.
+    /// The maximum number of concurrent attempts.
     public var mostAtOnce: Int { state.withLock { $0.mostAtOnce } }
-    /// The most attempts that ran at the same time with this URL.
+    /// Returns the maximum number of concurrent attempts for a URL.
     public func mostAtOnce(to url: String) -> Int { state.withLock { $0.mostAtOnceByURL[url] ?? 0 } }
 
-    /// The predicates are a user's: they are asked with no lock held.
+    /// Calls the predicates without holding the lock, because they are code of the test.
     private func ruledScript(for request: TransferRequest) -> TransferScript? {
         let rules = state.withLock { $0.rules }
         guard let index = rules.firstIndex(where: { !$0.scripts.isEmpty && $0.applies(request) }) else { return nil }

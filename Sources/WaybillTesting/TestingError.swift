@@ -1,23 +1,23 @@
-/// What is not as a test wants it to be: a form without a part, a transport that breaks its contract.
+/// An error for an unmet expectation of a test: a form without a part, a transport that violates its contract.
 ///
-/// It is thrown, so that it fails a test in any framework; its description is the text to read there. No content of a part
-/// is in it, for the logs of tests are read by many.
+/// It is thrown, so that it fails a test in any framework, and its description is the failure message. It never
+/// contains the content of a part, because test logs are widely readable.
 public struct TestingError: Error, Sendable {
-    /// A kind of failure. Open: new ones may come with any release, so give a `switch` a `default`.
+    /// An error code. The set is open: releases may add new codes, so include a `default` in a `switch`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The name, as it is printed.
+        /// The name of the code, as printed.
         public let description: String
         package init(_ name: String) { description = name }
     }
 
-    /// What kind of failure it is.
+    /// The error code.
     public var code: Code
-    /// What was wanted, and what is there.
+    /// The expectation and the actual state.
     public var message: String
-    /// The error underneath.
+    /// The underlying error.
     public var cause: (any Error)?
 
-    /// Describes a failure.
+    /// Creates an error.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
@@ -26,23 +26,23 @@ public struct TestingError: Error, Sendable {
 }
 
 extension TestingError.Code {
-    /// The body is no form, or not a whole one; ``TestingError/cause`` is the parser's error.
+    /// The body is not a form, or not a complete one; ``TestingError/cause`` is the parser's error.
     public static let notAForm = Self("notAForm")
-    /// The transport was told not to keep bodies.
+    /// The transport was created with `keepsBodies: false`.
     public static let bodyNotKept = Self("bodyNotKept")
-    /// The form has no part of that name.
+    /// The form has no part with the name.
     public static let noSuchPart = Self("noSuchPart")
-    /// The form has several parts of that name.
+    /// The form has several parts with the name.
     public static let severalParts = Self("severalParts")
     /// The content of a part is not UTF-8.
     public static let notText = Self("notText")
-    /// A transport breaks its contract; the message has what it reported.
+    /// A transport violates its contract; the message lists the reported events.
     public static let notConformant = Self("notConformant")
-    /// The server of a conformance check could not do its part; ``TestingError/cause`` is its error.
+    /// The server of a conformance check failed; ``TestingError/cause`` is its error.
     public static let serverFailed = Self("serverFailed")
 }
 
 extension TestingError: CustomStringConvertible {
-    /// Code and message.
+    /// The code and the message.
     public var description: String { "\(code): \(message)" }
 }

@@ -1,7 +1,8 @@
 public import HTTPTypes
 public import WaybillCore
 
-/// What a ``ScriptedTransport`` plays for one attempt, step by step: what the peer takes, what it says, how it lets go.
+/// The steps that a ``ScriptedTransport`` plays for one attempt: what the peer takes, how it responds, and how the
+/// attempt ends.
 ///
 /// ```swift
 /// let lost: TransferScript = [.connect, .takeHead, .take(1_000), .fail(.connectionLost)]
@@ -11,78 +12,78 @@ public import WaybillCore
 /// ]
 /// ```
 ///
-/// What the attempt claims at its end follows from its steps, by the rules that the real transport keeps: a connection
-/// that is lost after ten bytes leaves the upload `incomplete`, one that is lost after the last byte leaves it `unknown`,
-/// and a 200 that comes before the whole body was taken is no success. A script that takes or answers before it connects
-/// connects first; one without an end takes what is left and answers 200.
+/// The outcome of the attempt follows from its steps by the rules of the real transport: a connection lost after ten
+/// bytes leaves the upload `incomplete`, one lost after the last byte leaves it `unknown`, and a 200 that arrives
+/// before the whole body was taken is not a success. A script that takes or responds before it connects connects
+/// implicitly; a script without an end takes the rest and responds with 200.
 public struct TransferScript: Sendable, ExpressibleByArrayLiteral {
-    /// One step. While the attempt is paused by its control, no step begins and no byte is taken.
+    /// A step. While the attempt is paused by its control, no step begins and no byte is taken.
     public enum Step: Sendable {
-        /// A fresh connection is at hand.
+        /// Uses a new connection.
         case connect
-        /// A connection is at hand that carried an earlier request, and may have died since.
+        /// Uses a connection that carried an earlier request and may have been closed since.
         case connectReused
-        /// The peer acknowledges the head of the request, and no byte of its body.
+        /// The peer acknowledges the head of the request, but no byte of its body.
         case takeHead
-        /// The peer takes so many bytes of the body, or what is left of it, in pieces of at most 16 KiB, and acknowledges
-        /// them.
+        /// The peer takes the given number of bytes of the body, or the rest if it is shorter, in pieces of at most
+        /// 16 KiB, and acknowledges them.
         case take(Int64)
         /// The peer takes the rest of the body and acknowledges its last byte.
         case takeRest
-        /// The peer takes so many bytes (`nil`: the rest) as evenly as ten pieces a second are, and acknowledges them. The
-        /// time is the clock's: a test moves it.
+        /// The peer takes the given number of bytes (`nil`: the rest) at an even rate of ten pieces per second, and
+        /// acknowledges them. The time is that of the clock, which the test advances.
         case takeAtRate(Int64?, perSecond: ByteCount, clock: ManualClock)
-        /// So many bytes leave, which the peer does not acknowledge: they are in buffers, or lost.
+        /// The given number of bytes is sent but not acknowledged by the peer: the bytes are in buffers, or lost.
         case takeUnacknowledged(Int64)
-        /// The peer acknowledges so many of the bytes that have left; a progress event tells.
+        /// The peer acknowledges the given number of sent bytes, which is reported by a progress event.
         case acknowledge(Int64)
-        /// From here on the counts are worth this much, as behind a proxy or under TLS. At first they are exact.
+        /// Changes the accuracy of the following counts, as behind a proxy or with TLS. Initially they are exact.
         case accuracy(ProgressAccuracy)
-        /// The head of a final response is seen, and its body is not; an answer or a failure may follow.
+        /// The head of a final response is received, but not its body; a response or failure may follow.
         case head(HTTPResponse)
-        /// The complete answer: the attempt ends. A success that comes before the whole body is acknowledged ends it in
-        /// ``/Waybill/TransferError/Code/bodyNotTaken``.
+        /// The complete response is received, which ends the attempt. A success before the whole body is acknowledged
+        /// ends it with ``/Waybill/TransferError/Code/bodyNotTaken``.
         case answer(HTTPResponse, body: [UInt8])
-        /// The attempt ends in an error. Without an outcome, what follows from the bytes is claimed.
+        /// The attempt ends with an error. If the outcome is `nil`, it is derived from the bytes.
         case fail(TransferError.Code, outcome: UploadOutcome?)
         /// Waits until the gate is opened.
         case wait(ScriptGate)
-        /// Waits until the clock was moved so far.
+        /// Waits until the clock has advanced by a duration.
         case delay(Duration, clock: ManualClock)
         /// Waits until the attempt is cancelled.
         case hang
-        /// Deaf to cancelling from here on, as a peer is whose answer is already on its way. The waits at gates and clocks
-        /// end all the same.
+        /// Ignores cancellation from here on, like a peer whose response is already in transit. Waits at gates and
+        /// clocks still end.
         case ignoreCancel
     }
 
     /// The steps.
     public var steps: [Step]
 
-    /// A script of steps.
+    /// Creates a script from steps.
     public init(_ steps: [Step]) {
         self.steps = steps
     }
 
-    /// A script of steps.
+    /// Creates a script from steps.
     public init(arrayLiteral elements: Step...) {
         self.init(elements)
     }
 }
 
 extension TransferScript.Step {
-    /// The complete answer: the attempt ends.
+    /// The complete response is received, which ends the attempt.
     public static func answer(
         _ status: HTTPResponse.Status, headers: HTTPFields = [:], body: String = ""
     ) -> TransferScript.Step {
         .answer(HTTPResponse(status: status, headerFields: headers), body: Array(body.utf8))
     }
 
-    /// The head of a final response is seen.
+    /// The head of a final response is received.
     public static func head(_ status: HTTPResponse.Status, headers: HTTPFields = [:]) -> TransferScript.Step {
         .head(HTTPResponse(status: status, headerFields: headers))
     }
 
-    /// The attempt ends in an error; its outcome is what follows from the bytes.
+    /// The attempt ends with an error whose outcome is derived from the bytes.
     public static func fail(_ code: TransferError.Code) -> TransferScript.Step { .fail(code, outcome: nil) }
 }

@@ -1,7 +1,7 @@
 import HTTPTypes
 import WaybillCore
 
-// What is done with the body of a request.
+// Checks of the request body.
 
 extension TransportConformance {
     static let bodyChecks = [

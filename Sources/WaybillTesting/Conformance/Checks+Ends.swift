@@ -1,7 +1,7 @@
 import HTTPTypes
 import WaybillCore
 
-// How attempts end.
+// Checks of the end of attempts.
 
 extension TransportConformance {
     static let endChecks = [
@@ -36,8 +36,8 @@ extension TransportConformance {
         for case .responseHead(let head) in attempt.log.course {
             try attempt.expect(head.status == response.head.status, "the head and the response differ in status")
         }
-        // The head of an answer may be read before it is seen that the last byte was acknowledged. The counts may not:
-        // after the last byte there are no others.
+        // The response head may be read before the acknowledgement of the last byte is noticed. Progress may not follow
+        // it: after the last byte, the counts do not change.
         let rest = names.drop { $0 != "bodyAcknowledged" }
         try attempt.expect(!rest.contains("progress"), "progress came after bodyAcknowledged")
     }
@@ -51,7 +51,7 @@ extension TransportConformance {
 
     private static func released(_ ground: ConformanceGround) async throws(TestingError) {
         let body = ProbeBody(.inTwo(2_000, first: 1_000))
-        // The only reference is that of the call.
+        // Only the call itself holds a reference to the transport.
         let attempt = try await ground.start(body, .answer(200), on: ground.makeTransport())
         try await attempt.wait(for: "the body was not read to where it answers later") { $0.laters > 0 }
         body.goOn()
@@ -59,7 +59,7 @@ extension TransportConformance {
     }
 }
 
-/// One way in which an attempt can go.
+/// A possible course of an attempt.
 struct Scenario: Sendable {
     let name: String
     let behaviour: ConformanceBehaviour
@@ -78,7 +78,7 @@ struct Scenario: Sendable {
         Scenario(name: "left without a body", behaviour: .silent, plan: .unreadable(1_000)),
     ]
 
-    /// More than the buffers between two programs hold.
+    /// More bytes than the buffers between two processes hold.
     static let large = 32 << 20
 
     func run(

@@ -1,6 +1,6 @@
 import WaybillCore
 
-// What the control of an attempt does.
+// Checks of the control of an attempt.
 
 extension TransportConformance {
     static let steeringChecks = [

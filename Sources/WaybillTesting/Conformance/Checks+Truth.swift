@@ -1,7 +1,7 @@
 import HTTPTypes
 import WaybillCore
 
-// Whether what is reported is true.
+// Checks of the accuracy of reports.
 
 extension TransportConformance {
     static let truthChecks = [
@@ -46,7 +46,7 @@ extension TransportConformance {
 
     private static func doubtsEarlyYes(_ ground: ConformanceGround) async throws(TestingError) {
         let attempt = try await ground.start(ProbeBody(.whole(Scenario.large)), .answerEarly(200)) { options in
-            // A transport that goes on sending after the answer is stopped by this limit.
+            // Stops a transport that continues to send after the response.
             options.limits.stall = .milliseconds(500)
         }
         let error = try await attempt.failure()
@@ -90,7 +90,7 @@ extension TransportConformance {
         }
     }
 
-    /// Whether what was seen allows the claim. Less certain ones are always allowed.
+    /// Whether the observed events permit the outcome. A less certain outcome is always permitted.
     private static func isCovered(_ outcome: UploadOutcome, by end: TransferEnd) -> Bool {
         let evidence = end.evidence
         return switch outcome {

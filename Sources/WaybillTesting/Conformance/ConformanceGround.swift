@@ -1,20 +1,20 @@
 import HTTPTypes
 import WaybillCore
 
-/// What a check stands on: transports, a server, and words for what is wrong.
+/// The environment of a check: transports, a server, and error reporting.
 struct ConformanceGround: Sendable {
     let check: String
     let makeTransport: @Sendable () -> any UploadTransport
     let server: any ConformanceServer
     let patience: Duration
 
-    /// Starts an attempt at a server that behaves like this.
+    /// Starts an attempt against a server with the given behavior.
     func start(
         _ body: ProbeBody?, _ behaviour: ConformanceBehaviour, on transport: (any UploadTransport)? = nil,
         configure: @Sendable (inout TransferOptions) -> Void = { _ in }
     ) async throws(TestingError) -> ConformanceAttempt {
         let url = try await url(for: behaviour)
-        // No question before the body: a server for checks need not know how to answer it.
+        // No 100-continue expectation: a server for the checks need not support it.
         var options = TransferOptions()
         options.expectContinue = .never
         configure(&options)
@@ -41,13 +41,13 @@ struct ConformanceGround: Sendable {
         }
     }
 
-    /// Whatever else a transport has to do, it has done once another attempt has run its course on it.
+    /// Runs another attempt to its end: afterwards, all other pending work of the transport is done.
     func letOthersRun(on transport: any UploadTransport) async throws(TestingError) {
         _ = try await start(ProbeBody(.whole(1)), .answer(200), on: transport).end()
     }
 }
 
-/// An attempt that a check watches.
+/// An attempt that a check observes.
 struct ConformanceAttempt: Sendable {
     let ground: ConformanceGround
     let url: String
@@ -64,7 +64,7 @@ struct ConformanceAttempt: Sendable {
         return end
     }
 
-    /// Waits for the end, which has to be a response.
+    /// Waits for the end, which must be a response.
     func response() async throws(TestingError) -> TransferResponse {
         switch try await end().result {
         case .success(let response): return response
@@ -72,7 +72,7 @@ struct ConformanceAttempt: Sendable {
         }
     }
 
-    /// Waits for the end, which has to be a failure.
+    /// Waits for the end, which must be a failure.
     func failure() async throws(TestingError) -> TransferError {
         switch try await end().result {
         case .failure(let error): return error
@@ -80,7 +80,7 @@ struct ConformanceAttempt: Sendable {
         }
     }
 
-    /// Waits until so much was asked of the body.
+    /// Waits until the state of the body meets a condition.
     func wait(
         for what: String, ofBody isMet: @escaping @Sendable (ProbeBody.State) -> Bool
     ) async throws(TestingError) {
@@ -89,7 +89,7 @@ struct ConformanceAttempt: Sendable {
         }
     }
 
-    /// Waits until the whole body is said to be acknowledged.
+    /// Waits until the whole body is reported as acknowledged.
     func bodyIsAcknowledged() async throws(TestingError) {
         let isTold = await log.state.wait(atMost: ground.patience) { state in
             state.events.contains { if case .bodyAcknowledged = $0 { true } else { false } }
@@ -97,7 +97,7 @@ struct ConformanceAttempt: Sendable {
         guard isTold else { throw broken("no bodyAcknowledged came within \(ground.patience)") }
     }
 
-    /// Cancels, and waits for the end, which has to say so.
+    /// Cancels the attempt and waits for the end, which must be a cancellation.
     func cancel() async throws(TestingError) -> TransferError {
         control.cancel()
         let error = try await failure()
@@ -109,7 +109,7 @@ struct ConformanceAttempt: Sendable {
         guard condition else { throw broken(problem()) }
     }
 
-    /// The error of a broken promise, with all that was reported.
+    /// Returns the error for a violated requirement, with all reported events.
     func broken(_ problem: String) -> TestingError {
         let events = log.events.map { "\n  \(EventLog.describe($0))" }.joined()
         let asked = body.map { "\nasked of the body: \($0.state.value)" } ?? ""

@@ -1,7 +1,7 @@
-/// The other side of a ``TransportConformance``: what a check needs of a server.
+/// The server side of a ``TransportConformance`` check.
 ///
-/// For a transport over real sockets it is a small server on 127.0.0.1 that can misbehave; for a double, whatever decides
-/// how the double behaves.
+/// For a transport over real sockets, this is a small server on 127.0.0.1 that can misbehave; for a test double, it is
+/// the code that controls the double's behavior.
 ///
 /// ```swift
 /// struct LocalServer: ConformanceServer {
@@ -11,35 +11,36 @@
 /// }
 /// ```
 public protocol ConformanceServer: Sendable {
-    /// Makes a URL of its own under which every request meets this behaviour.
+    /// Returns a unique URL for which every request is handled with this behavior.
     func url(for behaviour: ConformanceBehaviour) async throws -> String
 
-    /// The body of the last request to this URL, as far as the server has read it, without its framing.
+    /// Returns the body of the last request to a URL, as far as the server has read it, without its framing.
     ///
-    /// It is asked after an attempt has ended in a success, so there is nothing to wait for.
+    /// Called only after an attempt has ended successfully, so it does not have to wait.
     func body(at url: String) async throws -> [UInt8]
 }
 
-/// What a ``ConformanceServer`` does with a request.
+/// The behavior of a ``ConformanceServer`` for a request.
 ///
-/// - Note: The list may grow with the checks; give a `switch` over it a `default` that throws, and the check that needs
-///   more than your server can do says so.
+/// - Note: New checks may add cases. In a `switch`, include a `default` that throws, so that a check that requires an
+///   unsupported behavior reports this.
 public enum ConformanceBehaviour: Sendable, Hashable {
-    /// Reads the whole body, then answers with this status and this text.
+    /// Reads the whole body, then responds with the given status and text.
     case answer(Int, text: String = "")
-    /// Answers with this status before a byte of the body is read, and reads none of it: it closes its side of the
-    /// connection, or leaves it open.
+    /// Responds with the given status before reading any byte of the body, and reads none of it: it closes its side of
+    /// the connection, or leaves it open.
     case answerEarly(Int)
-    /// Reads so many bytes of the body, then closes the connection, without an answer.
+    /// Reads the given number of bytes of the body, then closes the connection without a response.
     case cutBody(after: Int)
-    /// Reads the whole body, then closes the connection in the middle of the head of an answer.
+    /// Reads the whole body, then closes the connection in the middle of the response head.
     case cutHead
-    /// Reads the whole body, sends the head of a 200 and half of the body that it announces, then closes the connection.
+    /// Reads the whole body, sends the head of a 200 response and half of the announced response body, then closes the
+    /// connection.
     case cutAnswer
-    /// Reads so many bytes of the body and no more, and sends nothing; the connection stays open.
+    /// Reads the given number of bytes of the body and no more, and sends nothing; the connection stays open.
     case stall(after: Int)
-    /// Reads the whole body and never answers; the connection stays open.
+    /// Reads the whole body and never responds; the connection stays open.
     case silent
-    /// Nobody accepts connections there.
+    /// Refuses connections.
     case refuse
 }

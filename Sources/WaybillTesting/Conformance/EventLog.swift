@@ -1,13 +1,13 @@
 import HTTPTypes
 import WaybillCore
 
-/// A sink that keeps everything.
+/// A sink that records all events.
 final class EventLog: TransferSink {
     struct State: Sendable {
         var events: [TransferEvent] = []
         /// The first end.
         var end: TransferEnd?
-        /// What had been asked of the body when the first end was told.
+        /// The state of the body when the first end was reported.
         var bodyAtEnd: ProbeBody.State?
     }
 
@@ -31,7 +31,7 @@ final class EventLog: TransferSink {
 
     var events: [TransferEvent] { state.value.events }
 
-    /// The events up to the first end, which don't change any more.
+    /// The events up to the first end, which do not change any more.
     var course: [TransferEvent] {
         let events = events
         let end = events.firstIndex { if case .ended = $0 { true } else { false } }

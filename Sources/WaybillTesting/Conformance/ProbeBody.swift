@@ -1,22 +1,23 @@
 import WaybillCore
 
-/// A body that knows what its bytes must be, and writes down what is asked of it.
+/// A body with known bytes that records all calls.
 final class ProbeBody: UploadBody {
-    /// How it gives its bytes.
+    /// The way in which the body yields its bytes.
     enum Plan: Sendable {
-        /// All at once.
+        /// All bytes as one piece.
         case whole(Int)
-        /// The first bytes; then *later*, until it is told to go on; then the rest.
+        /// The first bytes; then `later` until ``goOn()`` is called; then the rest.
         case inTwo(Int, first: Int)
-        /// So many bytes, *later* before each piece of this size, with a wake-up that comes at once from another task.
+        /// The given number of bytes, with `later` before each piece of this size and an immediate wake-up from another
+        /// task.
         case inPieces(Int, of: Int)
         /// The first bytes, then an error.
         case failing(Int, after: Int)
-        /// An error in place of a reader.
+        /// An error instead of a reader.
         case unreadable(Int)
     }
 
-    /// What the failing plans throw.
+    /// The error of the failing plans.
     struct Failure: Error, Equatable {}
 
     struct State: Sendable, CustomStringConvertible {
@@ -24,10 +25,10 @@ final class ProbeBody: UploadBody {
         var closes = 0
         var given = 0
         var reads = 0
-        /// How often it answered *later*.
+        /// The number of times that the reader returned `later`.
         var laters = 0
         var mayGoOn = false
-        /// What it was asked after it had ended, failed or was closed.
+        /// Whether a reader was read after it had ended, failed or was closed.
         var isAskedTooMuch = false
         var wake: (@Sendable () -> Void)?
 
@@ -53,10 +54,10 @@ final class ProbeBody: UploadBody {
         length = announcesLength ? Int64(count) : nil
     }
 
-    /// What the server has to receive.
+    /// The bytes that the server has to receive.
     var bytes: [UInt8] { (0..<count).map(Self.byte) }
 
-    /// A period that is no multiple of any buffer's size, so that a lost or doubled piece shows.
+    /// The period of 251 bytes is not a multiple of any buffer size, so that a lost or duplicated piece is detected.
     static func byte(at index: Int) -> UInt8 { UInt8(truncatingIfNeeded: index % 251) }
 
     /// Ends the wait of ``Plan/inTwo(_:first:)``.

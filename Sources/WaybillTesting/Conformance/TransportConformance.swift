@@ -1,10 +1,10 @@
 public import WaybillCore
 
-/// What every transport owes to the session above it, as checks that anybody who writes one can run.
+/// The contract of a transport, as checks for authors of transports.
 ///
-/// Each ``Check`` plays one promise of ``/Waybill/UploadTransport`` through against a server whose behaviour it chooses, and throws a
-/// ``TestingError`` with the events that were reported when the promise is broken. The libcurl transport and
-/// ``ScriptedTransport`` pass them all.
+/// Each ``Check`` tests one requirement of ``/Waybill/UploadTransport`` against a server with a chosen behavior, and
+/// throws a ``TestingError`` with the reported events if the requirement is violated. The libcurl transport and
+/// ``ScriptedTransport`` pass all checks.
 ///
 /// ```swift
 /// @Test(arguments: TransportConformance.checks)
@@ -13,7 +13,7 @@ public import WaybillCore
 /// }
 /// ```
 ///
-/// In XCTest, loop over them:
+/// In XCTest, iterate over the checks:
 ///
 /// ```swift
 /// for check in TransportConformance.checks {
@@ -21,15 +21,14 @@ public import WaybillCore
 /// }
 /// ```
 ///
-/// Limits in time, TLS, proxies and the framing of HTTP are not checked here: they are the business of the transport's own
-/// tests.
+/// Timeouts, TLS, proxies and HTTP framing are not checked here; the transport's own tests must cover them.
 public enum TransportConformance {
     /// All checks.
     public static let checks: [Check] = endChecks + bodyChecks + steeringChecks + truthChecks
 
-    /// One promise.
+    /// A check of one requirement.
     public struct Check: Sendable, CustomStringConvertible {
-        /// What is promised, as a sentence.
+        /// The requirement, as a sentence.
         public let name: String
         let play: @Sendable (ConformanceGround) async throws(TestingError) -> Void
 
@@ -38,17 +37,17 @@ public enum TransportConformance {
             self.play = play
         }
 
-        /// The name.
+        /// The name of the check.
         public var description: String { name }
 
-        /// Plays the promise through.
+        /// Runs the check.
         ///
         /// - Parameters:
-        ///   - makeTransport: Makes a transport; called once or more in a check.
-        ///   - server: Where its requests go.
-        ///   - patience: How long is waited for an event that is promised, before its absence counts as a failure.
-        ///     Generous, as a busy machine is slow; nothing waits that long when the promise is kept.
-        /// - Throws: ``TestingError/Code/notConformant``, or ``TestingError/Code/serverFailed`` when the server threw.
+        ///   - makeTransport: Creates a transport; called at least once per check.
+        ///   - server: The server that receives the requests.
+        ///   - patience: The time to wait for a required event before its absence counts as a failure. The default is
+        ///     generous for the sake of busy machines; a conforming transport never waits that long.
+        /// - Throws: ``TestingError/Code/notConformant``, or ``TestingError/Code/serverFailed`` if the server threw.
         public func run(
             against makeTransport: @escaping @Sendable () -> any UploadTransport, server: any ConformanceServer,
             patience: Duration = .seconds(10)
