@@ -1,25 +1,25 @@
-/// Why a picture could not be recompressed.
+/// An error that occurs while an image is recompressed.
 ///
-/// ``code`` is for programs, ``message`` for people: it says what is wrong and what to do. Nothing is returned or
-/// written when it is thrown; a damaged picture never passes as a whole one.
+/// Use ``code`` in programs and ``message`` for people: the message describes the failure and gives the remedy. When it
+/// is thrown, nothing is returned or written; a damaged image is never treated as a complete one.
 public struct JPEGError: Error, Sendable {
-    /// A kind of failure. Open: new ones may come with any release, so give a `switch` a `default`.
+    /// An error code. The set is open: releases may add new codes, so include a `default` in a `switch`.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The name, as it is printed.
+        /// The name of the code, as printed.
         public let description: String
         package init(_ name: String) { description = name }
     }
 
-    /// What kind of failure it is.
+    /// The error code.
     public var code: Code
-    /// What went wrong, and the remedy.
+    /// A description of the failure and the remedy.
     public var message: String
-    /// The error underneath, when there is one.
+    /// The underlying error, if any.
     public var cause: (any Error)?
-    /// With ``Code/cannotReachLimit``, the fewest bytes that were reached.
+    /// For ``Code/cannotReachLimit``, the smallest size in bytes that was reached.
     public var smallestBytes: Int?
 
-    /// Describes a failure.
+    /// Creates an error.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil, smallestBytes: Int? = nil) {
         self.code = code
         self.message = message
@@ -27,56 +27,56 @@ public struct JPEGError: Error, Sendable {
         self.smallestBytes = smallestBytes
     }
 
-    /// Whether the caller cancelled.
+    /// Whether the work was cancelled.
     public var isCancelled: Bool { code == .cancelled }
 }
 
 extension JPEGError.Code {
-    /// There are no bytes.
+    /// The input has no bytes.
     public static let empty = Self("empty")
-    /// The bytes don't begin as a JPEG file does.
+    /// The bytes do not begin with the marker of a JPEG file.
     public static let notAJPEG = Self("notAJPEG")
-    /// The file ends before the picture does.
+    /// The file ends before the image does.
     public static let truncated = Self("truncated")
-    /// The file breaks the format's rules, or its picture data is damaged.
+    /// The file violates the JPEG format, or its image data is damaged.
     public static let corrupt = Self("corrupt")
-    /// Width or height is zero, or given only behind the picture data (a DNL segment).
+    /// Width or height is zero, or the height is given only after the image data (a DNL segment).
     public static let noPixels = Self("noPixels")
-    /// More pixels than are decoded: 100 megapixels, 40 for progressive files, 65,500 a side.
+    /// The image has more pixels than are decoded: 100 megapixels, 40 for progressive files, 65,500 per side.
     public static let tooManyPixels = Self("tooManyPixels")
-    /// More bytes than are read: 40 MB.
+    /// The file has more bytes than are read: 40 MB.
     public static let tooManyBytes = Self("tooManyBytes")
-    /// More than 100 scans: a file made to keep decoders busy.
+    /// The file has more than 100 scans, as files do that are made to keep decoders busy.
     public static let tooManyScans = Self("tooManyScans")
-    /// Samples are not 8 bits deep.
+    /// The samples do not have 8 bits.
     public static let unsupportedPrecision = Self("unsupportedPrecision")
     /// The coding process is lossless or hierarchical.
     public static let unsupportedProcess = Self("unsupportedProcess")
-    /// The picture has 2 components, or more than 4.
+    /// The image has 2 components, or more than 4.
     public static let unsupportedComponents = Self("unsupportedComponents")
-    /// No picture of this kind fits the limit; the message names the smallest that was made.
+    /// The image cannot be made to fit the limit; the message gives the smallest size reached.
     public static let cannotReachLimit = Self("cannotReachLimit")
     /// An option is out of range.
     public static let invalidOptions = Self("invalidOptions")
-    /// There are too few bytes for the pixels that were announced.
+    /// There are too few bytes for the declared number of pixels.
     public static let invalidPixels = Self("invalidPixels")
-    /// There is a file of that name already, and it was not said that it may be replaced.
+    /// The file exists, and replacing it was not allowed.
     public static let fileExists = Self("fileExists")
-    /// The file can't be made or written.
+    /// The file cannot be created or written.
     public static let fileNotWritable = Self("fileNotWritable")
-    /// There is no file of that name.
+    /// The file does not exist.
     public static let fileNotFound = Self("fileNotFound")
-    /// The path leads to a directory, a device or a pipe.
+    /// The path refers to a directory, a device or a pipe.
     public static let notARegularFile = Self("notARegularFile")
-    /// The file can't be opened or read.
+    /// The file cannot be opened or read.
     public static let fileNotReadable = Self("fileNotReadable")
     /// Memory ran out.
     public static let outOfMemory = Self("outOfMemory")
-    /// Cancelled by the caller.
+    /// The caller cancelled the work.
     public static let cancelled = Self("cancelled")
 }
 
 extension JPEGError: CustomStringConvertible {
-    /// One line: code and message.
+    /// One line with code and message.
     public var description: String { "\(code): \(message)" }
 }

@@ -1,61 +1,63 @@
 public import WaybillCore
 
-/// What a picture has to become.
+/// Options for recompressing an image.
 ///
 /// ```swift
 /// let card = JPEGOptions.maxBytes(.kibibytes(100))             // the best picture in 102,400 bytes
 /// let thumbnail = JPEGOptions(quality: 60, maxPixels: 640 * 480)
 /// ```
 ///
-/// With ``maxBytes`` the size in pixels and the coarseness are chosen together, so that the bytes buy the most. With
-/// ``quality`` alone the pixels stay as they are, up to ``maxPixels`` and ``maxSide``. With both, quality is a ceiling.
-/// With neither, the picture is re-written without loss; where that can't be done, or it must shrink for ``maxPixels`` or
-/// ``maxSide``, quality 90 is used.
+/// With ``maxBytes``, the size in pixels and the quantization are chosen together for the best quality per byte. With
+/// ``quality`` only, the size in pixels is kept, up to ``maxPixels`` and ``maxSide``. With both, the quality is an
+/// upper bound. With neither, the image is rewritten losslessly; if that is not possible, or if it must shrink for
+/// ``maxPixels`` or ``maxSide``, quality 90 is used.
 public struct JPEGOptions: Sendable, Hashable {
-    /// How much work goes into the last bit of quality.
+    /// The amount of work spent on quality.
     public enum Mode: Sendable, Hashable, CaseIterable {
-        /// The least work: about a tenth of a second for a photo of 12 megapixels.
+        /// The least work: about 0.1 seconds for a photo of 12 megapixels.
         case draft
-        /// One size in pixels, well encoded.
+        /// A single size in pixels, well encoded.
         case fast
-        /// Several sizes tried, the most faithful one kept; about twice the work of ``fast``.
+        /// Several sizes are tried and the most faithful result is kept; about twice the work of ``fast``.
         case best
     }
 
-    /// What happens with a picture that can't be decoded or made to fit.
+    /// The handling of an image that cannot be decoded or made to fit.
     public enum FailurePolicy: Sendable, Hashable, CaseIterable {
-        /// It is an error.
+        /// An error is thrown.
         case fail
-        /// A JPEG file that is within the limits as it is goes out as it is, still without metadata; the report tells
-        /// why. Its pixels are not turned, so an orientation stays as the only Exif entry, and its colours are not
-        /// converted. What is no whole JPEG file, and what is over a limit, is an error all the same.
+        /// A JPEG file that is within the limits is passed on unchanged except for its metadata; the report contains
+        /// the reason. Its pixels are not rotated, so an orientation remains as the only Exif entry, and its colors are
+        /// not converted. An incomplete JPEG file and a file that exceeds a limit still throw an error.
         case sendOriginal
     }
 
-    /// The most bytes the picture may have. Never exceeded, not by one. `nil`: no limit.
+    /// The maximum size in bytes, which is never exceeded. `nil`: no limit.
     public var maxBytes: ByteCount?
-    /// 1 (coarse) to 100 (fine), on libjpeg's scale; with ``maxBytes``, the finest that is used. `nil`: as fine as fits.
+    /// The quality from 1 (coarse) to 100 (fine) on libjpeg's scale; with ``maxBytes``, the maximum quality. `nil`: as
+    /// fine as fits.
     public var quality: Int?
-    /// The most pixels, width times height. Pictures are never enlarged. `nil`: as many as there are.
+    /// The maximum number of pixels, width times height. Images are never enlarged. `nil`: no limit.
     public var maxPixels: Int?
-    /// The most pixels of the longer side. Pictures are never enlarged. `nil`: as many as there are.
+    /// The maximum number of pixels of the longer side. Images are never enlarged. `nil`: no limit.
     public var maxSide: Int?
-    /// The fewest pixels of the longer side that a picture is scaled down to for ``maxBytes``. A limit that can't be reached
-    /// at that size is ``JPEGError/Code/cannotReachLimit``. Pictures are never enlarged. `nil`: 32.
+    /// The minimum number of pixels of the longer side to which an image is scaled down for ``maxBytes``. If the limit
+    /// cannot be reached at that size, ``JPEGError/Code/cannotReachLimit`` is thrown. Images are never enlarged. `nil`:
+    /// 32.
     ///
     /// ```swift
     /// let card = JPEGOptions(maxBytes: .kibibytes(100), minSide: 1_000)      // small print stays legible, or it fails
     /// ```
     public var minSide: Int?
-    /// How much work goes into it. `best` unless set.
+    /// The amount of work. `best` by default.
     public var mode: Mode
-    /// Whether fine text matters more than smooth areas: light is added as a lens would when the picture shrinks, and
-    /// more pixels are kept. `false` unless set.
+    /// Whether fine text matters more than smooth areas: the image is scaled down in approximately linear light, as a
+    /// lens would do, and more pixels are kept. `false` by default.
     public var isDocument: Bool
-    /// What happens with a picture that can't be decoded or made to fit. `fail` unless set.
+    /// The handling of an image that cannot be decoded or made to fit. `fail` by default.
     public var onFailure: FailurePolicy
 
-    /// Makes options; whatever is left out is not bounded.
+    /// Creates options; omitted values are unlimited.
     public init(
         maxBytes: ByteCount? = nil, quality: Int? = nil, maxPixels: Int? = nil, maxSide: Int? = nil,
         minSide: Int? = nil, mode: Mode = .best, isDocument: Bool = false, onFailure: FailurePolicy = .fail
@@ -70,17 +72,17 @@ public struct JPEGOptions: Sendable, Hashable {
         self.onFailure = onFailure
     }
 
-    /// The best picture in so many bytes.
+    /// Returns options for the best image within a number of bytes.
     public static func maxBytes(_ limit: ByteCount, mode: Mode = .best) -> JPEGOptions {
         JPEGOptions(maxBytes: limit, mode: mode)
     }
 
-    /// A fixed quality from 1 to 100 at the picture's own size.
+    /// Returns options for a fixed quality from 1 to 100 at the image's own size.
     public static func quality(_ quality: Int, mode: Mode = .best) -> JPEGOptions {
         JPEGOptions(quality: quality, mode: mode)
     }
 
-    /// Says what is out of range, before any work is done.
+    /// Validates the options before any work is done.
     func check() throws(JPEGError) {
         if let quality, !(1...100).contains(quality) {
             throw JPEGError(.invalidOptions, "Quality \(quality) is outside 1 to 100.")

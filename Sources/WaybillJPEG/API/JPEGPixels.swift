@@ -1,13 +1,13 @@
-/// A picture as plain pixels, top row first: what a camera library or a PNG decoder gives.
+/// An image as uncompressed pixels, top row first, as returned by a camera library or a PNG decoder.
 ///
 /// ```swift
 /// let frame = JPEGPixels(width: 640, height: 480, format: .rgb, bytes: frameBytes)
 /// let card = try await JPEGRecompressor(.maxBytes(.kibibytes(100))).recompress(.pixels(frame))
 /// ```
 ///
-/// Values are taken as sRGB. Transparent pixels show white paper behind them; alpha is straight, not premultiplied.
+/// Values are interpreted as sRGB. Transparent pixels are composited on white; alpha is straight, not premultiplied.
 public struct JPEGPixels: Sendable {
-    /// What the bytes of a pixel are.
+    /// The layout of a pixel.
     public enum Format: Sendable, Hashable, CaseIterable {
         /// One byte: black is 0.
         case grey
@@ -16,7 +16,7 @@ public struct JPEGPixels: Sendable {
         /// Red, green, blue, alpha.
         case rgba
 
-        /// Bytes of a pixel.
+        /// The number of bytes per pixel.
         public var bytesPerPixel: Int {
             switch self {
             case .grey: 1
@@ -26,20 +26,20 @@ public struct JPEGPixels: Sendable {
         }
     }
 
-    /// Pixels across.
+    /// The width in pixels.
     public var width: Int
-    /// Pixels down.
+    /// The height in pixels.
     public var height: Int
-    /// What the bytes of a pixel are.
+    /// The layout of a pixel.
     public var format: Format
-    /// The rows, one behind the other.
+    /// The bytes of all rows.
     public var bytes: [UInt8]
-    /// Bytes from one row to the next.
+    /// The number of bytes from one row to the next.
     public var bytesPerRow: Int
 
-    /// Describes pixels. Unless set, rows follow each other without a gap.
+    /// Creates an image from pixels. By default, rows are contiguous.
     ///
-    /// Sizes are judged when the picture is recompressed: ``JPEGError/Code/invalidPixels`` tells of too few bytes.
+    /// The sizes are validated when the image is recompressed: ``JPEGError/Code/invalidPixels`` reports too few bytes.
     public init(width: Int, height: Int, format: Format, bytes: [UInt8], bytesPerRow: Int? = nil) {
         self.width = width
         self.height = height
@@ -69,18 +69,19 @@ public struct JPEGPixels: Sendable {
 }
 
 extension JPEGPixels: CustomStringConvertible, CustomReflectable {
-    /// Size and format, never the pixels.
+    /// The size and format, never the pixels.
     public var description: String { "\(width) x \(height) pixels, \(format)" }
-    /// Size and format only, so that `dump` prints no pixels either.
+    /// Only the size and format, so that `dump` prints no pixels either.
     public var customMirror: Mirror { Mirror(self, children: ["width": width, "height": height, "format": format]) }
 }
 
-/// Where a picture comes from.
+/// The source of an image.
 public enum JPEGInput: Sendable {
     /// A JPEG file in memory, at most 40 MB.
     case bytes([UInt8])
-    /// The path of a regular file of at most 40 MB that holds a JPEG; links are followed, the file is only read.
+    /// The path of a regular file of at most 40 MB that contains a JPEG. Symbolic links are followed; the file is only
+    /// read.
     case file(String)
-    /// Plain pixels.
+    /// Uncompressed pixels.
     case pixels(JPEGPixels)
 }

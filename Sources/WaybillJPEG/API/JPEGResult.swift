@@ -1,74 +1,75 @@
 public import WaybillCore
 
-/// A finished picture.
+/// A recompressed image.
 public struct JPEGResult: Sendable {
     /// The file: JFIF, progressive, without metadata.
     public let bytes: [UInt8]
-    /// What was done.
+    /// A report of the work.
     public let report: JPEGReport
 }
 
 extension JPEGResult: CustomStringConvertible, CustomReflectable {
-    /// Size and bytes: `JPEG, 1268 x 951, 99.7 KiB`. Never the picture itself.
+    /// The size and bytes: `JPEG, 1268 x 951, 99.7 KiB`. Never the image itself.
     public var description: String {
         "JPEG, \(report.width) x \(report.height), \(ByteCount(bytes: Int64(bytes.count)))"
     }
-    /// The report only, so that `dump` prints no picture either.
+    /// Only the report, so that `dump` prints no image either.
     public var customMirror: Mirror { Mirror(self, children: ["report": report]) }
 }
 
-/// What was done to a picture, in figures.
+/// The measurements and decisions of a recompression.
 public struct JPEGReport: Sendable, Hashable {
-    /// Bytes that came in.
+    /// The size of the input in bytes.
     public var originalBytes: Int
-    /// Bytes that go out.
+    /// The size of the output in bytes.
     public var bytes: Int
-    /// Pixels across that came in, upright.
+    /// The upright width of the input in pixels.
     public var originalWidth: Int
-    /// Pixels down that came in, upright.
+    /// The upright height of the input in pixels.
     public var originalHeight: Int
-    /// Pixels across that go out, upright.
+    /// The upright width of the output in pixels.
     public var width: Int
-    /// Pixels down that go out, upright.
+    /// The upright height of the output in pixels.
     public var height: Int
-    /// The Exif orientation that came in, 1 to 8. What goes out is upright and says nothing, unless the original was
+    /// The Exif orientation of the input, 1 to 8. The output is upright and has no orientation, unless the original was
     /// kept (``failure``).
     public var orientation: Int
-    /// The coarseness: every entry of the quantisation table is the base table's times this. 1 is about quality 50 and
-    /// less is finer. `nil` when the picture was not quantised anew.
+    /// The quantizer factor: every entry of the quantization table is that of the base table times this factor. 1 is
+    /// about quality 50; smaller values are finer. `nil` if the image was not requantized.
     public var quantiserFactor: Double?
-    /// CPU time of the work, without waiting.
+    /// The CPU time of the work, without waiting.
     public var cpuTime: Duration
-    /// What came in and doesn't go out: `Exif`, `XMP`, `ICC profile`, `comment`, …, each once, and `trailing data` for
-    /// what lay behind the picture, such as previews and films.
+    /// The removed metadata: `Exif`, `XMP`, `ICC profile`, `comment`, …, each once, and `trailing data` for data after
+    /// the image, such as previews and videos.
     public var stripped: [String]
-    /// The name of an embedded colour profile whose colours were converted to sRGB, such as `Display P3`.
+    /// The name of the embedded color profile if its colors were converted to sRGB, such as `Display P3`.
     public var convertedProfile: String?
-    /// The name of an embedded colour profile that was neither sRGB nor converted: one made of tables, of grey or of
-    /// inks, or one that is damaged. The picture may look a little different without it.
+    /// The name of the embedded color profile if it is neither sRGB nor was converted: a profile made of tables, a gray
+    /// or ink profile, or a damaged one. The image may look slightly different without it.
     public var droppedProfile: String?
-    /// Bytes between segments that belonged to nothing, as some cameras leave them; up to 64 are read over.
+    /// The number of stray bytes between segments, as some cameras leave them; up to 64 are skipped.
     public var strayBytes: Int
-    /// Whether the coefficients are the input's own: nothing was lost but metadata.
+    /// Whether the coefficients of the input were kept: nothing but metadata was lost.
     public var isPassedThrough: Bool
-    /// Why the original went out after all (``JPEGOptions/FailurePolicy/sendOriginal``); `nil` otherwise.
+    /// The reason why the original was passed on (``JPEGOptions/FailurePolicy/sendOriginal``); `nil` otherwise.
     public var failure: JPEGError.Code?
 
-    /// Width that goes out over width that came in; at most 1.
+    /// The output width divided by the input width; at most 1.
     public var scale: Double { Double(width) / Double(originalWidth) }
 
-    /// The ``quantiserFactor`` on libjpeg's scale of 1 to 100, rounded.
+    /// The ``quantiserFactor`` converted to libjpeg's scale of 1 to 100, rounded.
     public var quality: Int? { quantiserFactor.map(QuantiserTable.quality(factor:)) }
 }
 
-/// What a picture looks like under one limit.
+/// The measured quality of an image under one limit.
 public struct JPEGCurvePoint: Sendable, Hashable {
-    /// The limit that was set.
+    /// The limit in bytes.
     public var limit: ByteCount
-    /// What came of it.
+    /// The report of the recompression.
     public var report: JPEGReport
-    /// How far the result is from the original: 0 is the same, 0.1 plainly worse. It is the deviation of gradient
-    /// similarity of luma (GMSD; Xue, Zhang, Mou and Bovik, 2014), both brought to at most 512 pixels a side, plus a
-    /// tenth of it at twice and four times that size. Only figures of one picture can be compared.
+    /// The difference from the original: 0 means identical, 0.1 is clearly worse. It is the gradient magnitude
+    /// similarity deviation of luma (GMSD; Xue, Zhang, Mou and Bovik, 2014), both images scaled to at most 512 pixels
+    /// per side, plus a tenth of the same measure at twice and four times that size. Values are comparable only for the
+    /// same image.
     public var deviation: Double
 }

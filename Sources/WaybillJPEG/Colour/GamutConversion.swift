@@ -1,9 +1,8 @@
 import CWaybillJPEG
 
-/// Converts colours of a wide gamut to sRGB, so that they look right where profiles are ignored.
+/// Converts colors of a wide gamut to sRGB, so that they look right in programs that ignore profiles.
 ///
-/// Colours that sRGB doesn't have become its nearest by clipping red, green and blue, as the relative colorimetric intent
-/// of colour management systems does.
+/// Colors outside sRGB are clipped per channel, like the relative colorimetric intent of color management systems.
 @safe struct GamutConversion: Sendable {
     private let linear: [Float]
     private let encoded: [Float]
@@ -12,7 +11,7 @@ import CWaybillJPEG
     private static let linearCount = 2_049
     private static let encodedSteps = 16_384
 
-    /// `nil` for what is sRGB already.
+    /// Creates a conversion; `nil` if the profile is already sRGB.
     init?(_ profile: MatrixProfile) {
         guard !profile.isSRGB else { return nil }
         linear = profile.curves.flatMap { curve in
@@ -22,11 +21,12 @@ import CWaybillJPEG
         matrix = profile.lightToSRGB.flatMap { $0.map { Float($0) } }
     }
 
-    /// Converts a picture of 4:2:0 planes. A grey one keeps its grey: a profile of primaries says nothing about it.
+    /// Converts an image of 4:2:0 planes. A gray image is unchanged, because a profile of primaries does not apply to
+    /// it.
     func convert(_ picture: Picture) -> Picture {
         guard picture.chroma.count == 2 else { return picture }
         let (width, across) = (picture.width, picture.chroma[0].width)
-        // A large picture is converted where it is: rows are read before they are written.
+        // Convert a large image in place: rows are read before they are written.
         let planes = ([picture.luma] + picture.chroma).map { plane in
             Double(width) * Double(picture.height) > PictureLoader.largestFine
                 ? plane : Plane(width: plane.width, height: plane.height, isFine: true)

@@ -1,26 +1,28 @@
 import Glibc
 
-/// An RGB colour space by its primaries and tone curves (ICC.1:2010, 8.3.2).
+/// An RGB color space defined by its primaries and tone curves (ICC.1:2010, 8.3.2).
 struct MatrixProfile: Sendable, Hashable {
-    /// From light of the primaries to XYZ under D50, row by row.
+    /// The matrix from linear light of the primaries to XYZ under D50, row by row.
     let rows: [[Double]]
-    /// From values to light, for red, green and blue; both from 0 to 1.
+    /// The curves from encoded values to linear light for red, green and blue; both from 0 to 1.
     let curves: [ToneCurve]
 
-    /// XYZ under D50 to light of sRGB's primaries: IEC 61966-2-1, adapted from D65 by the Bradford method.
+    /// The matrix from XYZ under D50 to linear light of sRGB's primaries: IEC 61966-2-1, adapted from D65 by the
+    /// Bradford method.
     private static let toSRGB = [
         [3.133_856_1, -1.616_866_7, -0.490_614_6], [-0.978_768_4, 1.916_141_5, 0.033_454_0],
         [0.071_945_3, -0.228_991_4, 1.405_242_7],
     ]
 
-    /// Light of these primaries to light of sRGB's.
+    /// The matrix from linear light of these primaries to that of sRGB.
     var lightToSRGB: [[Double]] {
         Self.toSRGB.map { row in
             (0..<3).map { column in (0..<3).reduce(0) { $0 + row[$1] * rows[$1][column] } }
         }
     }
 
-    /// Whether nobody could see a difference to sRGB. Decided by the numbers: names are not to be relied on.
+    /// Whether the color space is visually indistinguishable from sRGB. Determined by the numbers, because names are
+    /// unreliable.
     var isSRGB: Bool {
         for (row, values) in lightToSRGB.enumerated() {
             for (column, value) in values.enumerated() where abs(value - (row == column ? 1 : 0)) > 0.01 {
@@ -35,16 +37,16 @@ struct MatrixProfile: Sendable, Hashable {
     }
 }
 
-/// How values become light, in one of the forms that profiles have (ICC.1:2010, 10.5 and 10.15).
+/// A curve from encoded values to linear light in one of the forms of a profile (ICC.1:2010, 10.5 and 10.15).
 enum ToneCurve: Sendable, Hashable {
-    /// Values to the power of a number.
+    /// A power function.
     case gamma(Double)
-    /// Light at values from 0 to 1 in even steps, in 65,535ths.
+    /// Light at evenly spaced values from 0 to 1, in 65,535ths.
     case table([UInt16])
-    /// A power with an offset above a value `d`, a line below it.
+    /// A power function with an offset at or above `d`, a linear function below it.
     case parametric(gamma: Double, a: Double, b: Double, c: Double, d: Double, e: Double, f: Double)
 
-    /// The most entries of a table that are read; profiles have 1,024 or 4,096 at most.
+    /// The maximum number of table entries that are read; profiles have at most 1,024 or 4,096.
     private static let mostEntries = 65_536
 
     init?(_ reader: ICCReader, at offset: Int) {
@@ -89,13 +91,14 @@ enum ToneCurve: Sendable, Hashable {
         }
     }
 
-    /// Whether white stays bright and black dark; a curve that does neither would make a picture vanish.
+    /// Whether white remains bright and black dark; a damaged curve without this property would make an image
+    /// unrecognizable.
     private var isSensible: Bool {
         let (black, white) = (light(of: 0), light(of: 1))
         return black.isFinite && white.isFinite && black < 0.25 && white > 0.75
     }
 
-    /// The light of a value, both from 0 to 1.
+    /// Returns the linear light of a value, both from 0 to 1.
     func light(of value: Double) -> Double {
         let result: Double
         switch self {

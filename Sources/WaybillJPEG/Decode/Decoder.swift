@@ -1,10 +1,10 @@
 import CWaybillJPEG
 
-/// libjpeg's decoder, owned: opened on bytes that stay in place, pulled row group by row group.
+/// An owned libjpeg decoder: opened on bytes that do not move, and read one row group at a time.
 @safe final class Decoder: RowSource {
     private let raw: OpaquePointer
 
-    /// Opens a file; `eighths` is 8 for full size, 4 for half.
+    /// Opens a file; `eighths` is 8 for full size, 4 for half size.
     init(_ bytes: UnsafeBufferPointer<UInt8>, eighths: Int, flag: StopFlag) throws(JPEGError) {
         var trouble = wb_jpeg_trouble()
         guard
@@ -12,7 +12,7 @@ import CWaybillJPEG
                 bytes.baseAddress!, bytes.count, Int32(eighths), JPEGBounds.scans, JPEGBounds.decoderMemory, flag.raw,
                 &trouble)
         else { throw JPEGError(trouble) }
-        // A progressive file has been read to its end by now.
+        // At this point, a progressive file has been read to its end.
         if let damage = JPEGError(damageIn: trouble) {
             unsafe wb_jpeg_decoder_close(raw)
             throw damage
@@ -26,10 +26,10 @@ import CWaybillJPEG
         unsafe (0..<wb_jpeg_decoder_plane_count(raw)).map { unsafe wb_jpeg_decoder_shape(raw, $0) }
     }
 
-    /// Bytes between segments that belonged to nothing, so far.
+    /// The number of stray bytes between segments so far.
     var strayBytes: Int { unsafe Int(wb_jpeg_decoder_stray_bytes(raw)) }
 
-    /// Decodes the next rows; `false` when all rows were given and the file turned out whole.
+    /// Decodes the next rows. Returns `false` when all rows were delivered and the file proved complete.
     func read() throws(JPEGError) -> Bool {
         var trouble = wb_jpeg_trouble()
         let answer = unsafe wb_jpeg_decoder_read(raw, &trouble)
@@ -38,7 +38,7 @@ import CWaybillJPEG
         return answer == 1
     }
 
-    /// Gives the rows of one plane that the last read brought.
+    /// Passes each row of a plane from the last read to a closure.
     func forEachRow(of plane: Int, _ body: (UnsafePointer<UInt8>) -> Void) {
         for row in 0..<(unsafe wb_jpeg_decoder_row_count(raw, Int32(plane))) {
             unsafe body(wb_jpeg_decoder_row(raw, Int32(plane), row))

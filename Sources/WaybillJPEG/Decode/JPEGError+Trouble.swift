@@ -1,7 +1,7 @@
 import CWaybillJPEG
 
 extension JPEGError {
-    /// Translates what the C side reports as an error.
+    /// Creates an error from an error of the C layer.
     init(_ trouble: wb_jpeg_trouble) {
         let text = trouble.text
         switch Int(trouble.outcome) {
@@ -16,14 +16,15 @@ extension JPEGError {
                 "Decoding would need more than \(JPEGBounds.decoderMemory >> 20) MiB (\(text)); "
                     + "save the picture smaller or as a baseline JPEG first.")
         default:
-            // A cut file may break libjpeg's rules before it runs out.
+            // A truncated file may cause a libjpeg error before its end is reached.
             self =
                 Self(damageIn: trouble)
                 ?? .init(.corrupt, "libjpeg can't decode the picture: \(text) (\(trouble.code)).")
         }
     }
 
-    /// Translates what libjpeg only warns of: it fills missing data with grey and goes on, we don't.
+    /// Creates an error from libjpeg's warnings: libjpeg fills missing data with gray and continues; this module
+    /// rejects it.
     init?(damageIn trouble: wb_jpeg_trouble) {
         if trouble.is_cut_short != 0 {
             self.init(.truncated, "The file ends before the picture does; it was not copied or sent whole.")
@@ -36,7 +37,7 @@ extension JPEGError {
 }
 
 extension wb_jpeg_trouble {
-    /// libjpeg's own words.
+    /// The message of libjpeg.
     var text: String {
         unsafe withUnsafeBytes(of: message) { bytes in
             unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)

@@ -1,14 +1,14 @@
 import CWaybillJPEG
 
-/// Decodes a picture straight to another size: rows go from the source into the resamplers, so a large original is never
-/// in memory as a whole.
+/// Decodes an image directly to another size: rows are passed from the source to the resamplers, so that a large
+/// original is never in memory as a whole.
 struct PictureLoader {
     let source: PictureSource
     let isLinear: Bool
     let flag: StopFlag
 
-    /// Above so many pixels planes keep whole units: what becomes of them is smaller still, or quantised coarser, and
-    /// nothing measurable is lost for half the memory.
+    /// Above this number of pixels, planes store 8-bit samples without fractional bits: the result is scaled down
+    /// further or quantized more coarsely, so half the memory costs no measurable quality.
     static let largestFine = 2.5e6
 
     /// Decodes to an upright size. libjpeg decodes at `eighths` of the full size: 8, or 4 for speed.
@@ -30,8 +30,9 @@ struct PictureLoader {
         return picture
     }
 
-    /// Decodes to a size in the stored orientation and gives the rows of each plane in order, as soon as they are
-    /// finished; those of different planes take turns. `begin` learns the planes before the first row.
+    /// Decodes to a size in the stored orientation and passes on the rows of each plane in order as soon as they are
+    /// finished; rows of different planes are interleaved. `begin` receives the resamplers of the planes before the
+    /// first row.
     func stream(
         _ size: PictureSize, eighths: Int, begin: ([PlaneResampler]) throws(JPEGError) -> Void,
         emit: (_ plane: Int, _ row: UnsafePointer<Float>, _ number: Int) -> Void
@@ -50,7 +51,7 @@ struct PictureLoader {
     }
 
     private func line(_ index: Int, _ shape: wb_jpeg_plane_shape, _ size: PictureSize) -> PlaneResampler {
-        // Chroma samples of 4:2:0 lie in the middle of 2 x 2 pixels.
+        // Chroma samples of 4:2:0 are centered on 2 x 2 pixels.
         let pitch = index == 0 ? 1 : 2
         let horizontal = plan(
             Int(shape.width), shape.pitch_x, full: source.stored.width, to: size.width, pitch,
@@ -62,11 +63,11 @@ struct PictureLoader {
             horizontal: horizontal, vertical: vertical, depth: .bytes, isLinear: isLinear && index == 0)
     }
 
-    /// Places the new samples of one axis, `pitch` pixels of the new picture apart, over the decoded ones, which are
-    /// `samplePitch` full-size pixels apart.
+    /// Positions the output samples of one axis, `pitch` pixels of the new image apart, over the decoded samples, which
+    /// are `samplePitch` full-size pixels apart.
     ///
-    /// A mirrored axis will be turned round: a last chroma sample that hangs over an odd edge would then hang over the
-    /// first, so the samples are placed for the turned picture.
+    /// A mirrored axis is reversed later: a last chroma sample that extends beyond an odd edge would then extend beyond
+    /// the first pixel, so the samples are positioned for the reversed image.
     private func plan(
         _ samples: Int, _ samplePitch: Double, full: Int, to length: Int, _ pitch: Int, isMirrored: Bool,
         tapsMultipleOf multiple: Int

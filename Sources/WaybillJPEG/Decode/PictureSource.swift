@@ -1,4 +1,4 @@
-/// A picture that can be decoded as often as it is asked for, at any size.
+/// An image that can be decoded repeatedly at any size.
 final class PictureSource {
     enum Content {
         case file([UInt8], JPEGHeader)
@@ -6,17 +6,17 @@ final class PictureSource {
     }
 
     let content: Content
-    /// Width and height as stored, before the orientation is applied.
+    /// The width and height as stored, before the orientation is applied.
     let stored: PictureSize
     let orientation: Int
-    /// How many bytes there are to begin with.
+    /// The size of the input in bytes.
     let byteCount: Int
-    /// How its colours become sRGB, where they are not.
+    /// The conversion of the colors to sRGB, if they need one.
     let conversion: GamutConversion?
-    /// Bytes between segments that belonged to nothing, as far as was read.
+    /// The number of stray bytes between segments, as far as the file was read.
     private(set) var strayBytes = 0
 
-    /// Takes a file whose header was found to be within bounds.
+    /// Creates a source from a file whose header has been checked against the bounds.
     init(file bytes: [UInt8], _ header: JPEGHeader) {
         content = .file(bytes, header)
         stored = PictureSize(width: header.width, height: header.height)
@@ -26,7 +26,7 @@ final class PictureSource {
         conversion = isColour ? header.profile?.matrix.flatMap(GamutConversion.init) : nil
     }
 
-    /// Takes pixels that were found to be enough.
+    /// Creates a source from pixels that have been validated.
     init(_ pixels: JPEGPixels) {
         content = .pixels(pixels)
         stored = PictureSize(width: pixels.width, height: pixels.height)
@@ -35,10 +35,11 @@ final class PictureSource {
         conversion = nil
     }
 
-    /// The size when upright.
+    /// The upright size.
     var upright: PictureSize { stored.turned(orientation) }
 
-    /// Opens the source and hands it on. libjpeg decodes at `eighths` of the full size; pixels come as they are.
+    /// Opens the source and passes it to a closure. libjpeg decodes at `eighths` of the full size; pixels are passed on
+    /// unchanged.
     func withRows(
         eighths: Int, flag: StopFlag, _ body: (any RowSource) throws(JPEGError) -> Void
     ) throws(JPEGError) {

@@ -1,22 +1,22 @@
 import CWaybillJPEG
 
-/// Gives the planes of a picture a few rows at a time: Y, or Y, Cb, Cr.
+/// A source of the planes of an image, a few rows at a time: Y, or Y, Cb, Cr.
 protocol RowSource {
     var shapes: [wb_jpeg_plane_shape] { get }
-    /// Makes the next rows; `false` when all rows were given and the source turned out whole.
+    /// Produces the next rows. Returns `false` when all rows were delivered and the source proved complete.
     func read() throws(JPEGError) -> Bool
-    /// Gives the rows of one plane that the last read brought.
+    /// Passes each row of a plane from the last read to a closure.
     func forEachRow(of plane: Int, _ body: (UnsafePointer<UInt8>) -> Void)
 }
 
-/// Splits plain pixels into planes, row by row.
+/// Splits uncompressed pixels into planes, row by row.
 @safe final class PixelRows: RowSource {
     private let pixels: JPEGPixels
     private let flag: StopFlag
     private let planes: [Samples<UInt8>]
     private var row = 0
 
-    /// The pixels must have been checked.
+    /// Creates a row source. The pixels must have been validated.
     init(_ pixels: JPEGPixels, flag: StopFlag) {
         self.pixels = pixels
         self.flag = flag

@@ -1,6 +1,6 @@
 import CWaybillJPEG
 
-/// Gathers rows of samples until a row of blocks is full, and hands that on.
+/// Collects rows of samples until a row of blocks is complete, and passes it on.
 @safe final class BlockRow {
     private let width: Int
     private let height: Int
@@ -8,7 +8,8 @@ import CWaybillJPEG
     private let rows: Samples<Float>
     private let finish: (_ rows: UnsafePointer<Float>, _ stride: Int, _ index: Int) -> Void
 
-    /// `finish` gets eight rows of samples from 0 to 255, edges repeated, and which row of blocks they are.
+    /// Creates a collector. `finish` receives eight rows of samples from 0 to 255 with padded edges, and the index of
+    /// the block row.
     init(
         width: Int, height: Int, finish: @escaping (_ rows: UnsafePointer<Float>, _ stride: Int, _ index: Int) -> Void
     ) {
@@ -22,7 +23,7 @@ import CWaybillJPEG
     func take(_ row: UnsafePointer<Float>, at index: Int) {
         let slot = index % 8
         let target = unsafe rows.start + slot * stride
-        // Values beyond 0 and 255 are ringing that no decoder could show.
+        // Values below 0 or above 255 are ringing, which no decoder displays.
         unsafe wb_jpeg_pad(row, Int32(width), Int32(stride), target)
         guard slot == 7 || index == height - 1 else { return }
         for missing in slot + 1..<max(slot + 1, 8) {

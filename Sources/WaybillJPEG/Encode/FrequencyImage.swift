@@ -1,15 +1,15 @@
 import CWaybillJPEG
 
-/// A picture at one size after the forward DCT, not yet quantised: every quantiser is tried on it without another DCT.
+/// An image at one size after the forward DCT, not yet quantized: every quantizer is tried on it without another DCT.
 struct FrequencyImage {
     struct Component {
         let blocksAcross: Int
         let blocksDown: Int
-        /// Eight times each coefficient, 64 a block in zigzag order.
+        /// Eight times each coefficient, 64 per block in zigzag order.
         let coefficients: Samples<Int16>
-        /// Mean square of each block's AC coefficients.
+        /// The mean square of each block's AC coefficients.
         let norms: Samples<Float>
-        /// Which Huffman tables it uses: 0 luma, 1 chroma.
+        /// The Huffman table class: 0 for luma, 1 for chroma.
         let tableClass: Int
 
         init(width: Int, height: Int, tableClass: Int) {
@@ -29,7 +29,7 @@ struct FrequencyImage {
 
     var pixels: Double { Double(width) * Double(height) }
 
-    /// Resizes a picture and transforms it, a row of blocks at a time.
+    /// Resizes and transforms an image, one row of blocks at a time.
     init(_ picture: Picture, width: Int, height: Int, isLinear: Bool, flag: StopFlag) throws(JPEGError) {
         self.width = width
         self.height = height

@@ -1,6 +1,6 @@
 import CWaybillJPEG
 
-/// How the coefficients are spread over scans. Which order is smallest depends on the picture.
+/// The distribution of coefficients over scans. The smallest variant depends on the image.
 enum ScanScript: CaseIterable {
     case split, plain, wide, library
 
@@ -14,7 +14,7 @@ enum ScanScript: CaseIterable {
     }
 }
 
-/// Writes files: progressive, Huffman tables made for the picture, no metadata.
+/// Writes files: progressive, with optimized Huffman tables, without metadata.
 enum JPEGWriter {
     static func write(_ image: LevelImage, _ source: FrequencyImage, script: ScanScript, flag: StopFlag)
         throws(JPEGError)
@@ -35,7 +35,7 @@ enum JPEGWriter {
         return try unsafe take(bytes, trouble)
     }
 
-    /// The same coefficients in a smaller file: progressive, without metadata, turned upright.
+    /// Rewrites the same coefficients as a smaller file: progressive, without metadata, upright.
     static func transcode(
         _ input: [UInt8], orientation: Int, script: ScanScript, flag: StopFlag, strayBytes: inout Int
     ) throws(JPEGError) -> [UInt8] {
@@ -48,7 +48,7 @@ enum JPEGWriter {
         return try unsafe take(bytes, trouble)
     }
 
-    /// Takes what C wrote, or says what went wrong.
+    /// Returns the bytes written by C, or throws the error.
     static func take(_ bytes: wb_jpeg_bytes, _ trouble: wb_jpeg_trouble) throws(JPEGError) -> [UInt8] {
         defer { unsafe wb_jpeg_bytes_free(bytes) }
         guard Int(trouble.outcome) == wb_jpeg_fine else {
@@ -60,7 +60,8 @@ enum JPEGWriter {
 }
 
 extension JPEGError {
-    /// Translates what the C side reports while it writes: running out of memory there has no decoder's bound to blame.
+    /// Creates an error from an error of the C layer during writing, where running out of memory is not caused by the
+    /// decoder's limit.
     init(writing trouble: wb_jpeg_trouble) {
         if Int(trouble.outcome) == wb_jpeg_memory_exceeded, trouble.code == 0 {
             self.init(.outOfMemory, "There is not enough memory to write the picture.")

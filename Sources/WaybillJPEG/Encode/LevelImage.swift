@@ -1,21 +1,22 @@
 import CWaybillJPEG
 import Glibc
 
-/// How coefficients become levels.
+/// The conversion of coefficients to levels.
 struct Quantiser {
-    /// Whether every level is weighed against its bits. Without, levels are rounded down from more than half: cheap,
-    /// and most of the way.
+    /// Whether every level is weighed against its bits. Otherwise, levels are rounded with a larger dead zone, which is
+    /// cheap and achieves most of the effect.
     let usesTrellis: Bool
-    /// 0 is the usual balance; more spends more bytes on the same table, smoothly.
+    /// The balance of distortion and size: 0 is the default; larger values spend more bytes with the same table,
+    /// continuously.
     var fidelity = 0.0
 
-    /// What is added before truncating, where no trellis decides.
+    /// The rounding offset that is added before truncation.
     var rounding: Float { usesTrellis ? 0.5 : Float(max(0.25, min(0.5, 0.40 + 0.05 * fidelity))) }
 
-    /// The weight of distortion against bits.
+    /// The weight of distortion relative to bits.
     private var strength: Float { Float(exp2(14 + fidelity)) }
 
-    /// Quantises blocks; `bits` is the length of each AC symbol.
+    /// Quantizes blocks; `bits` contains the length of each AC symbol.
     func quantise(
         _ coefficients: UnsafePointer<Int16>, _ norms: UnsafePointer<Float>, blocks: Int, _ table: QuantiserTable,
         _ bits: [Float], to levels: UnsafeMutablePointer<Int16>
@@ -29,18 +30,19 @@ struct Quantiser {
     }
 }
 
-/// A picture's quantised levels with the table that belongs to them. The two never part: the levels of one table
-/// under another are another picture.
+/// The quantized levels of an image with their table. The two belong together: levels interpreted with another table
+/// yield another image.
 struct LevelImage {
     let width: Int
     let height: Int
     let table: QuantiserTable
     let levels: [Samples<Int16>]
-    /// Size by symbol counts before and after the trellis.
+    /// The estimated size from symbol counts before and after the trellis.
     let plainEstimate: Double
     let estimate: Double
 
-    /// Quantises a picture. With `replacing`, in the memory of an earlier attempt on the same picture, which is spoilt.
+    /// Quantizes an image. With `replacing`, reuses the memory of an earlier attempt on the same image, which becomes
+    /// invalid.
     init(
         _ image: FrequencyImage, factor: Double, quantiser: Quantiser, flag: StopFlag, replacing old: LevelImage? = nil
     ) throws(JPEGError) {

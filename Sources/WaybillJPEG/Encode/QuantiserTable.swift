@@ -1,19 +1,19 @@
 import Glibc
 
-/// A quantisation table: one base, scaled by a factor, for luma and chroma alike.
+/// A quantization table: one base table, scaled by a factor, for both luma and chroma.
 ///
-/// The base is Nicolas Robidoux's, flattened a little. Entries are rounded each at its own threshold, so that a small
-/// change of the factor changes few of them: with common rounding dozens step at once and the size jumps.
+/// The base table is that of Nicolas Robidoux, slightly flattened. Each entry is rounded at its own threshold, so that
+/// a small change of the factor changes few entries: with common rounding, dozens change together and the size jumps.
 struct QuantiserTable {
     let factor: Double
-    /// The entries, row by row as libjpeg takes them.
+    /// The entries in natural order, as used by libjpeg.
     let natural: [UInt16]
-    /// The entries in the order in which coefficients are kept.
+    /// The entries in zigzag order, as the coefficients are stored.
     let zigzag: [UInt16]
-    /// 1 over eight times each entry, in zigzag order: coefficients are kept times 8.
+    /// 1 over eight times each entry, in zigzag order, because coefficients are stored times 8.
     let reciprocals: [Float]
 
-    /// The coarsest factor: beyond it most entries are at 255 and nothing changes any more.
+    /// The coarsest factor: beyond it, most entries are 255 and hardly change any more.
     static let coarsest = 40.0
     /// The finest factor: nearly all entries are 1.
     static let finest = 0.01
@@ -30,13 +30,13 @@ struct QuantiserTable {
         reciprocals = zigzag.map { 1 / (8 * Float($0)) }
     }
 
-    /// The factor of a quality from 1 to 100, as libjpeg scales its own tables (`jpeg_quality_scaling`).
+    /// Returns the factor for a quality from 1 to 100, as libjpeg scales its own tables (`jpeg_quality_scaling`).
     static func factor(quality: Int) -> Double {
         let factor = quality >= 50 ? Double(200 - 2 * quality) / 100 : 50 / Double(quality)
         return max(finest, factor)
     }
 
-    /// The quality from 1 to 100 that comes nearest to a factor.
+    /// Returns the quality from 1 to 100 closest to a factor.
     static func quality(factor: Double) -> Int {
         let quality = factor > 1 ? 50 / factor : 100 - 50 * factor
         return max(1, min(100, Int(quality.rounded())))
@@ -59,7 +59,7 @@ struct QuantiserTable {
     }
 
     static let naturalOfZigzag: [Int] = {
-        // Diagonals, up and down in turn (ISO/IEC 10918-1 figure A.6).
+        // Diagonals in alternating directions (ISO/IEC 10918-1 figure A.6).
         let cells = (0..<64).map { (row: $0 / 8, column: $0 % 8) }
         let sorted = cells.sorted { one, other in
             let (first, second) = (one.row + one.column, other.row + other.column)

@@ -1,10 +1,10 @@
 import CWaybillJPEG
 
-/// Encodes a large picture at a given factor while it is being decoded, so that neither its samples nor its coefficients
-/// are ever in memory as a whole: only libjpeg's levels are, which the progressive writer goes over again and again.
+/// Encodes a large image with a given factor while it is decoded, so that neither its samples nor its coefficients are
+/// ever in memory as a whole. Only libjpeg's levels are, because the progressive writer reads them repeatedly.
 ///
-/// Blocks are quantised a band of rows at a time. The trellis takes the prices of symbols from all that has been counted
-/// so far, which after the first band is as good as knowing the whole.
+/// Blocks are quantized one band of rows at a time. The trellis uses the symbol lengths of all blocks counted so far,
+/// which after the first band is as good as counting the whole image.
 @safe final class StreamedEncoder {
     private let table: QuantiserTable
     private let quantiser: Quantiser
@@ -13,10 +13,10 @@ import CWaybillJPEG
     private var counts: SymbolCounts
     private var planes: [Band] = []
     private var trouble = wb_jpeg_trouble()
-    /// Whether the file would be larger than the limit for certain; nothing more is done then.
+    /// Whether the file will certainly exceed the limit; no further work is done then.
     private var isTooBig = false
 
-    /// Rows of blocks that are quantised together.
+    /// The number of block rows that are quantized together.
     private static let bandRows = 16
 
     private struct Band {
@@ -29,7 +29,7 @@ import CWaybillJPEG
         var last: Int32 = 0
     }
 
-    /// Begins a file; `componentCount` is 1 for grey, 3 for Y, Cb, Cr with half the sides.
+    /// Begins a file; `componentCount` is 1 for gray, or 3 for Y, Cb, Cr with chroma of half the width and height.
     init(
         _ size: PictureSize, componentCount: Int, factor: Double, quantiser: Quantiser, limit: Int, flag: StopFlag
     ) throws(JPEGError) {
@@ -62,7 +62,7 @@ import CWaybillJPEG
 
     deinit { unsafe wb_jpeg_writer_close(raw) }
 
-    /// Takes the rows of one plane, in order; planes may take turns.
+    /// Returns a collector for the rows of one plane, in order; rows of different planes may be interleaved.
     func rows(of index: Int, width: Int, height: Int) -> BlockRow {
         unsafe BlockRow(width: width, height: height) { [unowned self] rows, stride, row in
             unsafe take(index, rows, stride, row)
@@ -84,7 +84,7 @@ import CWaybillJPEG
         unsafe counts.add(
             plane.coefficients.start, blocks: (last - first + 1) * plane.across, tableClass: plane.tableClass, table,
             rounding: quantiser.rounding, last: &planes[index].last)
-        // What the trellis saves is never half.
+        // The trellis never saves as much as half.
         isTooBig = counts.leastBytes * 0.5 > Double(limit)
         let bits = counts.symbolBits[plane.tableClass]
         for row in first...last {
@@ -98,7 +98,7 @@ import CWaybillJPEG
 
     /// Writes the file.
     ///
-    /// - Returns: `nil` when it is larger than the limit.
+    /// - Returns: `nil` if it exceeds the limit.
     func finish() throws(JPEGError) -> [UInt8]? {
         guard !isTooBig else { return nil }
         var bytes = unsafe wb_jpeg_bytes()

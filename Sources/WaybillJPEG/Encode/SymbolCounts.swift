@@ -1,16 +1,17 @@
 import CWaybillJPEG
 import Glibc
 
-/// How often each Huffman symbol occurs, by table class, with the bits that follow the symbols.
+/// The frequency of each Huffman symbol by table class, and the number of additional bits.
 ///
-/// From it come the size of the file before it is written, and the price of each symbol for the trellis.
+/// Used to estimate the size of the file before it is written, and the cost of each symbol for the trellis.
 struct SymbolCounts {
     private var dc: [[UInt32]] = [Array(repeating: 0, count: 16), Array(repeating: 0, count: 16)]
     private var ac: [[UInt32]] = [Array(repeating: 0, count: 256), Array(repeating: 0, count: 256)]
     private var extraBits: UInt64 = 0
     private var classes = 0
 
-    /// Counts a picture as it would be quantised, on every `n`-th pair of block rows for a rough answer.
+    /// Counts the symbols of an image as it would be quantized; for a rough estimate, only every `n`-th pair of block
+    /// rows.
     init(_ image: FrequencyImage, _ table: QuantiserTable, rounding: Float, everyPair n: Int = 1) {
         classes = image.components.count > 1 ? 2 : 1
         for component in image.components {
@@ -27,10 +28,10 @@ struct SymbolCounts {
         }
     }
 
-    /// Counts nothing yet.
+    /// Creates empty counts.
     init(componentCount: Int) { classes = componentCount > 1 ? 2 : 1 }
 
-    /// Adds blocks as they would be quantised; `last` is the DC level before them.
+    /// Adds blocks as they would be quantized; `last` is the DC level before them.
     mutating func add(
         _ coefficients: UnsafePointer<Int16>, blocks: Int, tableClass: Int, _ table: QuantiserTable, rounding: Float,
         last: inout Int32
@@ -39,10 +40,10 @@ struct SymbolCounts {
             coefficients, blocks, table.reciprocals, rounding, &last, &dc[tableClass], &ac[tableClass])
     }
 
-    /// The bits that follow the symbols: less than the file will have.
+    /// The size of the additional bits, a lower bound of the file size.
     var leastBytes: Double { Double(extraBits) / 8 }
 
-    /// Counts levels as they are.
+    /// Counts the symbols of existing levels.
     init(_ image: FrequencyImage, levels: [Samples<Int16>]) {
         classes = image.components.count > 1 ? 2 : 1
         for (component, levels) in zip(image.components, levels) {
@@ -52,9 +53,8 @@ struct SymbolCounts {
         }
     }
 
-    /// The file's size in bytes as an optimised baseline file would have it. What is really written is a fixed few
-    /// percent off, which the search learns.
-    /// `share` is the part of the picture that was counted.
+    /// Returns the size in bytes of an optimized baseline file. The size actually written differs by a fixed few
+    /// percent, which the search learns. `share` is the portion of the image that was counted.
     func bytes(share: Double = 1) -> Double {
         var bits = Double(extraBits)
         var tables = 0.0
@@ -65,14 +65,14 @@ struct SymbolCounts {
                     bits += Double(count) * Double(length)
                     tables += 8
                 }
-                // The 16 counts of a DHT segment and its head.
+                // The 16 counts of a DHT segment and its header.
                 tables += 152
             }
         }
         return (bits / share + tables) / 8 + 330
     }
 
-    /// What each AC symbol costs, by table class. Symbols that never came cost 16 bits.
+    /// The cost of each AC symbol in bits, by table class. Symbols that do not occur cost 16 bits.
     var symbolBits: [[Float]] { ac.map { Self.lengths($0) } }
 
     private static func lengths(_ counts: [UInt32]) -> [Float] {

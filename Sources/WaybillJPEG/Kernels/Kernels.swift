@@ -1,34 +1,34 @@
 import CWaybillJPEG
 
-// The three hottest loops exist twice: in C, and in plain Swift that says the same in fewer words. The Swift ones are what
-// the C ones are tested against, and with WAYBILL_PLAIN_SWIFT=1 in the environment of the build they do the work: slower,
-// and good for telling whether the C is to blame for something.
+// The three hottest loops exist twice: in C, and as a shorter version in plain Swift. The Swift versions are the
+// reference for the tests of the C versions. A build with WAYBILL_PLAIN_SWIFT=1 in its environment uses them: this is
+// slower, but shows whether a problem is caused by the C code.
 #if WAYBILL_PLAIN_SWIFT
     typealias Kernels = PlainKernels
 #else
     typealias Kernels = CKernels
 #endif
 
-/// Loops over plain memory. Whoever calls has made sure that it is there.
+/// Loops over plain memory. The caller guarantees that the memory is valid.
 protocol KernelSet {
-    /// `out[x]` becomes the sum of `weights[t] * rows[t][x]`; weights have 14 fractional bits. `sums` is room for the work.
+    /// Sets `out[x]` to the sum of `weights[t] * rows[t][x]`; weights have 14 fractional bits. `sums` is scratch space.
     static func vertical(
         _ rows: [UnsafePointer<UInt8>], _ weights: UnsafePointer<Int16>, width: Int,
         sums: UnsafeMutablePointer<Int32>, out: UnsafeMutablePointer<Float>)
-    /// The same for words, with plain weights.
+    /// Does the same for 16-bit samples, with floating-point weights.
     static func vertical(
         _ rows: [UnsafePointer<UInt16>], _ weights: [Float], width: Int, out: UnsafeMutablePointer<Float>)
-    /// `out[x]` becomes the sum of `weights[x * taps + t] * row[starts[x] + t]`; `taps` is a multiple of 4.
+    /// Sets `out[x]` to the sum of `weights[x * taps + t] * row[starts[x] + t]`; `taps` is a multiple of 4.
     static func horizontal(
         _ row: UnsafePointer<Float>, _ starts: [Int32], _ weights: [Float], taps: Int, width: Int,
         out: UnsafeMutablePointer<Float>)
-    /// Quantises blocks for the least rate + strength * distortion. `bits` is the length of each AC symbol.
+    /// Quantizes blocks for the minimum of rate + strength * distortion. `bits` contains the length of each AC symbol.
     static func trellis(
         _ coefficients: UnsafePointer<Int16>, _ norms: UnsafePointer<Float>, blocks: Int, _ table: [UInt16],
         _ bits: [Float], strength: Float, levels: UnsafeMutablePointer<Int16>)
 }
 
-/// The loops in C, for AVX2 where the processor has it.
+/// The loops in C, which use AVX2 if the processor supports it.
 enum CKernels: KernelSet {
     static func vertical(
         _ rows: [UnsafePointer<UInt8>], _ weights: UnsafePointer<Int16>, width: Int,

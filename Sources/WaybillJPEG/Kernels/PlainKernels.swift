@@ -1,6 +1,6 @@
 import Glibc
 
-/// The loops in plain Swift, written to be read.
+/// The loops in plain Swift, written for readability.
 enum PlainKernels: KernelSet {
     static func vertical(
         _ rows: [UnsafePointer<UInt8>], _ weights: UnsafePointer<Int16>, width: Int,
@@ -39,7 +39,7 @@ enum PlainKernels: KernelSet {
         _ coefficients: UnsafePointer<Int16>, _ norms: UnsafePointer<Float>, blocks: Int, _ table: [UInt16],
         _ bits: [Float], strength: Float, levels: UnsafeMutablePointer<Int16>
     ) {
-        // Errors hide in busy blocks; the power .7 lets them hide less than the usual 1 does.
+        // Errors are masked in busy blocks; the exponent 0.7 masks them less than the usual 1.
         let knee = exp2(Float(16.5))
         for block in 0..<blocks {
             let source = (0..<64).map { unsafe coefficients[block * 64 + $0] }
@@ -52,8 +52,8 @@ enum PlainKernels: KernelSet {
     }
 }
 
-/// One block's choice of levels: the cheapest path over the positions that are not plainly zero, where each may keep its
-/// level, take the next smaller one or the largest that needs a bit less, or be dropped.
+/// The choice of levels for one block: the cheapest path over the positions that are not clearly zero. Each position
+/// may keep its level, use the next smaller level or the largest level that needs one bit less, or be dropped.
 private struct PlainTrellis {
     let coefficients: [Int16]
     let table: [UInt16]
@@ -62,9 +62,9 @@ private struct PlainTrellis {
 
     private struct Step {
         let position: Int
-        /// Cost of dropping every step before this one.
+        /// The cost of dropping every step before this one.
         let zeros: Float
-        /// Least cost of a block that ends here, with the level and the step before that give it.
+        /// The minimum cost of a block that ends here, with the corresponding level and previous step.
         var best = Float.infinity
         var level = 0
         var previous: Int?
@@ -104,7 +104,7 @@ private struct PlainTrellis {
         }
     }
 
-    /// Picks where the block ends, and walks back from there.
+    /// Selects the end of the block and follows the path back from there.
     private func path(through steps: [Step], _ zeros: Float) -> [Int16] {
         var least = zeros + bits[0]
         var end: Int?

@@ -1,14 +1,14 @@
-/// Finds the orientation in an Exif segment: tag 0x0112 of the first directory (Exif 2.32, 4.6.4 A).
+/// Reads the orientation from an Exif segment: tag 0x0112 of the first directory (Exif 2.32, 4.6.4 A).
 enum ExifOrientation {
-    /// - Parameter tiff: The segment behind `Exif\0\0`: a TIFF header in either byte order.
-    /// - Returns: 1 to 8, or `nil` when it is missing or makes no sense.
+    /// - Parameter tiff: The segment after `Exif\0\0`: a TIFF header in either byte order.
+    /// - Returns: 1 to 8, or `nil` if it is missing or invalid.
     static func find(in tiff: ArraySlice<UInt8>) -> Int? {
         guard let reader = TIFFReader(tiff), let directory = reader.long(4), let count = reader.short(directory) else {
             return nil
         }
         for index in 0..<count {
             let entry = directory + 2 + 12 * index
-            // An entry that lies behind the end ends the search too.
+            // An entry beyond the end of the segment ends the search, too.
             guard let tag = reader.short(entry) else { return nil }
             guard tag == 0x0112 else { continue }
             guard reader.short(entry + 2) == 3, let value = reader.short(entry + 8), (1...8).contains(value) else {

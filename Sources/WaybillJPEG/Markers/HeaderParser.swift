@@ -1,4 +1,4 @@
-/// Walks the segments from SOI to the first SOS (ISO/IEC 10918-1 annex B). Every read is checked against the end.
+/// Parses the segments from SOI to the first SOS (ISO/IEC 10918-1 annex B). Every read is bounds-checked.
 struct HeaderParser {
     private let bytes: [UInt8]
     private var position = 0
@@ -35,7 +35,7 @@ struct HeaderParser {
         guard try byte() == 0xFF else {
             throw JPEGError(.corrupt, "Byte \(position - 1) should begin a marker and does not; the header is damaged.")
         }
-        // Any number of fill bytes may come before the code (B.1.1.2).
+        // Any number of fill bytes may precede the marker code (B.1.1.2).
         var code = try byte()
         while code == 0xFF { code = try byte() }
         switch code {
@@ -48,7 +48,7 @@ struct HeaderParser {
     }
 
     private mutating func readSegment(_ marker: UInt8) throws(JPEGError) {
-        // TEM and RSTn stand alone.
+        // TEM and RSTn have no length or body.
         if marker == 0x01 || (0xD0...0xD7).contains(marker) { return }
         let start = position
         let length = try word()
@@ -129,7 +129,7 @@ struct HeaderParser {
         return header
     }
 
-    /// A profile that doesn't come whole counts as one without a name.
+    /// An incomplete profile counts as a profile without a name.
     private var profile: ICCProfile? {
         guard !profileSegments.isEmpty else { return nil }
         return ICCProfile(ICCProfile.assemble(profileSegments) ?? [])
@@ -149,7 +149,7 @@ struct HeaderParser {
     private static let cutShort = JPEGError(
         .truncated, "The file ends inside its header; it was not copied or sent whole.")
 
-    /// What it is instead, when that is easy to see.
+    /// Returns a note on the actual format if it is easy to recognize.
     private static func guess(_ bytes: [UInt8]) -> String {
         if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return " but a PNG" }
         if bytes.starts(with: Array("GIF8".utf8)) { return " but a GIF" }

@@ -1,17 +1,17 @@
-/// An embedded colour profile, as far as it matters here (ICC.1:2010): its name and, if it is made of primaries and
-/// tone curves, these.
+/// The relevant content of an embedded color profile (ICC.1:2010): its name and, if it is made of primaries and tone
+/// curves, these.
 ///
-/// Every read is checked against the profile's end, and nothing is allocated for a length that the profile announces.
+/// Every read is bounds-checked, and no memory is allocated for a length that the profile declares.
 struct ICCProfile: Sendable, Hashable {
-    /// The description in printable ASCII, for it may reach a terminal; empty when there is none.
+    /// The description in printable ASCII, because it may be printed to a terminal; empty if there is none.
     let name: String
-    /// The primaries and curves, when the profile describes RGB by nothing else.
+    /// The primaries and curves, if the profile describes RGB only by them.
     let matrix: MatrixProfile?
 
-    /// Whether it is sRGB: by its numbers, or where it has none that we read, by its name.
+    /// Whether the profile is sRGB, determined by its numbers, or by its name if it has no readable numbers.
     var isSRGB: Bool { matrix?.isSRGB ?? name.lowercased().contains("srgb") }
 
-    /// More is not read; the profiles of cameras and screens have 500 to 4,000 bytes.
+    /// The maximum size that is read; profiles of cameras and displays have 500 to 4,000 bytes.
     static let mostBytes = 1 << 20
 
     init(_ profile: ArraySlice<UInt8>) {
@@ -20,9 +20,9 @@ struct ICCProfile: Sendable, Hashable {
         matrix = Self.matrix(in: reader)
     }
 
-    /// Puts a profile together that came in several segments (ICC.1:2010, B.4): number and count, then a piece.
+    /// Reassembles a profile from several segments (ICC.1:2010, B.4), each with a number, a count and a piece.
     ///
-    /// - Returns: `nil` when pieces are missing, come twice, or are too much.
+    /// - Returns: `nil` if pieces are missing, duplicated or too large.
     static func assemble(_ segments: [ArraySlice<UInt8>]) -> ArraySlice<UInt8>? {
         guard let first = segments.first, first.count >= 2 else { return nil }
         let count = Int(first[first.startIndex + 1])
@@ -41,7 +41,7 @@ struct ICCProfile: Sendable, Hashable {
     private static func description(in reader: ICCReader) -> String? {
         guard let offset = reader.tag("desc"), let type = reader.long(offset) else { return nil }
         if type == ICCReader.code("mluc") {
-            // Version 4: records that point at UTF-16; the first one will do.
+            // Version 4: records that refer to UTF-16 text; the first record suffices.
             guard let length = reader.long(offset + 20), let start = reader.long(offset + 24) else { return nil }
             return reader.text(offset + start, min(length, 400), step: 2)
         }
@@ -52,7 +52,7 @@ struct ICCProfile: Sendable, Hashable {
     private static func matrix(in reader: ICCReader) -> MatrixProfile? {
         guard reader.long(16) == ICCReader.code("RGB "), reader.long(20) == ICCReader.code("XYZ "),
             reader.long(36) == ICCReader.code("acsp"),
-            // Tables by preference: the primaries beside them are a rougher answer to the same question.
+            // The profile prefers tables: its primaries are only a rougher approximation of them.
             reader.tag("A2B0") == nil
         else { return nil }
         var columns: [[Double]] = []
@@ -70,7 +70,7 @@ struct ICCProfile: Sendable, Hashable {
     }
 }
 
-/// Reads numbers of a profile, none behind its end.
+/// Bounds-checked reads of numbers in a profile.
 struct ICCReader {
     private let bytes: ArraySlice<UInt8>
 
@@ -87,12 +87,12 @@ struct ICCReader {
         return Int(bytes[at]) << 8 | Int(bytes[at + 1])
     }
 
-    /// An `s15Fixed16Number`.
+    /// Reads an `s15Fixed16Number`.
     func fixed(_ offset: Int) -> Double? {
         long(offset).map { Double(Int32(truncatingIfNeeded: $0)) / 65_536 }
     }
 
-    /// Where a tag's element begins (7.3).
+    /// Returns the offset of a tag's element (7.3).
     func tag(_ name: String) -> Int? {
         guard let count = long(128), count <= 100 else { return nil }
         let entry = (0..<count).lazy.map { 132 + 12 * $0 }.first { long($0) == Self.code(name) }
@@ -110,6 +110,6 @@ struct ICCReader {
         return text
     }
 
-    /// A four-letter signature as the number it is stored as.
+    /// Converts a four-letter signature to the number by which it is stored.
     static func code(_ name: String) -> Int { name.utf8.reduce(0) { $0 << 8 | Int($1) } }
 }

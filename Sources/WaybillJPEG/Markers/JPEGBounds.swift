@@ -1,12 +1,12 @@
-/// What is refused before libjpeg sees a byte. A file of 206 bytes can announce 4,290 megapixels, and one of 164 bytes
-/// makes a decoder ask for 490 MB.
+/// The limits that are checked before libjpeg reads the file. A file of 206 bytes can declare 4,290 megapixels, and one
+/// of 164 bytes makes a decoder request 490 MB.
 enum JPEGBounds {
     static let inputBytes = 40_000_000
     static let side = 65_500
     static let pixels = 100_000_000
     static let progressivePixels = 40_000_000
     static let scans: Int32 = 100
-    /// Bounds libjpeg's coefficient arrays, which progressive and non-interleaved files need.
+    /// The limit for libjpeg's coefficient arrays, which progressive and non-interleaved files need.
     static let decoderMemory = 256 << 20
 
     static func check(_ header: JPEGHeader) throws(JPEGError) {

@@ -1,13 +1,13 @@
-/// What a JPEG file says about itself before its picture data: size, components, orientation, metadata.
+/// The header of a JPEG file before its image data: size, components, orientation, metadata.
 ///
 /// ```swift
 /// let header = try JPEGHeader(parsing: bytes)
 /// print(header.width, header.height, header.orientation, header.segments.map(\.name))
 /// ```
 ///
-/// Read by pure code without libjpeg, so that a hostile file is judged before anything is allocated for it.
+/// It is parsed without libjpeg, so that a malicious file is rejected before memory is allocated for it.
 public struct JPEGHeader: Sendable, Hashable {
-    /// How the samples are coded.
+    /// The coding process.
     package enum Process: Sendable, Hashable {
         /// One pass, 8 bits (SOF0).
         case baseline
@@ -15,77 +15,78 @@ public struct JPEGHeader: Sendable, Hashable {
         case extended
         /// Several passes, coarse to fine (SOF2, SOF10).
         case progressive
-        /// Predictive, without DCT (SOF3, SOF11).
+        /// Predictive, without a DCT (SOF3, SOF11).
         case lossless
         /// Differential frames over others (SOF5 to SOF7, SOF13 to SOF15).
         case hierarchical
     }
 
-    /// What the components mean, as libjpeg judges.
+    /// The color model, as determined by libjpeg.
     package enum ColorModel: Sendable, Hashable {
         /// One component.
         case grey
-        /// Luma and two colour differences.
+        /// Luma and two color differences.
         case yCbCr
-        /// Red, green, blue as they are.
+        /// Red, green and blue, stored directly.
         case rgb
         /// Four inks.
         case cmyk
-        /// Four inks, three of them as YCbCr.
+        /// Four inks, three of them stored as YCbCr.
         case ycck
-        /// A number of components that has no meaning here.
+        /// An unsupported number of components.
         case unknown
     }
 
-    /// A component with its sampling factors.
+    /// A component and its sampling factors.
     package struct Component: Sendable, Hashable {
         /// The component's identifier.
         package var identifier: UInt8
-        /// Samples across, relative to the other components: 1 to 4.
+        /// The horizontal sampling factor, 1 to 4.
         package var horizontalSampling: Int
-        /// Samples down, relative to the other components: 1 to 4.
+        /// The vertical sampling factor, 1 to 4.
         package var verticalSampling: Int
     }
 
-    /// A segment that is not needed to decode.
+    /// A segment that is not needed for decoding.
     public struct Segment: Sendable, Hashable {
-        /// The marker's second byte: 0xE1 is APP1.
+        /// The second byte of the marker: 0xE1 is APP1.
         public var marker: UInt8
-        /// What it holds: `JFIF`, `Exif`, `XMP`, `ICC profile`, `Photoshop`, `MPF`, `Adobe`, `comment`, or `APP7`.
+        /// The type of content: `JFIF`, `Exif`, `XMP`, `ICC profile`, `Photoshop`, `MPF`, `Adobe`, `comment`, or
+        /// `APP7`.
         public var name: String
-        /// Its length with the marker.
+        /// The length including the marker.
         public var byteCount: Int
     }
 
-    /// Pixels across, as stored.
+    /// The width in pixels, as stored.
     public var width: Int
-    /// Pixels down, as stored.
+    /// The height in pixels, as stored.
     public var height: Int
-    /// Bits of a sample.
+    /// The number of bits per sample.
     public var precision: Int
-    /// How the samples are coded.
+    /// The coding process.
     package var process: Process
-    /// Whether entropy coding is arithmetic and not Huffman.
+    /// Whether entropy coding is arithmetic instead of Huffman.
     public var isArithmetic: Bool
-    /// The components in the file's order.
+    /// The components in the order of the file.
     package var components: [Component]
-    /// The Exif orientation of the picture, 1 (upright) to 8; 1 when there is none or it makes no sense.
+    /// The Exif orientation of the image, 1 (upright) to 8; 1 if it is missing or invalid.
     public var orientation: Int
     var profile: ICCProfile?
-    /// The transform of an Adobe segment: 0 none, 1 YCbCr, 2 YCCK. `nil` without the segment.
+    /// The transform of an Adobe segment: 0 for none, 1 for YCbCr, 2 for YCCK. `nil` without the segment.
     public var adobeTransform: Int?
     /// Whether there is a JFIF segment.
     public var isJFIF: Bool
-    /// Application segments and comments before the picture data, in order.
+    /// The application segments and comments before the image data, in order.
     public var segments: [Segment]
-    /// Where the picture data begins: the first byte behind the first SOS segment.
+    /// The offset of the image data: the first byte after the first SOS segment.
     public var scanOffset: Int
 
-    /// Reads the header of a JPEG file.
+    /// Parses the header of a JPEG file.
     ///
-    /// - Throws: ``JPEGError`` with ``JPEGError/Code/empty``, ``JPEGError/Code/notAJPEG``,
-    ///   ``JPEGError/Code/truncated`` or ``JPEGError/Code/corrupt``. Sizes and processes are reported, not judged.
-    /// - Complexity: Linear in the header's length; at most 1,000 segments.
+    /// - Throws: ``JPEGError`` with ``JPEGError/Code/empty``, ``JPEGError/Code/notAJPEG``, ``JPEGError/Code/truncated``
+    ///   or ``JPEGError/Code/corrupt``. Sizes and processes are not checked against limits.
+    /// - Complexity: Linear in the length of the header; at most 1,000 segments.
     public init(parsing bytes: [UInt8]) throws(JPEGError) {
         var parser = HeaderParser(bytes)
         self = try parser.parse()
@@ -104,16 +105,17 @@ public struct JPEGHeader: Sendable, Hashable {
         scanOffset = 0
     }
 
-    /// The description of an embedded ICC profile, such as `Display P3`; empty when it has none; `nil` without profile.
+    /// The description of the embedded ICC profile, such as `Display P3`; empty if it has no description; `nil` without
+    /// a profile.
     public var profileName: String? { profile?.name }
 
-    /// Width and height when upright.
+    /// The upright width and height.
     public var uprightSize: (width: Int, height: Int) {
         orientation >= 5 ? (height, width) : (width, height)
     }
 
-    /// What the components mean. The rules are libjpeg's (`default_decompress_parms` in jdapimin.c): JFIF, then Adobe,
-    /// then the identifiers.
+    /// The color model. The rules are those of libjpeg (`default_decompress_parms` in jdapimin.c): JFIF, then Adobe,
+    /// then the component identifiers.
     package var colorModel: ColorModel {
         switch components.count {
         case 1: return .grey
@@ -127,7 +129,7 @@ public struct JPEGHeader: Sendable, Hashable {
     }
 }
 
-/// Names application segments by the text they begin with.
+/// The names of application segments, derived from their first bytes.
 enum SegmentName {
     private static let known: [(marker: UInt8, prefix: [UInt8], name: String)] = [
         (0xE0, Array("JFIF\0".utf8), "JFIF"),

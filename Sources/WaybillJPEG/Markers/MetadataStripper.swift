@@ -1,16 +1,16 @@
 import Glibc
 
-/// Copies a JPEG file without its metadata, byte for byte otherwise.
+/// Removes the metadata of a JPEG file and leaves all other bytes unchanged.
 ///
-/// Application segments and comments go wherever they stand, also between scans; whatever follows the end of the
-/// picture (previews, gain maps, films) goes too. What remains begins with the one segment that tells decoders what the
-/// components mean, and where the picture isn't upright, with an Exif segment of 36 bytes that says so and nothing else.
+/// Application segments and comments are removed wherever they occur, also between scans, and so is any data after the
+/// end of the image (previews, gain maps, videos). The output begins with the one segment that defines the color model.
+/// If the image is not upright, this is followed by an Exif segment of 36 bytes with the orientation as its only entry.
 enum MetadataStripper {
     static let jfif: [UInt8] = [
         0xFF, 0xE0, 0, 16, 0x4A, 0x46, 0x49, 0x46, 0, 1, 1, 0, 0, 1, 0, 1, 0, 0,
     ]
 
-    /// - Returns: `nil` when the walk meets what it does not know. A caller then makes the file anew.
+    /// - Returns: `nil` if the file contains an unexpected marker or structure. The caller then re-encodes the file.
     static func strip(_ bytes: [UInt8], _ header: JPEGHeader) -> [UInt8]? {
         var output: [UInt8] = [0xFF, 0xD8] + meaning(of: header) + orientation(header.orientation)
         let end = walk(bytes) { marker, range in
@@ -21,9 +21,9 @@ enum MetadataStripper {
 
     static func isMetadata(_ marker: UInt8) -> Bool { (0xE0...0xEF).contains(marker) || marker == 0xFE }
 
-    /// Visits every segment with its marker; that of SOS goes on to the end of its data.
+    /// Visits every segment with its marker; the range of SOS includes its entropy-coded data.
     ///
-    /// - Returns: Where the file ends by its own account, or `nil` when the walk meets what it does not know.
+    /// - Returns: The offset of the end of the image, or `nil` if the file contains an unexpected marker or structure.
     static func walk(_ bytes: [UInt8], _ visit: (UInt8, Range<Int>) -> Void) -> Int? {
         var position = 2
         while position + 1 < bytes.count {
@@ -50,7 +50,8 @@ enum MetadataStripper {
         return length >= 2 && end <= bytes.count ? end : nil
     }
 
-    /// The first marker behind entropy-coded data that is neither a stuffed zero nor a restart.
+    /// Returns the offset of the first marker after entropy-coded data that is neither a stuffed zero nor a restart
+    /// marker.
     private static func scanEnd(_ bytes: [UInt8], _ start: Int) -> Int {
         unsafe bytes.withUnsafeBufferPointer { buffer in
             guard let base = buffer.baseAddress else { return bytes.count }
@@ -67,14 +68,14 @@ enum MetadataStripper {
         }
     }
 
-    /// JFIF says YCbCr; what RGB and ink files mean stands in an Adobe segment.
+    /// JFIF implies YCbCr; the color model of RGB and CMYK files is given by an Adobe segment.
     private static func meaning(of header: JPEGHeader) -> [UInt8] {
         if header.colorModel == .grey || header.colorModel == .yCbCr { return jfif }
         guard let transform = header.adobeTransform else { return [] }
         return [0xFF, 0xEE, 0, 14] + Array("Adobe".utf8) + [0, 100, 0, 0, 0, 0, UInt8(clamping: transform)]
     }
 
-    /// A TIFF directory with a single entry (Exif 2.32, 4.6.4 A).
+    /// Returns a TIFF directory with a single entry (Exif 2.32, 4.6.4 A).
     private static func orientation(_ value: Int) -> [UInt8] {
         guard value != 1 else { return [] }
         return [0xFF, 0xE1, 0, 34] + Array("Exif\0\0MM".utf8) + [0, 42, 0, 0, 0, 8, 0, 1]

@@ -1,7 +1,7 @@
 import CWaybillJPEG
 
-/// One component of a picture in memory. Samples that were computed keep 8 fractional bits; those that came from the
-/// decoder as they are keep none.
+/// One component of an image in memory. Computed samples have 8 fractional bits; samples that come unchanged from the
+/// decoder have none.
 struct Plane {
     enum Storage {
         case bytes(Samples<UInt8>)
@@ -12,7 +12,7 @@ struct Plane {
     let height: Int
     let storage: Storage
 
-    /// An empty plane to be filled.
+    /// Creates an uninitialized plane.
     init(width: Int, height: Int, isFine: Bool) {
         self.width = width
         self.height = height
@@ -41,7 +41,7 @@ struct Plane {
         }
     }
 
-    /// The plane turned as an Exif orientation says.
+    /// Returns the plane transformed by an Exif orientation.
     func turned(_ orientation: Int) -> Plane {
         guard orientation != 1 else { return self }
         let (across, down) = orientation >= 5 ? (height, width) : (width, height)
@@ -59,7 +59,7 @@ struct Plane {
         return Plane(width: across, height: down, storage: result)
     }
 
-    /// Whether all samples lie within two units of 128: colour that nobody sees.
+    /// Whether all samples are within two units of 128, which is visually neutral.
     var isNeutral: Bool {
         switch storage {
         case .bytes(let samples): unsafe wb_jpeg_spread_u8(samples.start, samples.count) <= 512
@@ -68,7 +68,7 @@ struct Plane {
     }
 }
 
-/// A decoded picture, upright: luma and, unless it is grey, two planes of half its width and height.
+/// A decoded upright image: luma and, unless it is gray, two chroma planes of half its width and height.
 struct Picture {
     let luma: Plane
     var chroma: [Plane]
@@ -77,7 +77,7 @@ struct Picture {
     var height: Int { luma.height }
 }
 
-/// A fixed run of plain values that C may write into. Not initialised: the code that makes one fills it.
+/// A fixed-size buffer of trivial values that C code may write to. It is uninitialized; its creator must fill it.
 @safe final class Samples<Element: BitwiseCopyable>: @unchecked Sendable {
     let count: Int
     let start: UnsafeMutablePointer<Element>

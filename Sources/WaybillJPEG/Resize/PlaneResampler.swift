@@ -1,9 +1,10 @@
 import CWaybillJPEG
 
-/// Resizes one plane row by row: rows go in, finished rows come out as soon as their last input row is there.
+/// Resizes one plane row by row: it takes input rows and returns output rows as soon as their last input row has
+/// arrived.
 ///
-/// Down first, then across, because the sums over rows run through memory in order. It keeps only the rows that one
-/// output row looks at.
+/// It resamples vertically first, then horizontally, because the vertical sums access memory sequentially. It stores
+/// only the rows that one output row needs.
 @safe final class PlaneResampler {
     enum Depth { case bytes, words }
 
@@ -20,8 +21,8 @@ import CWaybillJPEG
     private var pushed = 0
     private var emitted = 0
 
-    /// Makes a resampler for one plane. With `isLinear`, samples are squared before and rooted after, which comes close
-    /// to adding light as a lens does; thin text stays legible at smaller sizes.
+    /// Creates a resampler for one plane. With `isLinear`, samples are squared before resampling and square roots taken
+    /// afterwards, which approximates resampling in linear light; thin text then remains legible at smaller sizes.
     init(horizontal: ResamplingPlan, vertical: ResamplingPlan, depth: Depth, isLinear: Bool) {
         self.horizontal = horizontal
         self.vertical = vertical
@@ -32,17 +33,17 @@ import CWaybillJPEG
         ring = Samples(count: rowBytes * vertical.taps)
         fixedWeights = keepsWords ? [] : vertical.fixedPointWeights()
         sums = Samples(count: keepsWords ? 0 : horizontal.inputCount)
-        // The horizontal kernel may read zero-weight taps behind the row's end.
+        // The horizontal kernel may read zero-weight taps beyond the end of the row.
         wide = Samples(repeating: 0, count: horizontal.inputCount + horizontal.taps)
         output = Samples(count: horizontal.outputCount)
     }
 
     var outputWidth: Int { horizontal.outputCount }
     var outputHeight: Int { vertical.outputCount }
-    /// Whether rows come out as they go in.
+    /// Whether rows are passed on unchanged.
     var isIdentity: Bool { horizontal.isIdentity && vertical.isIdentity }
 
-    /// Takes the next row; `emit` gets each row that it completes.
+    /// Takes the next row; calls `emit` with each row that it completes.
     func push(_ row: UnsafeRawPointer, emit: (UnsafePointer<Float>, Int) -> Void) {
         let slot = unsafe UnsafeMutableRawPointer(ring.start + pushed % vertical.taps * rowBytes)
         let width = Int32(horizontal.inputCount)
@@ -99,7 +100,7 @@ import CWaybillJPEG
             let row = unsafe UnsafeRawPointer(ring.start + index % vertical.taps * rowBytes)
             return unsafe row.assumingMemoryBound(to: UInt16.self)
         }
-        // Words hold 256ths, squares hold whole units.
+        // 16-bit samples are in 256ths, squares in whole units.
         let scale: Float = isLinear ? 1 : 1.0 / 256
         let base = emitted * vertical.taps
         let weights = vertical.weights[base..<base + vertical.taps].map { $0 * scale }
@@ -108,7 +109,7 @@ import CWaybillJPEG
 }
 
 extension Plane {
-    /// Resizes the plane; `emit` gets the rows in order.
+    /// Resizes the plane; calls `emit` with the rows in order.
     func resample(
         width newWidth: Int, height newHeight: Int, stepAcross: Double, stepDown: Double, isLinear: Bool,
         emit: (UnsafePointer<Float>, Int) -> Void

@@ -1,23 +1,23 @@
 import Glibc
 
-/// Which input samples make which output sample, with their weights: Lanczos with three lobes, widened when shrinking.
+/// The input samples and weights for each output sample: a Lanczos filter with three lobes, widened for downscaling.
 ///
-/// The step must be the exact ratio of lengths. A nominal scale that is off in the fourth digit moves the far edge by
-/// half a pixel, which every quality measure notices.
+/// The step must be the exact ratio of the lengths. A nominal scale with an error in the fourth digit shifts the far
+/// edge by half a pixel, which affects every quality measure.
 struct ResamplingPlan {
     let inputCount: Int
     let outputCount: Int
-    /// Input samples that each output sample looks at.
+    /// The number of input samples per output sample.
     let taps: Int
-    /// The first of them.
+    /// The index of the first input sample per output sample.
     let starts: [Int32]
-    /// `taps` for each output sample; they add up to 1.
+    /// `taps` weights per output sample, with a sum of 1.
     let weights: [Float]
-    /// Whether output equals input.
+    /// Whether the output equals the input.
     let isIdentity: Bool
 
-    /// Plans one axis: `step` input samples from one output sample to the next, moved by `offset` input samples. Zero
-    /// weights fill the number of taps up to a multiple.
+    /// Creates a plan for one axis: output samples are `step` input samples apart and shifted by `offset` input
+    /// samples. Zero weights pad the number of taps to a multiple.
     init(inputCount: Int, outputCount: Int, step: Double, offset: Double = 0, tapsMultipleOf multiple: Int = 1) {
         self.inputCount = inputCount
         self.outputCount = outputCount
@@ -48,7 +48,7 @@ struct ResamplingPlan {
         self.weights = weights
     }
 
-    /// Samples beyond the edge are left out and the rest weighs more.
+    /// Samples beyond the edge are omitted, and the remaining weights are normalized.
     private static func fill(_ weights: inout [Float], at base: Int, count: Int, _ kernel: (Int) -> Double) {
         let values = (0..<count).map(kernel)
         let sum = values.reduce(0, +)
@@ -64,13 +64,13 @@ struct ResamplingPlan {
         return sine * sine * (3 - 4 * sine * sine) / (3 * third * third)
     }
 
-    /// The weights in 14 fractional bits; each output sample's still add up to exactly 1.
+    /// Returns the weights with 14 fractional bits; those of each output sample still have a sum of exactly 1.
     func fixedPointWeights() -> [Int16] {
         var fixed = weights.map { Int16(($0 * 16_384).rounded()) }
         for output in 0..<outputCount {
             let range = output * taps..<(output + 1) * taps
             let rest = 16_384 - range.reduce(0) { $0 + Int(fixed[$1]) }
-            // The largest weight hides the difference best.
+            // Correct the largest weight, where the difference matters least.
             guard let largest = range.max(by: { fixed[$0] < fixed[$1] }) else { continue }
             fixed[largest] += Int16(rest)
         }

@@ -1,6 +1,6 @@
 import WaybillCore
 
-/// Recompresses one picture under several limits and measures each result against the original.
+/// Recompresses one image under several limits and measures each result against the original.
 struct CurveMeasurement {
     let input: JPEGInput
     let options: JPEGOptions
@@ -8,7 +8,7 @@ struct CurveMeasurement {
 
     func run(_ limits: [ByteCount]) throws(JPEGError) -> [JPEGCurvePoint] {
         try options.check()
-        // Read once; and a file that changes meanwhile gives one curve, not two halves.
+        // Read the file once, so that all points of the curve use the same content even if the file changes.
         let input = try held()
         let judge = try judge(of: input)
         var points: [JPEGCurvePoint] = []

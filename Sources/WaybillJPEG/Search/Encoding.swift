@@ -1,14 +1,14 @@
-/// Decides how a picture is made to fit: by keeping its coefficients, at a quality, or by a search.
+/// Selects the method to make an image fit: keep its coefficients, encode at a quality, or search.
 struct Encoding {
     typealias Outcome = Recompression.Outcome
 
     let source: PictureSource
     let options: JPEGOptions
     let flag: StopFlag
-    /// Larger pictures are encoded as they are decoded: by one scan script, for the sake of memory.
+    /// Larger images are encoded while they are decoded, with a single scan script, to save memory.
     var streamedPixels = 3e6
 
-    /// The quality where none was asked for and coefficients can't be kept.
+    /// The quality if none was requested and the coefficients cannot be kept.
     private static let usualQuality = 90
 
     func make() throws(JPEGError) -> Outcome {
@@ -26,7 +26,7 @@ struct Encoding {
         if let quality = options.quality ?? (options.maxBytes == nil ? Self.usualQuality : nil),
             let made = try encode(largest, quality: quality, limit: min(options.limit, source.byteCount))
         {
-            // At a fine quality the input's own coefficients may be fewer bytes, and they are exact.
+            // At high quality, the input's own coefficients may take fewer bytes, and they are exact.
             guard largest == full, made.bytes.count > source.byteCount / 2, let kept = try keep(limit: made.bytes.count)
             else { return made }
             return Outcome(bytes: kept, size: full)
@@ -37,19 +37,19 @@ struct Encoding {
         return try search(largest)
     }
 
-    /// The input's own coefficients, when there is hope that they fit.
+    /// Returns a file with the input's own coefficients if it is likely to fit.
     private func keep(limit: Int) throws(JPEGError) -> [UInt8]? {
-        // Colours that must be converted can't keep their coefficients.
+        // Coefficients cannot be kept if the colors must be converted.
         guard case .file(let bytes, let header) = source.content, source.conversion == nil else { return nil }
         let metadata = header.segments.reduce(0) { $0 + $1.byteCount }
-        // Better scans and Huffman tables save up to a fifth.
+        // Better scan scripts and Huffman tables save up to a fifth.
         guard Double(bytes.count - metadata) * 0.8 <= Double(limit) else { return nil }
         let kept = try PassThrough(source: source, input: bytes, header: header, mode: options.mode, flag: flag).run()
         guard let kept, kept.count <= limit else { return nil }
         return kept
     }
 
-    /// The picture at a quality, or `nil` when that takes more than the limit.
+    /// Encodes the image at a quality; returns `nil` if the result exceeds the limit.
     private func encode(_ size: PictureSize, quality: Int, limit: Int) throws(JPEGError) -> Outcome? {
         let rules = SearchRules(limit: limit, options: options)
         let factor = QuantiserTable.factor(quality: quality)
@@ -59,7 +59,7 @@ struct Encoding {
         let picture = try load(size, eighths: 8)
         let image = try FrequencyImage(
             picture, width: size.width, height: size.height, isLinear: options.isDocument, flag: flag)
-        // An estimate that is far over saves the trellis and the writing.
+        // Skip the trellis and the writing if the estimate exceeds the limit by far.
         let counts = SymbolCounts(image, QuantiserTable(factor: factor), rounding: rules.quantiser.rounding)
         guard counts.bytes() * 0.6 < Double(limit) else { return nil }
         let levels = try LevelImage(image, factor: factor, quantiser: rules.quantiser, flag: flag)
@@ -92,7 +92,7 @@ struct Encoding {
                 unsafe lines[plane].take(row, at: number)
             }
         } else {
-            // Turning needs the whole picture.
+            // Rotation needs the whole image.
             let picture = try load(size, eighths: 8)
             let planes = [picture.luma] + picture.chroma
             try begin(planes.map { ($0.width, $0.height) })
@@ -110,7 +110,7 @@ struct Encoding {
 
     private func search(_ largest: PictureSize) throws(JPEGError) -> Outcome {
         do {
-            // What already fits never grows.
+            // An image that already fits never grows.
             return try search(largest, within: min(options.limit, source.byteCount))
         } catch {
             guard error.code == .cannotReachLimit, source.byteCount < options.limit else { throw error }
@@ -132,7 +132,7 @@ struct Encoding {
         return Outcome(bytes: encoded.bytes, size: encoded.size, factor: encoded.factor)
     }
 
-    /// 4 where half the size is plenty for what is made of it: libjpeg then decodes in two thirds of the time.
+    /// Returns 4 if half the size suffices for the target: libjpeg then decodes in two thirds of the time.
     private func decodingEighths(_ rules: SearchRules) -> Int {
         guard case .file = source.content else { return 8 }
         let pixels = source.stored.pixels

@@ -1,17 +1,17 @@
 import Glibc
 
-/// Finds the factor at which a picture has a given size, by secant steps in the logarithms of both.
+/// Finds the factor at which an image has a given size, with secant steps on the logarithms of both.
 enum FactorSolver {
     struct Solution {
         var factor: Double
         var bytes: Double
-        /// d ln bytes / d ln factor around the solution.
+        /// d ln bytes / d ln factor near the solution.
         var slope: Double
-        /// Whether the size was met, and not the end of the range.
+        /// Whether the target size was reached, as opposed to the end of the range.
         var isMet: Bool
     }
 
-    /// Meets `target` bytes within `tolerance` (0.02 is two percent) or ends at an end of the range.
+    /// Finds a factor for `target` bytes within `tolerance` (0.02 is two percent), or ends at a bound of the range.
     static func solve(
         target: Double, from start: Double, within range: ClosedRange<Double>, tolerance: Double,
         estimate: (Double) -> Double
@@ -19,8 +19,8 @@ enum FactorSolver {
         var factor = min(range.upperBound, max(range.lowerBound, start))
         var slope = -0.7
         var last: (factor: Double, bytes: Double)?
-        var tooSmall: Double?  // the finest factor that fitted
-        var tooBig: Double?  // the coarsest factor that did not
+        var tooSmall: Double?  // the finest factor that fits
+        var tooBig: Double?  // the coarsest factor that does not fit
         var bytes = 0.0
         for _ in 0..<8 {
             bytes = estimate(factor)

@@ -1,17 +1,17 @@
 import Glibc
 
-/// A file that was written.
+/// A written file.
 struct Encoded {
     let bytes: [UInt8]
     let size: PictureSize
     let factor: Double
 }
 
-/// Writes one size again and again until the limit is nearly full, and keeps the largest file that fits.
+/// Writes one size repeatedly until the limit is nearly used up, and keeps the largest file that fits.
 ///
-/// First the factor moves, until the file is within three percent. A factor can't do better: at fine quality a single
-/// table entry that steps from 3 to 4 is worth four percent. Then the factor stays and the quantiser's fidelity moves,
-/// which is smooth in bytes.
+/// It first varies the factor until the file is within three percent of the target. The factor cannot get closer: at
+/// fine quality, a single table entry that changes from 3 to 4 changes the size by four percent. Then it keeps the
+/// factor and varies the quantizer's fidelity, which changes the size continuously.
 struct FillSearch {
     private let rules: SearchRules
     private let prepared: Prepared
@@ -35,17 +35,17 @@ struct FillSearch {
         factors = Bracket(slope: prepared.slope, slopes: -4...(-0.15))
     }
 
-    /// Writes until the limit is filled.
+    /// Writes files until the limit is used up.
     ///
-    /// - Returns: The largest file that fits, or `nil` when none did.
-    /// - Throws: ``JPEGError`` when cancelled.
+    /// - Returns: The largest file that fits, or `nil` if none does.
+    /// - Throws: ``JPEGError`` if cancelled.
     mutating func run() throws(JPEGError) -> Encoded? {
         for attempt in 0..<rules.mostWrites + Self.extraWrites {
             let count = try write(isFirst: attempt == 0)
             let isFitting = count <= rules.limit
             if isFitting, Double(count) >= rules.goodFill * Double(rules.limit) { break }
             if attempt >= rules.mostWrites - 1, isFair { break }
-            // Nothing finer is allowed, so the limit stays unfilled.
+            // A finer factor is not allowed, so the limit remains partly unused.
             if isFitting, factor <= rules.factors.lowerBound { break }
             if !isFitting, factor >= rules.factors.upperBound { break }
             if best == nil, attempt >= 2 { target *= 0.99 }
@@ -54,10 +54,10 @@ struct FillSearch {
         return best
     }
 
-    /// Writes beyond the usual number, for pictures whose size jumps so much that none came near the limit.
+    /// The number of additional writes for images whose size jumps so much that no file came close to the limit.
     private static let extraWrites = 4
 
-    /// Whether what was found will do when the usual number of writes is spent.
+    /// Whether the best file is acceptable after the usual number of writes.
     private var isFair: Bool { Double(best?.bytes.count ?? 0) >= 0.985 * Double(rules.limit) }
 
     private mutating func write(isFirst: Bool) throws(JPEGError) -> Int {
@@ -68,7 +68,7 @@ struct FillSearch {
             : try LevelImage(
                 prepared.image, factor: factor, quantiser: quantiser, flag: flag, replacing: prepared.levels)
         var written: [UInt8] = []
-        // The script that is smallest once is smallest nearby too.
+        // The script that yields the smallest file once does so for similar factors, too.
         for candidate in script.map({ [$0] }) ?? rules.scripts {
             let bytes = try JPEGWriter.write(levels, prepared.image, script: candidate, flag: flag)
             guard written.isEmpty || bytes.count < written.count else { continue }
@@ -83,9 +83,9 @@ struct FillSearch {
         return written.count
     }
 
-    /// Decides what to write next.
+    /// Determines the next file to write.
     ///
-    /// - Returns: `false` when nothing is left to try.
+    /// - Returns: `false` if there is nothing left to try.
     private mutating func step(_ bytes: Double, isFitting: Bool) -> Bool {
         if fidelities == nil {
             factors.note(log(factor), bytes, isFitting: isFitting)
@@ -103,7 +103,7 @@ struct FillSearch {
             fidelity = next
             return true
         }
-        // Text of one pixel's width has no bits to trade; only the factor moves its size.
+        // Lines of text one pixel wide offer no bits to trade; only the factor changes their size.
         guard !isFitting, !factors.isNarrow else { return false }
         isFidelityUseless = true
         fidelities = nil
@@ -117,7 +117,7 @@ struct FillSearch {
         return abs(next / factor - 1) > 1e-4
     }
 
-    /// Stays at the last factor, or at the one that fitted when a step of the table lies between it and the last.
+    /// Keeps the last factor, or the one that fits if a change of the table lies between it and the last.
     private mutating func startFidelities(_ bytes: Double, isFitting: Bool) {
         var start = Bracket(slope: rules.usesTrellis ? 0.11 : 0.06, slopes: 0.03...0.4)
         if factors.isNarrow, let best {
@@ -129,13 +129,13 @@ struct FillSearch {
         fidelities = start
     }
 
-    /// The size that belongs to the present fidelity: the last one written, or the best where the factor went back.
+    /// Returns the size for the current fidelity: that of the last file, or of the best one if the factor was restored.
     private func bytesHere(_ bytes: Double) -> Double {
         fidelity == 0 && factors.isNarrow ? Double(best?.bytes.count ?? Int(bytes)) : bytes
     }
 }
 
-/// Where the target lies, as far as is known: the ends that were tried, and the slope of ln bytes between the last two.
+/// The known bounds of the target: the positions tried on both sides, and the slope of ln bytes between the last two.
 private struct Bracket {
     private(set) var slope: Double
     private let slopes: ClosedRange<Double>
@@ -148,7 +148,7 @@ private struct Bracket {
         self.slopes = slopes
     }
 
-    /// Whether a fitting position and one that is too big are so close that only a step can lie between.
+    /// Whether a fitting and a too large position are so close that only a single step can lie between them.
     var isNarrow: Bool {
         guard let fitting, let tooBig else { return false }
         return abs(fitting - tooBig) < 0.006
@@ -160,7 +160,7 @@ private struct Bracket {
             slope = min(slopes.upperBound, max(slopes.lowerBound, found))
         }
         last = (position, bytes)
-        // Of two positions on the same side the nearer to the other side counts; sizes fall or rise with the slope.
+        // Of two positions on the same side, keep the one closer to the other side; sizes fall or rise with the slope.
         let isRising = slope > 0
         if isFitting {
             fitting = isRising ? max(fitting ?? position, position) : min(fitting ?? position, position)

@@ -1,7 +1,7 @@
 import Glibc
 import WaybillCore
 
-/// Finds the best picture within a number of bytes: which size, which quantiser, then the last bytes.
+/// Finds the best image within a number of bytes: first the size in pixels, then the quantizer, then the last bytes.
 struct LimitSearch {
     private let rules: SearchRules
     private let largest: PictureSize
@@ -9,7 +9,7 @@ struct LimitSearch {
     private let flag: StopFlag
     private let loadPicture: () throws(JPEGError) -> Picture
 
-    /// Makes a search for sizes up to `largest`, upright. `loadPicture` decodes at that size or an intermediate one.
+    /// Creates a search for upright sizes up to `largest`. `loadPicture` decodes at that size or an intermediate one.
     init(
         rules: SearchRules, largest: PictureSize, isLinear: Bool, flag: StopFlag,
         loadPicture: @escaping () throws(JPEGError) -> Picture
@@ -26,7 +26,7 @@ struct LimitSearch {
         while true {
             let size = PictureSize(width: prepared.image.width, height: prepared.image.height)
             let isSmallest = size.longSide <= min(rules.leastSide, largest.longSide)
-            // A size that misses the limit by far even at the coarsest is not worth writing.
+            // Skip writing a size that exceeds the limit by far even with the coarsest factor.
             let isHopeless = prepared.predictedBytes > 1.3 * Double(rules.limit)
             var smallest = Int(prepared.predictedBytes)
             if !isHopeless || isSmallest {
@@ -51,7 +51,8 @@ struct LimitSearch {
         "\(rules.hasFloor ? Remedy.raiseImageLimitOrLowerSide : .raiseImageLimit)"
     }
 
-    /// Tries sizes and gives the most faithful one, ready to be written. The picture is gone when it returns.
+    /// Tries several sizes and returns the most faithful one, ready to be written. The decoded image is released on
+    /// return.
     private func choose() throws(JPEGError) -> Prepared {
         let picture = try loadPicture()
         let (pixels, factor) = try trial(picture)
@@ -68,7 +69,8 @@ struct LimitSearch {
             if index == sizes.count - 1 { return prepared }
             winner = (size, prepared.factor, prepared.ratio, distance)
         }
-        // Only one size is held at a time, so the winner is made again: a hundredth of a second for half the memory.
+        // Only one size is kept in memory at a time, so the winner is computed again: this takes about 10 ms and halves
+        // the memory.
         let (size, factorFound, ratio) = winner.map { ($0.size, $0.factor, $0.ratio) } ?? (sizes[0], factor, 0.88)
         return try prepare(picture, size, factor: factorFound, ratio: ratio)
     }
@@ -81,7 +83,7 @@ struct LimitSearch {
         return try Prepared(image, rules: rules, startFactor: factor, startRatio: ratio, flag: flag)
     }
 
-    /// The number of pixels at which the limit asks for about the ideal factor.
+    /// Returns the number of pixels at which the limit requires about the ideal factor.
     private func trial(_ picture: Picture) throws(JPEGError) -> (pixels: Double, factor: Double) {
         var pixels = min(rules.trialPixels, largest.pixels)
         var factor = rules.idealFactor
@@ -100,7 +102,7 @@ struct LimitSearch {
                     .bytes(share: share)
             }
             factor = solution.factor
-            // Bytes at a fixed factor grow with pixels to the power 1.15, and the factor follows.
+            // Bytes at a fixed factor grow with pixels to the power of 1.15; the factor is adjusted accordingly.
             let wanted = pixels * pow(rules.idealFactor / factor, 1 / 1.15)
             let next = min(largest.pixels, max(rules.floorPixels, min(rules.capPixels, wanted)))
             if abs(next / pixels - 1) < rules.trialTolerance { return (next, rules.idealFactor) }
@@ -117,7 +119,7 @@ struct LimitSearch {
         if isSmall { wanted.append(largest.pixels) }
         var kept: [PictureSize] = []
         for value in wanted.sorted() {
-            // What is nearly the whole picture had better be the whole picture.
+            // Use the full size instead of a size that is almost as large.
             let size = value > 0.85 * largest.pixels ? largest : largest.shrunk(toPixels: value)
             if let last = kept.last, size.pixels / last.pixels < 1.08, size != largest { continue }
             if kept.last != size { kept.append(size) }

@@ -1,5 +1,5 @@
-/// Keeps the coefficients of a picture that fits: the file is re-written without metadata, smaller and upright, and
-/// not one pixel changes.
+/// Keeps the coefficients of an image that fits: the file is rewritten smaller, upright and without metadata, and no
+/// pixel changes.
 struct PassThrough {
     let source: PictureSource
     let input: [UInt8]
@@ -7,9 +7,10 @@ struct PassThrough {
     let mode: JPEGOptions.Mode
     let flag: StopFlag
 
-    /// Whether the kind of picture and its orientation allow it.
+    /// Whether the color model and orientation of the image allow it.
     ///
-    /// Turning is exact when each mirrored side is a whole number of MCUs; else the partial ones would come first.
+    /// Rotation is lossless if each mirrored side is a whole number of MCUs; otherwise, the partial MCUs would come
+    /// first.
     var isPossible: Bool {
         guard header.colorModel == .grey || header.colorModel == .yCbCr else { return false }
         let isSingle = header.components.count == 1
@@ -23,7 +24,7 @@ struct PassThrough {
     /// - Returns: The smallest file with the input's coefficients that is no larger than the input, or `nil`.
     func run() throws(JPEGError) -> [UInt8]? {
         guard isPossible else { return nil }
-        // Reading and writing once takes 20 ms a megapixel; four scripts are for small pictures.
+        // Reading and writing takes 20 ms per megapixel; trying four scripts is feasible only for small images.
         let scripts: [ScanScript] = mode == .best && input.count <= 1_000_000 ? ScanScript.allCases : [.split]
         var smallest: [UInt8]?
         for script in scripts {
@@ -34,7 +35,7 @@ struct PassThrough {
             if bytes.count < smallest?.count ?? .max { smallest = bytes }
         }
         if let smallest, smallest.count <= input.count { return smallest }
-        // An odd file that was coded better than we can: cut its metadata out and leave the rest.
+        // The input was coded more efficiently than this encoder can do: only remove its metadata.
         guard header.orientation == 1, let stripped = MetadataStripper.strip(input, header),
             stripped.count <= input.count
         else {

@@ -1,4 +1,4 @@
-/// Width and height in pixels.
+/// A width and height in pixels.
 struct PictureSize: Equatable {
     var width: Int
     var height: Int
@@ -6,13 +6,13 @@ struct PictureSize: Equatable {
     var pixels: Double { Double(width) * Double(height) }
     var longSide: Int { max(width, height) }
 
-    /// The pixels of this shape with a longer side of so many, or all of them where it has fewer.
+    /// Returns the number of pixels of this shape with a longer side of at most `side`.
     func pixels(atLongSide side: Int) -> Double {
         let scale = min(1, Double(side) / Double(longSide))
         return pixels * scale * scale
     }
 
-    /// The size of the same shape with about so many pixels; never larger than this one.
+    /// Returns the size of the same shape with about `target` pixels; never larger than this size.
     func shrunk(toPixels target: Double) -> PictureSize {
         let scale = (target / pixels).squareRoot()
         guard scale < 1 else { return self }
@@ -21,12 +21,12 @@ struct PictureSize: Equatable {
             height: max(1, Int((Double(height) * scale).rounded())))
     }
 
-    /// Width and height as they are after turning by an Exif orientation, or before.
+    /// Returns the size after (or before) the transformation by an Exif orientation.
     func turned(_ orientation: Int) -> PictureSize {
         orientation >= 5 ? PictureSize(width: height, height: width) : self
     }
 
-    /// The largest size of this shape whose longer side has at most so many pixels.
+    /// Returns the largest size of this shape whose longer side is at most `cap`.
     func capped(atSide cap: Int?) -> PictureSize {
         guard let cap, longSide > cap else { return self }
         let scale = Double(cap) / Double(longSide)
@@ -35,11 +35,11 @@ struct PictureSize: Equatable {
             height: max(1, min(cap, Int((Double(height) * scale).rounded()))))
     }
 
-    /// The largest size of this shape with at most so many pixels.
+    /// Returns the largest size of this shape with at most `cap` pixels.
     func capped(atPixels cap: Int?) -> PictureSize {
         guard let cap, pixels > Double(cap) else { return self }
         var size = shrunk(toPixels: Double(cap))
-        // Rounding both sides up may pass the cap by a row.
+        // Rounding both sides up may exceed the cap by a row.
         while size.pixels > Double(cap) {
             if size.width > size.height { size.width -= 1 } else { size.height -= 1 }
         }

@@ -1,14 +1,14 @@
 import Glibc
 
-/// One size of the picture with the quantiser that should just fit the limit, before anything is written.
+/// One size of the image with the quantizer that should just fit the limit, before a file is written.
 struct Prepared {
     let image: FrequencyImage
     let levels: LevelImage
-    /// What the file will have, give or take a few percent.
+    /// The expected size of the file, within a few percent.
     let predictedBytes: Double
     /// d ln bytes / d ln factor.
     let slope: Double
-    /// File bytes over the estimate before the trellis: the next size starts from it.
+    /// The ratio of file size to the estimate before the trellis; the initial value for the next size.
     let ratio: Double
 
     var factor: Double { levels.table.factor }
@@ -23,7 +23,7 @@ struct Prepared {
         ) { SymbolCounts(image, QuantiserTable(factor: $0), rounding: rounding).bytes() }
         var factor = solution.factor
         var levels = try LevelImage(image, factor: factor, quantiser: rules.quantiser, flag: flag)
-        // The secant's last slope may come from two points so close that one table entry decides it.
+        // The last slope of the secant may come from two points so close that a single table entry determines it.
         var slope = Self.slope(image, around: factor, rounding: rounding)
         for _ in 0..<3 {
             let predicted = rules.writtenRatio * levels.estimate
@@ -52,7 +52,7 @@ struct Prepared {
 }
 
 extension SearchRules {
-    /// The factors that may be used.
+    /// The allowed factors.
     var factors: ClosedRange<Double> { min(finestFactor, QuantiserTable.coarsest)...QuantiserTable.coarsest }
 
     func clamped(_ factor: Double) -> Double {

@@ -1,6 +1,6 @@
 import WaybillCore
 
-/// One picture from input to bytes: judged, kept or made anew, reported.
+/// The recompression of one image from input to output: validation, encoding, report.
 struct Recompression {
     let input: JPEGInput
     let options: JPEGOptions
@@ -10,7 +10,7 @@ struct Recompression {
         var bytes: [UInt8]
         var size: PictureSize
         var factor: Double?
-        /// Why this is the original with nothing but its metadata taken away.
+        /// The error because of which the original is passed on with only its metadata removed.
         var failure: JPEGError.Code?
     }
 
@@ -30,7 +30,7 @@ struct Recompression {
         }
     }
 
-    /// The input, judged and ready to be decoded.
+    /// Returns the input, validated and ready to be decoded.
     func source() throws(JPEGError) -> PictureSource {
         switch input {
         case .bytes(let bytes): return PictureSource(file: bytes, try Self.header(of: bytes))
@@ -66,7 +66,7 @@ struct Recompression {
         }
     }
 
-    /// The original without its metadata, if it was asked for and is within the limits.
+    /// Returns the original without its metadata if this was requested and it is within the limits.
     private func original(_ bytes: [UInt8], _ header: JPEGHeader, after error: JPEGError) -> Outcome? {
         guard options.onFailure == .sendOriginal, error.code != .cancelled, error.code != .outOfMemory else {
             return nil
@@ -107,9 +107,9 @@ struct Recompression {
 }
 
 extension JPEGOptions {
-    /// The most bytes, as a plain number.
+    /// The maximum number of bytes as an `Int`.
     var limit: Int { Int(clamping: maxBytes?.bytes ?? .max) }
 
-    /// The largest size that may be made of a picture.
+    /// Returns the largest allowed output size for an image.
     func largest(of size: PictureSize) -> PictureSize { size.capped(atSide: maxSide).capped(atPixels: maxPixels) }
 }

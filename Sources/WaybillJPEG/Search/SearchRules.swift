@@ -1,40 +1,41 @@
 import Glibc
 
-/// The constants of the search, for one mode and one limit. They were measured on photos, documents and cards between
-/// 20 and 500 KiB, and scale with the limit between and beyond.
+/// The constants of the search for one mode and one limit. They were measured with photos, documents and cards between
+/// 20 and 500 KiB, and scale with the limit.
 struct SearchRules {
-    /// The most bytes.
+    /// The maximum size in bytes.
     let limit: Int
-    /// The factor at which pixels and coarseness are in balance.
+    /// The factor at which resolution and quantization are in balance.
     let idealFactor: Double
-    /// The finest factor that may be used: the quality asked for.
+    /// The finest allowed factor, determined by the requested quality.
     let finestFactor: Double
-    /// Sizes in pixels: of the first trial, and the least and the most that are chosen.
+    /// Sizes in pixels: of the first trial, and the minimum and maximum that are chosen.
     let trialPixels: Double
     let floorPixels: Double
     let capPixels: Double
     /// The longer side of the smallest size that is tried.
     let leastSide: Int
-    /// Pictures up to so many pixels are also tried, or snapped to, their own size: resampling hurts fine text.
+    /// Images up to this number of pixels are also tried at, or rounded to, their own size, because resampling degrades
+    /// fine text.
     let nativePixels: Double
-    /// Pixels of the picture that is kept while sizes are tried.
+    /// The number of pixels of the image that is kept while sizes are tried.
     let intermediatePixels: Double
-    /// How far a trial may be off and still be taken.
+    /// The tolerance of a trial.
     let trialTolerance: Double
-    /// Whether larger sizes get a discount in the comparison.
+    /// The discount for larger sizes in the comparison.
     let sizeBias: Double
-    /// Scales of the comparison: 2048, 1024 and 512 pixels, or only the last two.
+    /// Whether the comparison uses scales of 2048, 1024 and 512 pixels, or only the last two.
     let comparesFinely: Bool
-    /// Whether large pictures are tried at several sizes too.
+    /// Whether several sizes are tried for large images, too.
     let triesSizes: Bool
     let usesTrellis: Bool
     let scripts: [ScanScript]
-    /// Share of the limit that is good enough, and aimed at.
+    /// The portion of the limit that is sufficient, and the portion that is aimed at.
     let goodFill: Double
     let aimedFill: Double
     let mostWrites: Int
 
-    /// Makes rules for sizes up to `largest`, upright.
+    /// Creates the rules for upright sizes up to `largest`.
     init(limit: Int, options: JPEGOptions, largest: PictureSize? = nil) {
         self.limit = limit
         leastSide = max(Self.usualLeastSide, options.minSide ?? 0)
@@ -62,15 +63,15 @@ struct SearchRules {
         mostWrites = isBest ? 7 : isDraft ? 4 : 5
     }
 
-    /// A picture is not shrunk below this to fit: its content would not be recognizable.
+    /// An image is not scaled down below this to fit, because its content would not be recognizable.
     private static let usualLeastSide = 32
 
     /// Whether the caller set the smallest size.
     var hasFloor: Bool { leastSide > Self.usualLeastSide }
-    /// The quantiser in its usual balance.
+    /// The quantizer with its default balance.
     var quantiser: Quantiser { Quantiser(usesTrellis: usesTrellis) }
-    /// Bytes of the file over the estimate before the trellis, until a write has told better.
+    /// The ratio of file size to the estimate before the trellis, until a write provides a better value.
     var startRatio: Double { usesTrellis ? 0.88 : 0.985 }
-    /// Bytes of the file over the estimate after the trellis.
+    /// The ratio of file size to the estimate after the trellis.
     var writtenRatio: Double { usesTrellis ? 0.974 : 0.985 }
 }

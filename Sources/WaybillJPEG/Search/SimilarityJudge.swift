@@ -1,10 +1,10 @@
 import CWaybillJPEG
 import Glibc
 
-/// Tells which of several encodings looks most like the picture, by how well gradients survive at three scales.
+/// Compares encodings with the original image by the preservation of gradients at three scales.
 ///
-/// It compares luma as it would be decoded, without writing a file. 512 pixels a side weigh most: that is where
-/// losing edges to coarseness and losing them to few pixels come out alike.
+/// It compares luma as it would be decoded, without writing a file. The scale of 512 pixels per side has the largest
+/// weight: at this scale, edges lost to quantization and edges lost to resolution count equally.
 struct SimilarityJudge {
     struct Level {
         let width: Int
@@ -31,12 +31,12 @@ struct SimilarityJudge {
 
     static let finestSide = 2_048
 
-    /// Makes a judge that compares every encoding with this picture, in a search under these rules.
+    /// Creates a judge that compares encodings with this image, with the rules of a search.
     init(_ picture: Picture, rules: SearchRules) {
         self.init(picture, isFine: rules.comparesFinely, sizeBias: rules.sizeBias)
     }
 
-    /// Makes a judge that looks at 2048, 1024 and 512 pixels, or only at the last two.
+    /// Creates a judge that compares at 2048, 1024 and 512 pixels, or only at the last two.
     init(_ picture: Picture, isFine: Bool, sizeBias: Double) {
         weights = isFine ? [0.1, 0.1, 1] : [0.3, 1]
         self.sizeBias = sizeBias
@@ -45,7 +45,7 @@ struct SimilarityJudge {
         reference = Self.pyramid(Self.level(of: picture, size), count: weights.count)
     }
 
-    /// A picture's luma at the size of the comparison.
+    /// Returns the luma of an image at the size of the comparison.
     func level(of picture: Picture) -> Level {
         Self.level(of: picture, PictureSize(width: reference[0].width, height: reference[0].height))
     }
@@ -61,12 +61,12 @@ struct SimilarityJudge {
         return level
     }
 
-    /// How far an encoding is from the picture: less is better.
+    /// Returns the difference between an encoding and the original; smaller is better.
     func distance(of levels: LevelImage, _ source: FrequencyImage) -> Double {
         distance(to: decoded(levels, source.components[0])) * (1 - sizeBias * log(source.pixels / pixelUnit))
     }
 
-    /// How far a picture at the size of the comparison is from the original.
+    /// Returns the difference between an image at the size of the comparison and the original.
     func distance(to level: Level) -> Double {
         let candidate = Self.pyramid(level, count: weights.count)
         var sum = 0.0
@@ -85,7 +85,7 @@ struct SimilarityJudge {
         return levels
     }
 
-    /// Luma as a decoder would show it, at the reference's size.
+    /// Returns the luma as a decoder would display it, at the size of the reference.
     func decoded(_ image: LevelImage, _ component: FrequencyImage.Component) -> Level {
         let target = Level(width: reference[0].width, height: reference[0].height)
         let resampler = PlaneResampler(

@@ -3,12 +3,12 @@ import WaybillCore
 
 /// Reads and writes whole files.
 enum PhotoFile {
-    /// Throws if the path is taken, so that no work is done in vain.
+    /// Throws if the path exists, so that no work is done in vain.
     static func check(_ path: String, replaces: Bool) throws(JPEGError) {
         if !replaces, NewFile.exists(path) { throw exists(path) }
     }
 
-    /// Writes a file that appears complete or not at all, readable by its owner only.
+    /// Writes a file that appears complete or not at all, readable only by its owner.
     static func write(_ bytes: [UInt8], to path: String, replaces: Bool) throws(JPEGError) {
         try check(path, replaces: replaces)
         do throws(SystemError) {

@@ -1,9 +1,10 @@
 import CWaybillJPEG
 import Glibc
 
-/// A flag that the caller raises and the work looks at, here between rows and in libjpeg between MCU rows.
+/// A cancellation flag that the caller raises and the work polls: between rows in Swift and between MCU rows in
+/// libjpeg.
 @safe final class StopFlag: @unchecked Sendable {
-    /// For calls into C; valid as long as this object lives.
+    /// The pointer for calls into C; valid as long as this object lives.
     let raw: OpaquePointer
 
     init() {
@@ -26,7 +27,7 @@ extension JPEGError {
     static var stopped: JPEGError { JPEGError(.cancelled, "The work was cancelled; nothing was made.") }
 }
 
-/// CPU time of the calling thread.
+/// The CPU time of the calling thread.
 enum ThreadClock {
     static var now: Duration {
         var time = timespec()

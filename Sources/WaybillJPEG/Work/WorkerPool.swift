@@ -1,9 +1,9 @@
 import Glibc
 import WaybillCore
 
-/// Threads for work that would keep Swift's few threads from all other work.
+/// Threads for CPU-bound work that would otherwise block Swift's cooperative threads.
 ///
-/// More jobs than threads wait in order, which bounds the memory: a job of 12 megapixels needs about 45 MB.
+/// Jobs beyond the number of threads wait in order, which bounds the memory: a job of 12 megapixels needs about 45 MB.
 final class WorkerPool: Sendable {
     static let shared = WorkerPool(width: max(1, min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
 
@@ -13,8 +13,8 @@ final class WorkerPool: Sendable {
         pool = ThreadPool(width: width)
     }
 
-    /// Runs `work` on a thread of the pool. When the task is cancelled, work that waits never starts and work that runs
-    /// sees its flag raised.
+    /// Runs `work` on a thread of the pool. When the task is cancelled, waiting work is never started and the flag of
+    /// running work is raised.
     func run<Value: Sendable>(
         _ work: @escaping @Sendable (StopFlag) throws(JPEGError) -> Value
     ) async throws(JPEGError) -> Value {
@@ -30,8 +30,8 @@ final class WorkerPool: Sendable {
     }
 }
 
-/// One piece of work and the task that waits for it: resumed exactly once, by the work's end or by a cancel that came
-/// before its start.
+/// A unit of work and the task that waits for it. The task is resumed exactly once: at the end of the work, or by a
+/// cancellation before its start.
 private final class Job<Value: Sendable>: PoolJob {
     typealias Continuation = CheckedContinuation<Result<Value, JPEGError>, Never>
 
@@ -49,7 +49,7 @@ private final class Job<Value: Sendable>: PoolJob {
         self.work = work
     }
 
-    /// Takes the continuation, or resumes it when a cancel came first.
+    /// Stores the continuation, or resumes it if the job was cancelled before.
     func begin(_ continuation: Continuation) -> Bool {
         let isCancelled = state.withLock { state in
             if !state.isCancelled { state.continuation = continuation }
