@@ -1,4 +1,4 @@
-// Pixels to Y, Cb, Cr, and colours of one gamut to those of another.
+// Conversion of pixels to Y, Cb, Cr, and of colors between gamuts.
 #include "CWaybillJPEG.h"
 
 static inline uint8_t rounded(int value) {
@@ -21,7 +21,7 @@ void wb_jpeg_split_pixels(const uint8_t *pixels, int32_t width, int32_t channels
             g = over_white(g, pixels[3]);
             b = over_white(b, pixels[3]);
         }
-        // JFIF 1.02: the YCbCr of ITU-R BT.601 with full range, in 16 fractional bits.
+        // JFIF 1.02: YCbCr of ITU-R BT.601 with full range, with 16 fractional bits.
         luma[x] = rounded(19595 * r + 38470 * g + 7471 * b);
         blue[x] = rounded(-11059 * r - 21709 * g + 32768 * b + (128 << 16));
         red[x] = rounded(32768 * r - 27439 * g - 5329 * b + (128 << 16));

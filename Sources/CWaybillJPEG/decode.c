@@ -5,14 +5,14 @@
 
 enum {
     most_rows = 32,   // MAX_SAMP_FACTOR * DCTSIZE: one row group of a plane
-    packed_rows = 16, // rows taken at once where libjpeg converts
+    packed_rows = 16, // rows read per call if libjpeg converts colors
 };
 
 struct wb_jpeg_decoder {
     struct jpeg_decompress_struct info;
     struct wb_guard guard;
     struct wb_watch watch;
-    int is_packed; // libjpeg upsamples and gives RGB or CMYK, we make planes of it
+    int is_packed; // libjpeg upsamples and returns RGB or CMYK, which is split into planes here
     int plane_count;
     int is_over;
     wb_jpeg_plane_shape shapes[3];
@@ -61,7 +61,7 @@ static void prepare_packed(struct wb_jpeg_decoder *decoder) {
     }
 }
 
-// Inside the guard.
+// Must be called within the guard.
 static void start(struct wb_jpeg_decoder *decoder, const uint8_t *bytes, size_t count, int32_t eighths,
                   size_t max_memory) {
     j_decompress_ptr info = &decoder->info;
@@ -105,12 +105,12 @@ static void convert_row(struct wb_jpeg_decoder *decoder, int row) {
     uint8_t *pixels = decoder->packed;
     unsigned width = decoder->info.output_width;
     if (decoder->info.out_color_space == JCS_CMYK) {
-        // Photoshop stores ink upside down and says so with an Adobe segment; others store it as it is.
+        // Photoshop stores inverted ink values and adds an Adobe segment; other programs store them directly.
         int flip = decoder->info.saw_Adobe_marker ? 0 : 255;
         const uint8_t *from = pixels;
         uint8_t *to = pixels;
         for (unsigned x = 0; x < width; x++, from += 4, to += 3) {
-            // What the inks leave of white paper: (255 - C)(255 - K) / 255, rounded.
+            // The light that the inks leave of white paper: (255 - C)(255 - K) / 255, rounded.
             int black = from[3] ^ flip;
             for (int ink = 0; ink < 3; ink++) to[ink] = (uint8_t)(((from[ink] ^ flip) * black * 2 + 255) / 510);
         }
@@ -119,7 +119,7 @@ static void convert_row(struct wb_jpeg_decoder *decoder, int row) {
                          decoder->rows[2][row]);
 }
 
-// Inside the guard.
+// Must be called within the guard.
 static void take_rows(struct wb_jpeg_decoder *decoder) {
     j_decompress_ptr info = &decoder->info;
     if (decoder->is_packed) {
@@ -157,7 +157,7 @@ int32_t wb_jpeg_decoder_read(wb_jpeg_decoder *decoder, wb_jpeg_trouble *trouble)
     if (has_more) {
         take_rows(decoder);
     } else {
-        // Reads on to the end of the image, so that data missing behind the last row is noticed too.
+        // Reads to the end of the image, so that data missing after the last row is detected, too.
         jpeg_finish_decompress(&decoder->info);
         decoder->is_over = 1;
     }

@@ -46,7 +46,7 @@ struct wb_jpeg_writer {
     struct wb_sink sink;
 };
 
-// Inside the guard.
+// Must be called within the guard.
 static void begin(wb_jpeg_writer *writer, int32_t width, int32_t height, const wb_jpeg_component *components,
                   int32_t component_count, const uint16_t *table, int32_t script) {
     j_compress_ptr info = &writer->info;

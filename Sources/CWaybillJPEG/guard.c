@@ -37,7 +37,7 @@ static void error_exit(j_common_ptr info) {
     int code = guard->base.msg_code;
     guard->trouble.code = code;
     keep_message(info);
-    // The memory manager's two ways to say no: over max_memory_to_use, and malloc's refusal.
+    // The two out-of-memory errors of the memory manager: more than max_memory_to_use, and a failed malloc.
     int memory = code == JERR_NO_BACKING_STORE || code == JERR_OUT_OF_MEMORY || code == JERR_WIDTH_OVERFLOW;
     if (code == JERR_INPUT_EOF || code == JERR_INPUT_EMPTY) guard->trouble.is_cut_short = 1;
     guard->trouble.outcome = memory ? wb_jpeg_memory_exceeded : wb_jpeg_failed;
@@ -46,8 +46,8 @@ static void error_exit(j_common_ptr info) {
 
 enum { most_stray_bytes = 64 };
 
-// Some cameras and webcams leave a few bytes between the picture data and the next marker. In front of a restart
-// marker, or in bulk, they are the picture's own, left over because data before them was damaged.
+// Some cameras and webcams leave a few bytes between the image data and the next marker. Stray bytes before a restart
+// marker, or a large number of them, are image data that was skipped because preceding data is damaged.
 static int is_padding(struct wb_guard *guard) {
     int count = guard->base.msg_parm.i[0], marker = guard->base.msg_parm.i[1];
     if (marker >= 0xD0 && marker <= 0xD7) return 0;
@@ -60,7 +60,7 @@ static void emit_message(j_common_ptr info, int level) {
     if (level >= 0) return;
     struct wb_guard *guard = (struct wb_guard *)info->err;
     int code = guard->base.msg_code;
-    // These speak of header values that do not change a pixel.
+    // These warnings concern header values that do not affect pixels.
     if (code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM || code == JWRN_NOT_SEQUENTIAL) return;
     if (code == JWRN_EXTRANEOUS_DATA && is_padding(guard)) return;
     if (code == JWRN_JPEG_EOF) guard->trouble.is_cut_short = 1;

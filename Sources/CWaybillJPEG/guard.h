@@ -9,21 +9,21 @@
 #include "CWaybillJPEG.h"
 
 struct wb_guard {
-    struct jpeg_error_mgr base; // first, so that libjpeg's pointer is ours
+    struct jpeg_error_mgr base; // must be first: libjpeg's pointer is cast back
     jmp_buf jump;
     wb_jpeg_trouble trouble;
 };
 
-// What a progress monitor watches.
+// A progress monitor with the values that it checks.
 struct wb_watch {
-    struct jpeg_progress_mgr base; // first
+    struct jpeg_progress_mgr base; // must be first
     const wb_jpeg_flag *flag;
     int max_scans;
 };
 
 struct jpeg_error_mgr *wb_guard_prepare(struct wb_guard *guard);
 void wb_watch_install(j_common_ptr info, struct wb_watch *watch, const wb_jpeg_flag *flag, int max_scans);
-// Jumps with this outcome. Only inside a call that has set the guard's jump.
+// Jumps with the given outcome. Call only within a function that has set the guard's jump.
 _Noreturn void wb_guard_leave(j_common_ptr info, int outcome);
 // Applies one of the scan scripts to a compressor whose components are set.
 void wb_script_apply(j_compress_ptr info, int script, jpeg_scan_info *room);

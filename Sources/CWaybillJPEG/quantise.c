@@ -91,9 +91,9 @@ WB_TWICE(uint64_t, wb_jpeg_count_quantised,
 struct step {
     int position; // in zigzag order
     int16_t level;
-    int from; // index of the step before, -1 for none
+    int from; // index of the previous step, -1 for none
     float zeros; // cost of dropping every step before this one
-    float best; // least cost of a block that ends here
+    float best; // minimum cost of a block that ends here
 };
 
 struct weights {
@@ -101,12 +101,12 @@ struct weights {
     float shares[64];      // distortion of one level, squared, before the block's strength
 };
 
-// The cost of keeping step `index` with magnitude `level`, over every step that may precede it.
+// Computes the cost of keeping step `index` with magnitude `level`, over all possible previous steps.
 WB_BODY void try_level(struct step *steps, int index, int32_t level, float distortion, const float *bits) {
     struct step *step = &steps[index];
     int size = bits_of(level);
     for (int before = index - 1; before >= -1; before--) {
-        // Dropping the steps between only grows dearer the further back we look.
+        // The cost of dropping the steps in between only increases with the distance.
         float dropped = before < 0 ? step->zeros : step->zeros - steps[before + 1].zeros;
         float cost = distortion + dropped;
         if (cost >= step->best) break;
@@ -169,7 +169,7 @@ WB_BODY void wb_jpeg_trellis_body(const int16_t *coefficients, const float *norm
         weights.reciprocals[k] = 1.0f / (8.0f * table[k]);
         weights.shares[k] = 64.0f * table[k] / table[0];
     }
-    // Errors hide in busy blocks; the power .7 lets them hide less than the usual 1 does.
+    // Errors are masked in busy blocks; the exponent 0.7 masks them less than the usual 1.
     const float knee = 92681.9f; // 2^16.5
     for (size_t block = 0; block < blocks; block++, coefficients += 64, levels += 64) {
         quantise_block(coefficients, weights.reciprocals, 0.5f, levels);

@@ -1,4 +1,4 @@
-// Rows in, rows out. The loops are written so that the compiler vectorises them for any instruction set.
+// Row-based resampling. The loops are written so that the compiler can vectorize them for any instruction set.
 #include "CWaybillJPEG.h"
 #include "wide.h"
 
@@ -8,7 +8,7 @@ WB_BODY void wb_jpeg_vertical_u8_body(const uint8_t *const *rows, const int16_t 
                          int32_t *restrict sums, float *restrict out) {
     memset(sums, 0, sizeof *sums * width);
     int32_t tap = 0;
-    // Four rows a pass: the sums stay in the cache's first level, and are read and written a quarter as often.
+    // Four rows per pass: the sums stay in the L1 cache, and are read and written a quarter as often.
     for (; tap + 4 <= taps; tap += 4) {
         const uint8_t *a = rows[tap], *b = rows[tap + 1], *c = rows[tap + 2], *d = rows[tap + 3];
         const int16_t wa = weights[tap], wb = weights[tap + 1], wc = weights[tap + 2], wd = weights[tap + 3];
@@ -65,7 +65,7 @@ static inline __attribute__((always_inline)) quad weigh(const float *from, const
 WB_BODY void wb_jpeg_horizontal_body(const float *row, const int32_t *starts, const float *weights, int32_t taps, int32_t width,
                         float *restrict out) {
     int32_t x = 0;
-    // Four at once: their sums don't wait for each other, and are added up together.
+    // Four outputs at a time: their sums are independent, and are added up together.
     for (; x + 4 <= width; x += 4, weights += 4 * taps) {
         quad a = weigh(row + starts[x], weights, taps), b = weigh(row + starts[x + 1], weights + taps, taps);
         quad c = weigh(row + starts[x + 2], weights + 2 * taps, taps);
@@ -164,7 +164,7 @@ void wb_jpeg_orient(const void *source, int32_t width, int32_t height, int32_t s
         .height = height,
     };
     const int32_t out_width = turn.transposes ? height : width, out_height = turn.transposes ? width : height;
-    // In tiles, so that rows and columns of both sides stay in the cache.
+    // Process tiles, so that rows and columns of both sides stay in the cache.
     enum { tile = 32 };
     for (int32_t top = 0; top < out_height; top += tile) {
         const int32_t bottom = top + tile < out_height ? top + tile : out_height;

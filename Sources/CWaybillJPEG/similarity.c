@@ -1,5 +1,5 @@
 // Gradient magnitude similarity deviation after Xue, Zhang, Mou and Bovik (IEEE Trans. Image Processing 23, 2014):
-// Prewitt gradients over 3, constant 170; the caller makes the scales.
+// Prewitt gradients divided by 3, constant 170; the caller provides the scales.
 #include "CWaybillJPEG.h"
 #include "wide.h"
 
@@ -32,7 +32,7 @@ WB_BODY double wb_jpeg_gradient_deviation_body(const uint8_t *one, const uint8_t
             int32_t x = 0;
             for (; x + 8 <= count; x += 8) {
                 for (int i = 0; i < 8; i++) {
-                    // Distance from 1 keeps the float sums small and exact enough.
+                    // Summing the distance from 1 keeps the float sums small and sufficiently exact.
                     float distance = 1 - first[x + i];
                     lanes[i] += distance;
                     lane_squares[i] += distance * distance;

@@ -17,7 +17,7 @@ static void grow(j_compress_ptr info, size_t used) {
 static void init_destination(j_compress_ptr info) { (void)info; }
 
 static boolean empty_output_buffer(j_compress_ptr info) {
-    // libjpeg calls with the buffer full, whatever free_in_buffer says.
+    // libjpeg calls this when the buffer is full, regardless of free_in_buffer.
     grow(info, ((struct wb_sink *)info->dest)->room);
     return TRUE;
 }

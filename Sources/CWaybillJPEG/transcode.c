@@ -6,17 +6,17 @@
 struct transcoder {
     struct jpeg_decompress_struct source;
     struct jpeg_compress_struct target;
-    struct wb_guard guard; // serves both, so that either may jump
+    struct wb_guard guard; // shared by both, so that either can jump
     struct wb_watch source_watch, target_watch;
     jvirt_barray_ptr arrays[MAX_COMPONENTS];
     jpeg_scan_info scans[10];
     struct wb_sink sink;
-    int is_transposed, mirrors_x, mirrors_y; // the source's axes
+    int is_transposed, mirrors_x, mirrors_y; // the axes of the source
 };
 
 static size_t rounded_up(size_t count, int unit) { return (count + unit - 1) / unit * unit; }
 
-// A mirrored axis negates the odd frequencies along it; a transposition swaps rows and columns.
+// Mirroring an axis negates the odd frequencies along it; a transposition swaps rows and columns.
 static void turn_block(const struct transcoder *job, JCOEFPTR from, JCOEFPTR to) {
     for (int v = 0; v < 8; v++) {
         for (int u = 0; u < 8; u++) {
@@ -44,7 +44,7 @@ static void turn_component(struct transcoder *job, int index, jvirt_barray_ptr f
     }
 }
 
-// Swaps what a transposition swaps, and asks for arrays to turn into.
+// Swaps the parameters affected by a transposition, and requests arrays for the transformed coefficients.
 static void prepare_turning(struct transcoder *job) {
     j_compress_ptr target = &job->target;
     if (job->is_transposed) {
@@ -77,7 +77,7 @@ static void prepare_turning(struct transcoder *job) {
     }
 }
 
-// Inside the guard.
+// Must be called within the guard.
 static void transcode(struct transcoder *job, const uint8_t *input, size_t count, int32_t orientation, int32_t script,
                       size_t max_memory) {
     j_decompress_ptr source = &job->source;
@@ -91,7 +91,7 @@ static void transcode(struct transcoder *job, const uint8_t *input, size_t count
     target->optimize_coding = TRUE;
     target->write_JFIF_header = TRUE;
     target->write_Adobe_marker = FALSE;
-    // libjpeg carries the source's pixel density over; it is metadata too.
+    // libjpeg copies the pixel density of the source, which is metadata, too.
     target->density_unit = 0;
     target->X_density = target->Y_density = 1;
     target->JFIF_major_version = target->JFIF_minor_version = 1;

@@ -1,5 +1,5 @@
-// The 8 x 8 DCT in single precision by the factorisation of Arai, Agui and Nakajima (Trans. IEICE E-71, 1988): five
-// multiplications a line, and a scale per frequency that the quantiser's conversion absorbs.
+// The 8 x 8 DCT in single precision with the factorization of Arai, Agui and Nakajima (Trans. IEICE E-71, 1988): five
+// multiplications per line, and one scale factor per frequency that is merged into the conversion for the quantizer.
 #include "CWaybillJPEG.h"
 #include "wide.h"
 
@@ -11,7 +11,7 @@ static const uint8_t natural_of_zigzag[64] = {
     30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
 };
 
-// cos(k pi / 16) * sqrt(2), and 1 for k = 0: what the factorisation leaves on frequency k.
+// cos(k pi / 16) * sqrt(2), and 1 for k = 0: the factor that the factorization leaves on frequency k.
 static const float scales[8] = {1.0f,         1.387039845f, 1.306562965f, 1.175875602f,
                                 1.0f,         0.785694958f, 0.541196100f, 0.275899379f};
 
@@ -20,7 +20,7 @@ static const float sine_6 = 0.382683433f;     // cos(6 pi / 16)
 static const float difference = 0.541196100f; // cos(2 pi / 16) - cos(6 pi / 16)
 static const float sum_2_6 = 1.306562965f;    // cos(2 pi / 16) + cos(6 pi / 16)
 
-// Eight columns at once; element k of column i is in[k * stride + i].
+// Transforms eight columns at a time; element k of column i is in[k * stride + i].
 WB_BODY void forward_columns(const float *in, int stride, float bias, float *restrict out) {
     for (int i = 0; i < 8; i++) {
         float a0 = in[i], a1 = in[stride + i], a2 = in[2 * stride + i], a3 = in[3 * stride + i];
@@ -57,7 +57,7 @@ WB_BODY void wb_jpeg_forward_body(const float *rows, int32_t stride, int32_t blo
     for (int32_t block = 0; block < blocks; block++) {
         float first[64], turned[64], second[64];
         int16_t whole[64];
-        // Both additions of a pair carry the level shift: 2 * 128.
+        // Both additions of a pair include the level shift: 2 * 128.
         forward_columns(rows + block * 8, stride, -256, first);
         transpose(first, turned);
         forward_columns(turned, 8, 0, second);
@@ -65,7 +65,7 @@ WB_BODY void wb_jpeg_forward_body(const float *rows, int32_t stride, int32_t blo
         for (int k = 0; k < 64; k += 8) {
             for (int i = 0; i < 8; i++) {
                 float value = second[k + i] * factors[k + i];
-                // Truncation of a positive number is the floor that rounding needs.
+                // Truncating a positive number yields the floor that rounding needs.
                 whole[k + i] = (int16_t)((int32_t)(value + 32768.5f) - 32768);
                 energy[i] += value * value;
             }
@@ -119,7 +119,7 @@ WB_BODY void wb_jpeg_inverse_body(const int16_t *levels, const uint16_t *table, 
     for (int32_t block = 0; block < blocks; block++, levels += 64) {
         float first[64], second[64], turned[64];
         memset(first, 0, sizeof first);
-        // Laid down transposed, so that the rows come first and one transposition is enough.
+        // Stored transposed, so that the rows come first and a single transposition suffices.
         for (int k = 0; k < 64; k++) {
             int natural = natural_of_zigzag[k];
             first[(natural & 7) * 8 + (natural >> 3)] = levels[k] * factors[k];

@@ -1,5 +1,5 @@
-// Loops that are worth it are compiled twice: for every processor of the kind, and for x86-64 with AVX2, chosen at run
-// time. The C is the same; elsewhere than on x86-64 there is only the first.
+// Performance-critical loops are compiled twice from the same C code: for the baseline of the architecture, and for
+// x86-64 with AVX2, selected at run time. On other architectures, only the first variant exists.
 #pragma once
 
 #if defined(__x86_64__)
@@ -8,7 +8,7 @@
 
 static inline int wb_is_wide(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 
-// Defines the functions `name`, given the inlined `name_body`: both take `parameters`, and `arguments` passes them on.
+// Defines the function `name` from the inlined `name_body`: both take `parameters`, and `arguments` passes them on.
 #define WB_TWICE(type, name, parameters, arguments)                        \
     WB_WIDE static type name##_wide parameters { return name##_body arguments; } \
     type name parameters { return wb_is_wide() ? name##_wide arguments : name##_body arguments; }

@@ -1,8 +1,8 @@
-// The C side of WaybillJPEG: libjpeg behind functions that return errors as data, and the loops that a debug build
-// of Swift would run hundreds of times slower.
+// The C layer of WaybillJPEG: wrappers of libjpeg that return errors as data, and loops that a debug build of Swift
+// would run hundreds of times slower.
 //
-// libjpeg reports errors by longjmp. Every jump starts and lands inside one call of this header, so no Swift frame is
-// ever jumped over.
+// libjpeg reports errors with longjmp. Every jump starts and ends within one call of this header, so that no Swift
+// frame is ever skipped.
 #pragma once
 
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #pragma clang assume_nonnull begin
 
-// The version of libjpeg-turbo that this was built with.
+// The version of libjpeg-turbo that this module was built with.
 const char *wb_jpeg_library_version(void);
 
 // MARK: A flag that one thread raises and another looks at.
@@ -26,18 +26,18 @@ void wb_jpeg_flag_destroy(wb_jpeg_flag *flag);
 
 enum {
     wb_jpeg_fine = 0,
-    wb_jpeg_failed = 1,          // libjpeg's error_exit; `code` and `message` are its own
+    wb_jpeg_failed = 1,          // libjpeg's error_exit; `code` and `message` are those of libjpeg
     wb_jpeg_stopped = 2,         // the flag was raised
     wb_jpeg_scans_exceeded = 3,  // more scans than allowed
-    wb_jpeg_memory_exceeded = 4, // libjpeg would need more memory than allowed, or malloc failed
+    wb_jpeg_memory_exceeded = 4, // libjpeg needs more memory than allowed, or malloc failed
 };
 
 typedef struct {
     int32_t outcome;
     int32_t code;
-    int32_t damage_warnings; // warnings that say the picture may be damaged
-    int32_t is_cut_short;    // the data ended before the picture did
-    int32_t stray_bytes;     // bytes between segments that belong to nothing, up to 64; no damage
+    int32_t damage_warnings; // warnings that indicate a damaged image
+    int32_t is_cut_short;    // the data ended before the image did
+    int32_t stray_bytes;     // stray bytes between segments, up to 64; not damage
     char message[200];       // the error, or else the first warning
 } wb_jpeg_trouble;
 
@@ -46,17 +46,18 @@ typedef struct {
 typedef struct wb_jpeg_decoder wb_jpeg_decoder;
 
 typedef struct {
-    int32_t width, height;   // samples of this plane that belong to the picture
-    double pitch_x, pitch_y; // distance of two samples, in pixels of the full-size picture
+    int32_t width, height;   // samples of this plane that belong to the image
+    double pitch_x, pitch_y; // distance between samples, in pixels of the full-size image
 } wb_jpeg_plane_shape;
 
-// Reads the header and starts. `bytes` must stay where they are until close. `eighths` is 8 (full size) or 4.
-// Planes are Y or Y, Cb, Cr whatever the file stores: RGB and CMYK are converted row by row.
+// Reads the header and starts decoding. `bytes` must remain valid until close. `eighths` is 8 (full size) or 4. The
+// planes are Y or Y, Cb, Cr, whatever the file contains: RGB and CMYK are converted row by row.
 wb_jpeg_decoder *_Nullable wb_jpeg_decoder_open(const uint8_t *bytes, size_t count, int32_t eighths, int32_t max_scans,
                                                 size_t max_memory, const wb_jpeg_flag *flag, wb_jpeg_trouble *trouble);
 int32_t wb_jpeg_decoder_plane_count(const wb_jpeg_decoder *decoder);
 wb_jpeg_plane_shape wb_jpeg_decoder_shape(const wb_jpeg_decoder *decoder, int32_t plane);
-// 1: rows are there. 0: all rows were given and the file was read to its end. -1: see `trouble`.
+// Returns 1 if rows are available, 0 if all rows were delivered and the file was read to its end, or -1 on an error,
+// see `trouble`.
 int32_t wb_jpeg_decoder_read(wb_jpeg_decoder *decoder, wb_jpeg_trouble *trouble);
 int32_t wb_jpeg_decoder_row_count(const wb_jpeg_decoder *decoder, int32_t plane);
 const uint8_t *wb_jpeg_decoder_row(const wb_jpeg_decoder *decoder, int32_t plane, int32_t row);
@@ -65,34 +66,34 @@ void wb_jpeg_decoder_close(wb_jpeg_decoder *decoder);
 
 // MARK: Pixels that come without a file.
 
-// Splits a row of pixels into Y, Cb, Cr (or Y alone, from grey): 1 (grey), 3 (RGB) or 4 (RGBA) bytes a pixel. What lies
-// under transparent pixels shows white.
+// Splits a row of pixels into Y, Cb, Cr (or only Y for gray), from 1 (gray), 3 (RGB) or 4 (RGBA) bytes per pixel.
+// Transparent pixels are composited on white.
 void wb_jpeg_split_pixels(const uint8_t *pixels, int32_t width, int32_t channels, uint8_t *luma,
                           uint8_t *_Nullable blue, uint8_t *_Nullable red);
 
 // MARK: Colours of another gamut.
 
 typedef struct {
-    const float *linear;     // three tables of 2,049: light for a value in eighths of a unit
-    const float *encoded;    // 16,385: the value (0 to 255) in sRGB for light in 16,384ths
-    float matrix[9];         // light of the profile's primaries to light of sRGB's, row by row
+    const float *linear;     // three tables of 2,049 entries: linear light for a value in eighths of a unit
+    const float *encoded;    // 16,385 entries: the sRGB value (0 to 255) for linear light in 16,384ths
+    float matrix[9];         // linear light of the profile's primaries to that of sRGB's, row by row
 } wb_jpeg_gamut;
 
-// Converts YCbCr to YCbCr of another gamut, in place. Each sample of `blue` and `red` belongs to 2 x 2 of luma; `lower`
-// is missing below an odd last row.
+// Converts YCbCr to YCbCr of another gamut, in place. Each sample of `blue` and `red` belongs to 2 x 2 samples of luma;
+// `lower` is NULL for an odd last row.
 void wb_jpeg_convert_gamut(float *upper, float *_Nullable lower, int32_t width, float *blue, float *red,
                            const wb_jpeg_gamut *gamut);
 
 // MARK: Writing.
 
 typedef struct {
-    uint8_t *_Nullable start; // to be given back with wb_jpeg_bytes_free
+    uint8_t *_Nullable start; // to be released with wb_jpeg_bytes_free
     size_t count;
 } wb_jpeg_bytes;
 
 void wb_jpeg_bytes_free(wb_jpeg_bytes bytes);
 
-// How the coefficients are spread over progressive scans.
+// The distribution of coefficients over progressive scans.
 enum {
     wb_jpeg_script_split = 0,   // luma 1-8 and 9-63 with two refinements, whole chroma
     wb_jpeg_script_plain = 1,   // luma 1-8 and 9-63 without refinement
@@ -101,19 +102,19 @@ enum {
 };
 
 typedef struct {
-    const int16_t *_Nullable levels; // quantised, 64 a block, zigzag order, block rows top to bottom
+    const int16_t *_Nullable levels; // quantized, 64 per block in zigzag order, block rows from top to bottom
     int32_t blocks_across, blocks_down;
     int32_t horizontal, vertical; // sampling factors
 } wb_jpeg_component;
 
-// Writes a progressive JFIF file with optimised Huffman tables and nothing else in it. One component is grey, three
-// are Y, Cb, Cr. `table` is in natural order and serves all components.
+// Writes a progressive JFIF file with optimized Huffman tables and no metadata. One component is gray, three are Y, Cb,
+// Cr. `table` is in natural order and is used for all components.
 int32_t wb_jpeg_write(int32_t width, int32_t height, const wb_jpeg_component *components, int32_t component_count,
                       const uint16_t *table, int32_t script, const wb_jpeg_flag *flag, wb_jpeg_bytes *bytes,
                       wb_jpeg_trouble *trouble);
 
-// The same a row of blocks at a time, in any order; the `levels` of the components are not looked at. Rows that were not
-// put are zero. Closing gives everything back, finished or not.
+// Writes a file one row of blocks at a time, in any order; the `levels` of the components are ignored. Rows that are
+// not put are zero. Closing releases all resources, finished or not.
 typedef struct wb_jpeg_writer wb_jpeg_writer;
 wb_jpeg_writer *_Nullable wb_jpeg_writer_open(int32_t width, int32_t height, const wb_jpeg_component *components,
                                               int32_t component_count, const uint16_t *table, int32_t script,
@@ -123,14 +124,15 @@ int32_t wb_jpeg_writer_put(wb_jpeg_writer *writer, int32_t component, int32_t ro
 int32_t wb_jpeg_writer_finish(wb_jpeg_writer *writer, wb_jpeg_bytes *bytes, wb_jpeg_trouble *trouble);
 void wb_jpeg_writer_close(wb_jpeg_writer *writer);
 
-// Re-writes a grey or YCbCr file with the same coefficients: progressive, no metadata, turned as the Exif orientation
-// (1 to 8) says. The caller has checked that turning is exact (mirrored sides are whole MCUs).
+// Rewrites a gray or YCbCr file with the same coefficients: progressive, without metadata, transformed by the Exif
+// orientation (1 to 8). The caller must have checked that the transformation is lossless (mirrored sides are whole
+// MCUs).
 int32_t wb_jpeg_transcode(const uint8_t *input, size_t count, int32_t orientation, int32_t script, int32_t max_scans,
                           size_t max_memory, const wb_jpeg_flag *flag, wb_jpeg_bytes *bytes, wb_jpeg_trouble *trouble);
 
 // MARK: Kernels. Plain loops over plain memory; each has a Swift twin in the tests.
 
-// out[x] = sum of weights[t] * rows[t][x]. 8-bit rows take weights of 14 fractional bits, 16-bit rows floats.
+// out[x] = sum of weights[t] * rows[t][x]. 8-bit rows take weights with 14 fractional bits, 16-bit rows floats.
 void wb_jpeg_vertical_u8(const uint8_t *const _Nonnull *_Nonnull rows, const int16_t *weights, int32_t taps,
                          int32_t width, int32_t *sums, float *out);
 void wb_jpeg_vertical_u16(const uint16_t *const _Nonnull *_Nonnull rows, const float *weights, int32_t taps,
@@ -147,7 +149,7 @@ void wb_jpeg_store_u8(const float *row, int32_t width, uint8_t *out);     // cla
 void wb_jpeg_store_u16(const float *row, int32_t width, uint16_t *out);   // in 256ths
 // Clamps a row to 0...255 and repeats its last sample up to `padded`.
 void wb_jpeg_pad(const float *row, int32_t width, int32_t padded, float *out);
-// Turns a plane of 1- or 2-byte samples as the Exif orientation (1 to 8) says.
+// Transforms a plane of 1- or 2-byte samples by the Exif orientation (1 to 8).
 void wb_jpeg_orient(const void *source, int32_t width, int32_t height, int32_t sample_bytes, int32_t orientation,
                     void *out);
 void wb_jpeg_halve_u8(const uint8_t *source, int32_t width, int32_t height, uint8_t *out); // 2 x 2 boxes
@@ -155,24 +157,26 @@ void wb_jpeg_halve_u8(const uint8_t *source, int32_t width, int32_t height, uint
 int32_t wb_jpeg_spread_u8(const uint8_t *samples, size_t count);
 int32_t wb_jpeg_spread_u16(const uint16_t *samples, size_t count);
 
-// Eight rows of samples (0 to 255) to coefficients times 8 in zigzag order, and the mean of their squares without DC.
+// Transforms eight rows of samples (0 to 255) to coefficients times 8 in zigzag order, and returns the mean of their
+// squares without DC in `norms`.
 void wb_jpeg_forward(const float *rows, int32_t stride, int32_t blocks, int16_t *coefficients, float *norms);
-// One row of blocks back to eight rows of samples. `table` is in zigzag order.
+// Transforms one row of blocks back to eight rows of samples. `table` is in zigzag order.
 void wb_jpeg_inverse(const int16_t *levels, const uint16_t *table, int32_t blocks, uint8_t *rows, int32_t stride);
 
-// level = trunc(|coefficient| * reciprocal + rounding), DC always rounded to nearest.
+// level = trunc(|coefficient| * reciprocal + rounding); DC is always rounded to nearest.
 void wb_jpeg_quantise(const int16_t *coefficients, size_t blocks, const float *reciprocals, float rounding,
                       int16_t *levels);
-// Adds the Huffman symbols of the blocks to `dc` (16) and `ac` (256); answers the bits that follow the symbols.
+// Adds the Huffman symbols of the blocks to `dc` (16) and `ac` (256); returns the number of additional bits.
 uint64_t wb_jpeg_count(const int16_t *levels, size_t blocks, int32_t *last_dc, uint32_t *dc, uint32_t *ac);
-// The same for blocks that are quantised on the way and not kept.
+// Does the same for blocks that are quantized in the process and not stored.
 uint64_t wb_jpeg_count_quantised(const int16_t *coefficients, size_t blocks, const float *reciprocals, float rounding,
                                  int32_t *last_dc, uint32_t *dc, uint32_t *ac);
-// Quantises for the least rate + strength * distortion. `table` in zigzag order, `bits` the length of each AC symbol.
+// Quantizes for the minimum of rate + strength * distortion. `table` is in zigzag order, `bits` contains the length of
+// each AC symbol.
 void wb_jpeg_trellis(const int16_t *coefficients, const float *norms, size_t blocks, const uint16_t *table,
                      const float *bits, float strength, int16_t *levels);
 
-// Standard deviation of the gradient similarity map of two planes, and of nothing when they are under 3 x 3.
+// Returns the standard deviation of the gradient similarity map of two planes; 0 for planes smaller than 3 x 3.
 double wb_jpeg_gradient_deviation(const uint8_t *one, const uint8_t *other, int32_t width, int32_t height);
 
 #pragma clang assume_nonnull end
