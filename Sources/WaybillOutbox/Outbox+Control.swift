@@ -3,8 +3,7 @@ public import WaybillCore
 // Queries and commands for items.
 
 extension Outbox {
-    /// Pauses items. A delivery in progress is stopped; if it is unknown whether the upload had arrived, it is verified
-    /// first.
+    /// Pauses items. Stops a delivery in progress; if it may have arrived, the item is verified first.
     ///
     /// - Returns: The number of items that changed.
     @discardableResult

@@ -40,14 +40,12 @@ public struct OutboxReceipt: Sendable, Hashable {
 }
 
 extension Outbox {
-    /// Enqueues a form. When this returns, the form is on disk and will be delivered by the process that runs
-    /// ``run(session:)``.
+    /// Enqueues a form. When this returns, the form is on disk; the process that runs ``run(session:)`` delivers it.
     ///
     /// Images are compressed now. Text fields and small data are stored in the queue, larger data in files of the
     /// outbox. Files of the form stay in place or are copied, depending on ``EnqueueOptions/keeping``.
     ///
-    /// - Throws: ``OutboxError``, with ``OutboxError/Code/uploadRefused`` if the form cannot be stored; the cause gives
-    ///   the reason.
+    /// - Throws: ``OutboxError``, with ``OutboxError/Code/uploadRefused`` and a cause if the form cannot be stored.
     @discardableResult
     public func enqueue(
         _ form: MultipartForm, to location: some UploadLocation, method: HTTPRequest.Method = .post,
@@ -119,8 +117,7 @@ extension Outbox {
             for (item, entry) in zip(items, added) where !entry.isNew { spool.remove(item.staged) }
             return added.map { OutboxReceipt(id: OutboxID(rawValue: $0.id), isNew: $0.isNew) }
         } catch {
-            // If the owner did not respond, it is unknown whether it has the rows; the next sweep removes orphaned
-            // files.
+            // Whether an owner that did not respond has the rows is unknown; the next sweep removes orphaned files.
             if error.code != .ownerUnreachable, error.code != .cancelled { spool.remove(items.flatMap(\.staged)) }
             throw error
         }

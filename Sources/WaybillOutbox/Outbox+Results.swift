@@ -35,8 +35,7 @@ extension Outbox {
         try await number(.mark(OutboxMark.acknowledged))
     }
 
-    /// Returns the sequence number of the last result; 0 before the first. Pass it to `results(after:)` to receive only
-    /// later results.
+    /// Returns the sequence number of the last result; 0 before the first. `results(after:)` of it returns later ones.
     public func lastSequence() async throws(OutboxError) -> Int64 {
         try await number(.mark(OutboxMark.sequence))
     }

@@ -7,16 +7,13 @@ extension Outbox {
     /// Cancellation stops the deliveries in progress; those that the server may have received completely are verified
     /// at the next start. Use ``drain(atMost:)`` to let them finish. Starting a run unblocks all blocked lanes.
     ///
-    /// - Parameter session: The session that sends. It is neither changed nor closed; it should have at least as many
-    ///   slots as the outbox.
-    /// - Throws: ``OutboxError``, with ``OutboxError/Code/ownedByAnother`` if another process delivers from this
-    ///   outbox.
+    /// - Parameter session: The session that sends; not changed or closed. Needs at least as many slots as the outbox.
+    /// - Throws: ``OutboxError``; ``OutboxError/Code/ownedByAnother`` if another process delivers from this outbox.
     public func run(session: UploadSession = .shared) async throws(OutboxError) {
         try await work(session, untilIdle: false)
     }
 
-    /// Delivers until no item can make progress without user action: for a program that is started periodically by a
-    /// timer.
+    /// Delivers until no item can make progress without user action: for programs that a timer starts periodically.
     ///
     /// Waits for items that are to be retried, but not for paused items and those of blocked lanes.
     public func runUntilIdle(session: UploadSession = .shared) async throws(OutboxError) {

@@ -174,8 +174,7 @@ final class ScriptedAttempt: @unchecked Sendable {
         }
     }
 
-    /// - Parameter count: The number of bytes; `nil` for all bytes sent, because acknowledging a byte acknowledges
-    ///   those before it.
+    /// - Parameter count: The number of bytes; `nil` for all sent bytes, because acknowledgements are cumulative.
     private func acknowledge(_ count: Int64?) {
         connect(isReused: false)
         sight.evidence.requestAcknowledged = true

@@ -1,7 +1,6 @@
 import WaybillCore
 
-/// Reads a body as a real transport does: enforces the announced length, does not read after the end, and closes the
-/// reader once.
+/// Reads a body as a real transport does: enforces the announced length, stops at the end, closes the reader once.
 struct ScriptedFeed {
     enum Answer {
         case bytes([UInt8])

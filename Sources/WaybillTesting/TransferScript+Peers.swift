@@ -13,8 +13,7 @@ extension TransferScript {
         [.connect, .takeRest, .answer(status, headers: headers, body: body)]
     }
 
-    /// Responds after the given number of bytes of the body and takes no more: an early 413, or a 401 in response to
-    /// the head.
+    /// Responds after the given number of bytes of the body and takes no more: an early 413, or a 401 to the head.
     ///
     /// ```swift
     /// let tooLarge = TransferScript.answeringEarly(.contentTooLarge, after: 1_000_000)
@@ -56,8 +55,7 @@ extension TransferScript {
     /// Fails before a connection is established.
     public static func failing(_ code: TransferError.Code) -> TransferScript { [.fail(code)] }
 
-    /// Takes the head and the given number of bytes of the body, then drops the connection: `incomplete`, or `unknown`
-    /// if the body is not longer.
+    /// Takes the head and the given number of bytes, then disconnects: `incomplete`, or `unknown` for the whole body.
     public static func breaking(after bytes: Int64) -> TransferScript {
         [.connect, .takeHead, .take(bytes), .fail(.connectionLost)]
     }

@@ -1,8 +1,7 @@
 public import HTTPTypes
 public import WaybillCore
 
-/// The steps that a ``ScriptedTransport`` plays for one attempt: what the peer takes, how it responds, and how the
-/// attempt ends.
+/// The steps of one attempt of a ``ScriptedTransport``: what the peer takes, how it responds, how the attempt ends.
 ///
 /// ```swift
 /// let lost: TransferScript = [.connect, .takeHead, .take(1_000), .fail(.connectionLost)]
@@ -52,8 +51,7 @@ public struct TransferScript: Sendable, ExpressibleByArrayLiteral {
         case delay(Duration, clock: ManualClock)
         /// Waits until the attempt is cancelled.
         case hang
-        /// Ignores cancellation from here on, like a peer whose response is already in transit. Waits at gates and
-        /// clocks still end.
+        /// Ignores cancellation from here on, as if the response were in transit. Waits at gates and clocks still end.
         case ignoreCancel
     }
 

@@ -1,8 +1,7 @@
 // The C layer of WaybillJPEG: wrappers of libjpeg that return errors as data, and loops that a debug build of Swift
 // would run hundreds of times slower.
 //
-// libjpeg reports errors with longjmp. Every jump starts and ends within one call of this header, so that no Swift
-// frame is ever skipped.
+// libjpeg reports errors with longjmp. Every jump stays within one call of this header and skips no Swift frame.
 #pragma once
 
 #include <stddef.h>
@@ -56,8 +55,7 @@ wb_jpeg_decoder *_Nullable wb_jpeg_decoder_open(const uint8_t *bytes, size_t cou
                                                 size_t max_memory, const wb_jpeg_flag *flag, wb_jpeg_trouble *trouble);
 int32_t wb_jpeg_decoder_plane_count(const wb_jpeg_decoder *decoder);
 wb_jpeg_plane_shape wb_jpeg_decoder_shape(const wb_jpeg_decoder *decoder, int32_t plane);
-// Returns 1 if rows are available, 0 if all rows were delivered and the file was read to its end, or -1 on an error,
-// see `trouble`.
+// Returns 1 if rows are available, 0 after all rows if the file was read to its end, -1 on an error in `trouble`.
 int32_t wb_jpeg_decoder_read(wb_jpeg_decoder *decoder, wb_jpeg_trouble *trouble);
 int32_t wb_jpeg_decoder_row_count(const wb_jpeg_decoder *decoder, int32_t plane);
 const uint8_t *wb_jpeg_decoder_row(const wb_jpeg_decoder *decoder, int32_t plane, int32_t row);
@@ -157,8 +155,7 @@ void wb_jpeg_halve_u8(const uint8_t *source, int32_t width, int32_t height, uint
 int32_t wb_jpeg_spread_u8(const uint8_t *samples, size_t count);
 int32_t wb_jpeg_spread_u16(const uint16_t *samples, size_t count);
 
-// Transforms eight rows of samples (0 to 255) to coefficients times 8 in zigzag order, and returns the mean of their
-// squares without DC in `norms`.
+// Transforms eight rows (0 to 255) to coefficients times 8 in zigzag order; `norms` is the mean square without DC.
 void wb_jpeg_forward(const float *rows, int32_t stride, int32_t blocks, int16_t *coefficients, float *norms);
 // Transforms one row of blocks back to eight rows of samples. `table` is in zigzag order.
 void wb_jpeg_inverse(const int16_t *levels, const uint16_t *table, int32_t blocks, uint8_t *rows, int32_t stride);

@@ -34,8 +34,7 @@ public struct JPEGOptions: Sendable, Hashable {
 
     /// The maximum size in bytes, which is never exceeded. `nil`: no limit.
     public var maxBytes: ByteCount?
-    /// The quality from 1 (coarse) to 100 (fine) on libjpeg's scale; with ``maxBytes``, the maximum quality. `nil`: as
-    /// fine as fits.
+    /// Quality 1 (coarse) to 100 (fine) on libjpeg's scale; the maximum with ``maxBytes``. `nil`: as fine as fits.
     public var quality: Int?
     /// The maximum number of pixels, width times height. Images are never enlarged. `nil`: no limit.
     public var maxPixels: Int?

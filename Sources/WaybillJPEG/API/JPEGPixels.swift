@@ -79,8 +79,7 @@ extension JPEGPixels: CustomStringConvertible, CustomReflectable {
 public enum JPEGInput: Sendable {
     /// A JPEG file in memory, at most 40 MB.
     case bytes([UInt8])
-    /// The path of a regular file of at most 40 MB that contains a JPEG. Symbolic links are followed; the file is only
-    /// read.
+    /// The path of a regular JPEG file of at most 40 MB. Symbolic links are followed; the file is only read.
     case file(String)
     /// Uncompressed pixels.
     case pixels(JPEGPixels)

@@ -41,8 +41,7 @@ public struct JPEGRecompressor: Sendable {
     /// Recompresses an image: a file in memory, a file at a path, or uncompressed pixels.
     ///
     /// - Returns: The image and a report.
-    /// - Throws: ``JPEGError`` if the input is not a complete JPEG file, the limit cannot be reached, or the task was
-    ///   cancelled.
+    /// - Throws: ``JPEGError`` for an invalid or incomplete file, an unreachable limit, or a cancelled task.
     public func recompress(_ input: JPEGInput) async throws(JPEGError) -> JPEGResult {
         let options = options
         return try await WorkerPool.shared.run { flag throws(JPEGError) in
@@ -54,8 +53,7 @@ public struct JPEGRecompressor: Sendable {
     ///
     /// - Parameter bytes: A JPEG file of at most 40 MB.
     /// - Returns: The image and a report.
-    /// - Throws: ``JPEGError`` if the bytes are not a complete JPEG file, the limit cannot be reached, or the task was
-    ///   cancelled.
+    /// - Throws: ``JPEGError`` for an invalid or incomplete file, an unreachable limit, or a cancelled task.
     public func recompress(_ bytes: [UInt8]) async throws(JPEGError) -> JPEGResult {
         try await recompress(.bytes(bytes))
     }

@@ -31,8 +31,7 @@ public struct JPEGReport: Sendable, Hashable {
     public var width: Int
     /// The upright height of the output in pixels.
     public var height: Int
-    /// The Exif orientation of the input, 1 to 8. The output is upright and has no orientation, unless the original was
-    /// kept (``failure``).
+    /// The Exif orientation of the input, 1 to 8. The output is upright, unless the original was kept (``failure``).
     public var orientation: Int
     /// The quantizer factor: every entry of the quantization table is that of the base table times this factor. 1 is
     /// about quality 50; smaller values are finer. `nil` if the image was not requantized.

@@ -21,8 +21,7 @@ import CWaybillJPEG
         matrix = profile.lightToSRGB.flatMap { $0.map { Float($0) } }
     }
 
-    /// Converts an image of 4:2:0 planes. A gray image is unchanged, because a profile of primaries does not apply to
-    /// it.
+    /// Converts an image of 4:2:0 planes. A profile of primaries does not apply to a gray image, which is unchanged.
     func convert(_ picture: Picture) -> Picture {
         guard picture.chroma.count == 2 else { return picture }
         let (width, across) = (picture.width, picture.chroma[0].width)

@@ -7,8 +7,7 @@ struct MatrixProfile: Sendable, Hashable {
     /// The curves from encoded values to linear light for red, green and blue; both from 0 to 1.
     let curves: [ToneCurve]
 
-    /// The matrix from XYZ under D50 to linear light of sRGB's primaries: IEC 61966-2-1, adapted from D65 by the
-    /// Bradford method.
+    /// XYZ under D50 to linear light of sRGB's primaries: IEC 61966-2-1, adapted from D65 by the Bradford method.
     private static let toSRGB = [
         [3.133_856_1, -1.616_866_7, -0.490_614_6], [-0.978_768_4, 1.916_141_5, 0.033_454_0],
         [0.071_945_3, -0.228_991_4, 1.405_242_7],
@@ -21,8 +20,7 @@ struct MatrixProfile: Sendable, Hashable {
         }
     }
 
-    /// Whether the color space is visually indistinguishable from sRGB. Determined by the numbers, because names are
-    /// unreliable.
+    /// Whether the color space is visually identical to sRGB. Determined by the numbers: names are unreliable.
     var isSRGB: Bool {
         for (row, values) in lightToSRGB.enumerated() {
             for (column, value) in values.enumerated() where abs(value - (row == column ? 1 : 0)) > 0.01 {
@@ -91,8 +89,7 @@ enum ToneCurve: Sendable, Hashable {
         }
     }
 
-    /// Whether white remains bright and black dark; a damaged curve without this property would make an image
-    /// unrecognizable.
+    /// Whether white remains bright and black dark; otherwise, the image would become unrecognizable.
     private var isSensible: Bool {
         let (black, white) = (light(of: 0), light(of: 1))
         return black.isFinite && white.isFinite && black < 0.25 && white > 0.75

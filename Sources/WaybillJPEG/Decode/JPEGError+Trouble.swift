@@ -23,8 +23,7 @@ extension JPEGError {
         }
     }
 
-    /// Creates an error from libjpeg's warnings: libjpeg fills missing data with gray and continues; this module
-    /// rejects it.
+    /// Creates an error from libjpeg's warnings of damage: libjpeg fills in gray and continues; this module fails.
     init?(damageIn trouble: wb_jpeg_trouble) {
         if trouble.is_cut_short != 0 {
             self.init(.truncated, "The file ends before the picture does; it was not copied or sent whole.")

@@ -38,8 +38,7 @@ final class PictureSource {
     /// The upright size.
     var upright: PictureSize { stored.turned(orientation) }
 
-    /// Opens the source and passes it to a closure. libjpeg decodes at `eighths` of the full size; pixels are passed on
-    /// unchanged.
+    /// Opens the source for a closure. libjpeg decodes at `eighths` of the full size; pixels are unchanged.
     func withRows(
         eighths: Int, flag: StopFlag, _ body: (any RowSource) throws(JPEGError) -> Void
     ) throws(JPEGError) {

@@ -8,8 +8,7 @@ import CWaybillJPEG
     private let rows: Samples<Float>
     private let finish: (_ rows: UnsafePointer<Float>, _ stride: Int, _ index: Int) -> Void
 
-    /// Creates a collector. `finish` receives eight rows of samples from 0 to 255 with padded edges, and the index of
-    /// the block row.
+    /// Creates a collector. `finish` receives eight padded rows of samples from 0 to 255 and their block row index.
     init(
         width: Int, height: Int, finish: @escaping (_ rows: UnsafePointer<Float>, _ stride: Int, _ index: Int) -> Void
     ) {

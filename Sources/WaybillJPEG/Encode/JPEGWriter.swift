@@ -60,8 +60,7 @@ enum JPEGWriter {
 }
 
 extension JPEGError {
-    /// Creates an error from an error of the C layer during writing, where running out of memory is not caused by the
-    /// decoder's limit.
+    /// Creates an error of the C layer while writing, where out of memory is not due to the decoder's limit.
     init(writing trouble: wb_jpeg_trouble) {
         if Int(trouble.outcome) == wb_jpeg_memory_exceeded, trouble.code == 0 {
             self.init(.outOfMemory, "There is not enough memory to write the picture.")

@@ -6,8 +6,7 @@ struct Quantiser {
     /// Whether every level is weighed against its bits. Otherwise, levels are rounded with a larger dead zone, which is
     /// cheap and achieves most of the effect.
     let usesTrellis: Bool
-    /// The balance of distortion and size: 0 is the default; larger values spend more bytes with the same table,
-    /// continuously.
+    /// The balance of distortion and size: 0 by default; larger values continuously spend more bytes.
     var fidelity = 0.0
 
     /// The rounding offset that is added before truncation.
@@ -30,8 +29,7 @@ struct Quantiser {
     }
 }
 
-/// The quantized levels of an image with their table. The two belong together: levels interpreted with another table
-/// yield another image.
+/// The quantized levels of an image with their table: with another table, the levels are another image.
 struct LevelImage {
     let width: Int
     let height: Int
@@ -41,8 +39,7 @@ struct LevelImage {
     let plainEstimate: Double
     let estimate: Double
 
-    /// Quantizes an image. With `replacing`, reuses the memory of an earlier attempt on the same image, which becomes
-    /// invalid.
+    /// Quantizes an image. `replacing` reuses the memory of an earlier attempt on the same image, which is overwritten.
     init(
         _ image: FrequencyImage, factor: Double, quantiser: Quantiser, flag: StopFlag, replacing old: LevelImage? = nil
     ) throws(JPEGError) {

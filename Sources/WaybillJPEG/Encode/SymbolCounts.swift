@@ -10,8 +10,7 @@ struct SymbolCounts {
     private var extraBits: UInt64 = 0
     private var classes = 0
 
-    /// Counts the symbols of an image as it would be quantized; for a rough estimate, only every `n`-th pair of block
-    /// rows.
+    /// Counts an image as it would be quantized; for a rough estimate, only every `n`-th pair of block rows.
     init(_ image: FrequencyImage, _ table: QuantiserTable, rounding: Float, everyPair n: Int = 1) {
         classes = image.components.count > 1 ? 2 : 1
         for component in image.components {

@@ -1,5 +1,4 @@
-/// The relevant content of an embedded color profile (ICC.1:2010): its name and, if it is made of primaries and tone
-/// curves, these.
+/// The name of an embedded color profile (ICC.1:2010) and its primaries and tone curves, if it is made of these.
 ///
 /// Every read is bounds-checked, and no memory is allocated for a length that the profile declares.
 struct ICCProfile: Sendable, Hashable {

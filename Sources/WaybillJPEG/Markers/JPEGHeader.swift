@@ -51,8 +51,7 @@ public struct JPEGHeader: Sendable, Hashable {
     public struct Segment: Sendable, Hashable {
         /// The second byte of the marker: 0xE1 is APP1.
         public var marker: UInt8
-        /// The type of content: `JFIF`, `Exif`, `XMP`, `ICC profile`, `Photoshop`, `MPF`, `Adobe`, `comment`, or
-        /// `APP7`.
+        /// The content: `JFIF`, `Exif`, `XMP`, `ICC profile`, `Photoshop`, `MPF`, `Adobe`, `comment`, or `APP7`.
         public var name: String
         /// The length including the marker.
         public var byteCount: Int
@@ -105,8 +104,7 @@ public struct JPEGHeader: Sendable, Hashable {
         scanOffset = 0
     }
 
-    /// The description of the embedded ICC profile, such as `Display P3`; empty if it has no description; `nil` without
-    /// a profile.
+    /// The description of the embedded ICC profile, such as `Display P3`, or an empty string; `nil` without a profile.
     public var profileName: String? { profile?.name }
 
     /// The upright width and height.

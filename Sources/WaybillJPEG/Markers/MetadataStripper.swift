@@ -50,8 +50,7 @@ enum MetadataStripper {
         return length >= 2 && end <= bytes.count ? end : nil
     }
 
-    /// Returns the offset of the first marker after entropy-coded data that is neither a stuffed zero nor a restart
-    /// marker.
+    /// Returns the offset of the first marker after the scan data that is neither a stuffed zero nor a restart marker.
     private static func scanEnd(_ bytes: [UInt8], _ start: Int) -> Int {
         unsafe bytes.withUnsafeBufferPointer { buffer in
             guard let base = buffer.baseAddress else { return bytes.count }

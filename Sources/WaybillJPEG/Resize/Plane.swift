@@ -1,7 +1,6 @@
 import CWaybillJPEG
 
-/// One component of an image in memory. Computed samples have 8 fractional bits; samples that come unchanged from the
-/// decoder have none.
+/// One component of an image in memory. Computed samples have 8 fractional bits, unchanged decoder samples none.
 struct Plane {
     enum Storage {
         case bytes(Samples<UInt8>)

@@ -1,7 +1,6 @@
 import CWaybillJPEG
 
-/// Resizes one plane row by row: it takes input rows and returns output rows as soon as their last input row has
-/// arrived.
+/// Resizes one plane row by row; returns output rows as soon as their last input row has arrived.
 ///
 /// It resamples vertically first, then horizontally, because the vertical sums access memory sequentially. It stores
 /// only the rows that one output row needs.

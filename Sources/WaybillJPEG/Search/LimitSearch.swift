@@ -51,8 +51,7 @@ struct LimitSearch {
         "\(rules.hasFloor ? Remedy.raiseImageLimitOrLowerSide : .raiseImageLimit)"
     }
 
-    /// Tries several sizes and returns the most faithful one, ready to be written. The decoded image is released on
-    /// return.
+    /// Tries several sizes and returns the most faithful one, ready to be written. Releases the decoded image.
     private func choose() throws(JPEGError) -> Prepared {
         let picture = try loadPicture()
         let (pixels, factor) = try trial(picture)
@@ -69,8 +68,7 @@ struct LimitSearch {
             if index == sizes.count - 1 { return prepared }
             winner = (size, prepared.factor, prepared.ratio, distance)
         }
-        // Only one size is kept in memory at a time, so the winner is computed again: this takes about 10 ms and halves
-        // the memory.
+        // Only one size is in memory at a time; computing the winner again takes about 10 ms and halves the memory.
         let (size, factorFound, ratio) = winner.map { ($0.size, $0.factor, $0.ratio) } ?? (sizes[0], factor, 0.88)
         return try prepare(picture, size, factor: factorFound, ratio: ratio)
     }

@@ -9,8 +9,7 @@ struct PassThrough {
 
     /// Whether the color model and orientation of the image allow it.
     ///
-    /// Rotation is lossless if each mirrored side is a whole number of MCUs; otherwise, the partial MCUs would come
-    /// first.
+    /// Rotation is lossless only if each mirrored side is a whole number of MCUs; partial MCUs would come first.
     var isPossible: Bool {
         guard header.colorModel == .grey || header.colorModel == .yCbCr else { return false }
         let isSingle = header.components.count == 1

@@ -15,8 +15,7 @@ struct SearchRules {
     let capPixels: Double
     /// The longer side of the smallest size that is tried.
     let leastSide: Int
-    /// Images up to this number of pixels are also tried at, or rounded to, their own size, because resampling degrades
-    /// fine text.
+    /// Images up to this number of pixels are also tried at, or rounded to, full size: resampling degrades fine text.
     let nativePixels: Double
     /// The number of pixels of the image that is kept while sizes are tried.
     let intermediatePixels: Double

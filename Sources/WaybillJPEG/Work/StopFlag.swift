@@ -1,8 +1,7 @@
 import CWaybillJPEG
 import Glibc
 
-/// A cancellation flag that the caller raises and the work polls: between rows in Swift and between MCU rows in
-/// libjpeg.
+/// A cancellation flag that the work polls: between rows in Swift, between MCU rows in libjpeg.
 @safe final class StopFlag: @unchecked Sendable {
     /// The pointer for calls into C; valid as long as this object lives.
     let raw: OpaquePointer

@@ -13,8 +13,8 @@ final class WorkerPool: Sendable {
         pool = ThreadPool(width: width)
     }
 
-    /// Runs `work` on a thread of the pool. When the task is cancelled, waiting work is never started and the flag of
-    /// running work is raised.
+    /// Runs `work` on the pool. Cancelling the task prevents waiting work from starting, or raises the flag of running
+    /// work.
     func run<Value: Sendable>(
         _ work: @escaping @Sendable (StopFlag) throws(JPEGError) -> Value
     ) async throws(JPEGError) -> Value {

@@ -31,8 +31,7 @@ public struct FileBody: UploadBody {
         self.init(try SourceFile(inspecting: path, at: nil), contentType)
     }
 
-    /// Returns a body for the file at a path. Inspects the file on the pool, so that no thread of Swift's pool blocks
-    /// on the disk.
+    /// Returns a body for the file at a path, inspecting the file on the pool so that no thread of Swift's pool blocks.
     package static func looking(at path: String, contentType: String? = nil) async throws(BodyError) -> FileBody {
         try await ReaderPool.shared.run(reading: path) { () throws(BodyError) in
             try FileBody(path: path, contentType: contentType)

@@ -54,8 +54,8 @@ public struct MultipartBody: UploadBody {
     /// The bytes in chunks of at most 64 KiB, read as they are asked for. Each loop over it reads from the start.
     public var chunks: AsyncValues<[UInt8], BodyError> { AsyncValues(of: self) }
 
-    /// Returns the bytes in chunks of exactly the given size, except for the last; for clients that accept an
-    /// asynchronous sequence.
+    /// Returns the bytes in chunks of a fixed size, except for the last; for clients that take an asynchronous
+    /// sequence.
     ///
     /// ```swift
     /// let buffers = body.chunks(ofSize: 524_288).map { ByteBuffer(bytes: $0) }
@@ -69,8 +69,7 @@ public struct MultipartBody: UploadBody {
 
     /// Writes the bytes to a new file that only its owner can read (mode 0600).
     ///
-    /// The file appears under its path only when it is complete. If writing fails or the task is cancelled, no file is
-    /// left.
+    /// The file appears under its path only when complete. On failure or cancellation, no file is left.
     ///
     /// - Throws: ``BodyError/Code/fileExists`` if the path exists, even as a symbolic link.
     public func write(to path: String) async throws(BodyError) {
@@ -105,8 +104,7 @@ public struct MultipartBody: UploadBody {
         }
     }
 
-    /// Returns a readable description of the body: the header lines, and the size of each content in place of its
-    /// bytes.
+    /// Returns a description of the body for people: the header lines, and the size of each content.
     ///
     /// ```text
     /// ------Waybill6f0c…

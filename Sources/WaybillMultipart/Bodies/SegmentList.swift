@@ -10,8 +10,7 @@ enum Segment: Sendable {
     case verification
 }
 
-/// A body as a list of segments. The length counted here is exactly what ``SegmentReader`` writes; it is not computed
-/// anywhere else.
+/// A body as a list of segments. The length counted here is exactly what ``SegmentReader`` writes.
 struct SegmentList: Sendable {
     private(set) var segments: [Segment] = []
     private(set) var sources: [SourceFile] = []

@@ -3,8 +3,7 @@ import WaybillCore
 
 /// Reads a segment list from the first byte to the last and fills each buffer as far as possible.
 ///
-/// It never waits: the pool reads bytes that are not in memory. It allocates when it opens a file and at its first
-/// wait, never per read.
+/// The pool reads bytes that are not in memory. Allocates when it opens a file and at its first wait, never per read.
 final class SegmentReader: FileSendingReader {
     private enum Step {
         case on, full, waiting
@@ -30,8 +29,7 @@ final class SegmentReader: FileSendingReader {
     private var pooled = 0..<0
     private var failure: BodyError?
 
-    /// Creates a reader and the readers of all streams, so that a stream that was read already fails now rather than
-    /// midway.
+    /// Creates a reader and the readers of all streams, so that a stream that was read already fails now, not midway.
     init(
         _ list: SegmentList, disk: DiskAccess, holdsBack: Bool, wake: @escaping @Sendable () -> Void
     ) throws(BodyError) {

@@ -12,15 +12,13 @@ final class FieldOutput {
     private(set) var parts: [MultipartPart] = []
     /// The settings for names and values.
     let settings: FormFieldEncoder
-    /// Whether values are only visited to find one that is nested too deeply. No field is written then, and no value is
-    /// rejected.
+    /// Whether values are only visited to find one nested too deeply; no field is written and no value rejected.
     private let isDepthCheck: Bool
 
     init(_ settings: FormFieldEncoder, isDepthCheck: Bool = false) {
         (self.settings, self.isDepthCheck) = (settings, isDepthCheck)
     }
 
-    /// Encodes any value.
     func encode(
         _ value: some Encodable, named name: String, at path: [any CodingKey], depth: Int, isSecret: Bool
     ) throws {

@@ -5,7 +5,6 @@ import WaybillCore
 /// The system calls that read a source file. Each has two forms: one that never waits and may return `nil`, and one for
 /// the pool, which waits.
 package struct DiskAccess: Sendable {
-    /// A file operation.
     package enum Step: Sendable, Hashable {
         case open, read, send, check, verify
     }
@@ -28,8 +27,7 @@ package struct DiskAccess: Sendable {
         return try accept(FileDescriptor(owning: raw), source)
     }
 
-    /// Reads bytes that are in the page cache. Returns the number of bytes, 0 at the end of the file, or a negated
-    /// `errno`.
+    /// Reads bytes in the page cache. Returns the number of bytes, 0 at the end of the file, or a negated `errno`.
     func readNow(_ descriptor: FileDescriptor, into room: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
         guard let start = room.baseAddress else { return 0 }
         if let number = fault?(.read) { return -Int(number) }

@@ -3,8 +3,7 @@ import Glibc
 
 /// Sizes of files that have not been opened.
 package enum FileSize {
-    /// Returns the size of a regular file, or `nil` if the path is not one. Runs on the reader pool if the kernel would
-    /// have to wait.
+    /// Returns the size of a regular file, or `nil` if the path is not one. Uses the reader pool if it has to wait.
     package static func of(_ path: String) async -> Int64? {
         guard !path.utf8.contains(0) else { return nil }
         var status = stat()

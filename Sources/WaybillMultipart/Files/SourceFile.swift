@@ -8,8 +8,7 @@ package struct SourceFile: Sendable {
     package let stamp: FileStamp
     /// The part that the file belongs to, for errors.
     package let place: PartPlace?
-    /// The open descriptor of a temporary file without a name. No other process can change it, so it is not checked
-    /// again.
+    /// The open descriptor of a temporary file without a name. It is not checked again: no other process can change it.
     let held: FileDescriptor?
 
     /// Creates a source for the first `size` bytes of a file without a name.
@@ -161,7 +160,6 @@ struct FileSlice: Sendable {
 
     var count: Int64 { range.upperBound - range.lowerBound }
 
-    /// Creates a slice of a whole file.
     init(_ source: SourceFile) {
         self.source = source
         range = 0..<source.stamp.size

@@ -32,8 +32,7 @@ public struct ContentTypeTable: Sendable, Hashable, ExpressibleByDictionaryLiter
         self.hasStandard = hasStandard
     }
 
-    /// The type for an extension without its dot, compared case-insensitively. Assigning `nil` removes an entry that
-    /// was set here.
+    /// The type for an extension without its dot, case-insensitive. Assigning `nil` removes an entry set here.
     public subscript(ending: String) -> String? {
         get {
             let ending = ending.lowercased()
@@ -49,8 +48,7 @@ public struct ContentTypeTable: Sendable, Hashable, ExpressibleByDictionaryLiter
 
     /// Returns the standard table extended by the system's file `/etc/mime.types`.
     ///
-    /// Reads a small file from the disk, so call it once. The same form may then have different bytes on another
-    /// machine.
+    /// Reads a small file, so call it once. The same form may then have different bytes on another machine.
     ///
     /// - Throws: ``BodyError/Code/fileNotFound`` or ``BodyError/Code/fileNotReadable``. On Debian, the package
     ///   `media-types` provides the file.

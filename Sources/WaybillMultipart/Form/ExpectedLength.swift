@@ -2,7 +2,6 @@ package import WaybillCore
 
 /// The expected length of a body, as far as it is known before the body is prepared.
 package struct ExpectedLength: Sendable, Hashable {
-    /// The number of bytes.
     package private(set) var bytes: Int64
     /// Whether this is the exact length, provided that no file changes.
     package private(set) var isExact: Bool
@@ -53,7 +52,6 @@ extension MultipartForm {
 }
 
 extension MultipartPart {
-    /// The length of its content.
     fileprivate func expectedLength() async -> ExpectedLength? {
         switch content {
         case .text, .secret, .rawText, .bytes: return ExpectedLength(content.ready?.count ?? 0)

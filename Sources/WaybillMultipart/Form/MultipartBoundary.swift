@@ -16,8 +16,7 @@ public struct MultipartBoundary: Sendable, Hashable, CustomStringConvertible {
 
     /// Creates a boundary from a string.
     ///
-    /// The caller must make sure that it does not occur in files; ``MultipartForm/prepared(boundary:)`` searches the
-    /// contents that are in memory.
+    /// ``MultipartForm/prepared(boundary:)`` searches contents in memory for it; the caller must exclude it from files.
     ///
     /// - Throws: ``BodyError/Code/invalidBoundary``, also for a string that occurs in the header lines of every part,
     ///   such as `-`.

@@ -35,8 +35,8 @@ public struct MultipartCompatibility: Sendable, Hashable {
     /// `Response.formData()` rejects such a form, and firewalls that know CVE-2026-53537 may reject it.
     public static let extendedFileNames = MultipartCompatibility(.standard, addsExtendedFileName: true)
 
-    /// Percent-encodes every byte of a name that is not plain ASCII, and `"`, `%`, `\` and control characters (RFC 7578
-    /// section 4.2).
+    /// Percent-encodes all bytes of a name outside plain ASCII, `"`, `%`, `\` and control characters (RFC 7578 section
+    /// 4.2).
     ///
     /// For servers that accept no bytes above 127 in headers: old CGI programs and mail libraries. aiohttp's client
     /// writes file names this way. The server must decode the names explicitly.

@@ -3,8 +3,7 @@ extension MultipartForm {
     /// are sent. It contains only text fields, bytes and files, so preparing it again yields the same bytes as long as
     /// the files do not change.
     ///
-    /// - Throws: ``BodyError``, with the code ``BodyError/Code/bodyNotReplayable`` for a stream, because it cannot be
-    ///   read again.
+    /// - Throws: ``BodyError``; for a stream, which cannot be read again, ``BodyError/Code/bodyNotReplayable``.
     package func fixed() async throws(BodyError) -> MultipartForm {
         try limits?.check(partCount: parts.count)
         for (index, part) in parts.enumerated() {

@@ -74,8 +74,7 @@ public struct MultipartForm: Sendable, ExpressibleByArrayLiteral {
     /// custom boundary is searched for in text fields, data and headers, but not in files and streams.
     ///
     /// - Throws: ``BodyError`` naming the part that failed; ``BodyError/Code/cancelled`` if the task was cancelled.
-    /// - Complexity: Linear in the number of parts. Uses memory for the text fields and data of the form, none for
-    ///   files.
+    /// - Complexity: Linear in the number of parts. Memory for the text fields and data of the form, none for files.
     public func prepared(boundary: MultipartBoundary? = nil) async throws(BodyError) -> MultipartBody {
         try limits?.check(partCount: parts.count)
         try checkGrammar(boundary)

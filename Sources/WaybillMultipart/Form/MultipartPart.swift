@@ -37,7 +37,6 @@ public struct MultipartPart: Sendable {
     /// to ignore them; use them only for servers that do not.
     public var headers: [MultipartHeader]
 
-    /// The source of the bytes.
     package let content: PartContent
 
     package init(_ name: String, fileName: String?, contentType: String?, content: PartContent) {
@@ -70,8 +69,8 @@ public struct MultipartPart: Sendable {
         MultipartPart(name, fileName: fileName, contentType: contentType, content: .bytes(Array(bytes)))
     }
 
-    /// A part with the contents of a file, read while it is sent. Without a file name, the last component of the path
-    /// is sent.
+    /// A part with the contents of a file, read while it is sent. `fileName` defaults to the last component of the
+    /// path.
     public static func file(
         _ name: String, path: String, fileName: String? = nil, contentType: String? = nil
     ) -> MultipartPart {
@@ -105,8 +104,7 @@ public struct MultipartPart: Sendable {
         return file(name, path: url.path(percentEncoded: false), fileName: fileName, contentType: contentType)
     }
 
-    /// A part with a value encoded as JSON, content type `application/json`, with sorted keys so that equal values
-    /// produce equal bytes.
+    /// A part with a value encoded as `application/json`, with sorted keys so that equal values produce equal bytes.
     ///
     /// The value is encoded by ``MultipartForm/prepared(boundary:)``, which throws ``BodyError/Code/encodingFailed``. A
     /// value nested deeper than 64 levels, usually one that contains itself, fails with
@@ -124,8 +122,7 @@ public struct MultipartPart: Sendable {
         return MultipartPart(name, fileName: nil, contentType: "application/json", content: .encoding(encode))
     }
 
-    /// A part whose content is produced by ``MultipartForm/prepared(boundary:)``. The preparation may change file name
-    /// and type.
+    /// A part whose content ``MultipartForm/prepared(boundary:)`` produces, possibly with a new file name and type.
     public static func preparing(
         _ name: String, fileName: String? = nil, contentType: String? = nil, with preparation: any PartPreparing
     ) -> MultipartPart {

@@ -115,8 +115,7 @@ struct PartDelimiter {
     // Empty if contents need not be searched.
     private let needle: [UInt8]
 
-    /// Creates the delimiter for a boundary. A boundary of 128 random bits generated for this body cannot occur in it;
-    /// one chosen by the caller can.
+    /// Creates the delimiter for a boundary. 128 random bits cannot occur in the body; the caller's boundary can.
     init(_ boundary: MultipartBoundary, mayOccur: Bool) {
         let text = Array(boundary.description.utf8)
         let dashes = [UInt8](repeating: UInt8(ascii: "-"), count: 2)

@@ -7,7 +7,6 @@ enum ReadyContent: Sendable {
     case file(FileSlice)
     case stream(StreamSource)
 
-    /// The number of bytes, or `nil` if it is unknown.
     var count: Int64? {
         switch self {
         case .bytes(let bytes): Int64(bytes.count)
@@ -153,8 +152,7 @@ extension MultipartPart {
         return content.isText && fileName == nil ? nil : ContentTypeTable.unknown
     }
 
-    /// Corrects content type and file name extension to match the detected type. A name that already matches is
-    /// unchanged.
+    /// Adapts content type and file name extension to the detected type. A name that already matches is unchanged.
     mutating func follow(_ type: String?, _ table: ContentTypeTable) {
         guard let type else { return }
         let said = contentType.map(MagicBytes.essence)

@@ -1,7 +1,6 @@
 /// Collects the header lines of one part.
 ///
-/// It stores the position up to which it has searched, so that lines that arrive byte by byte cost no more than
-/// complete lines.
+/// Stores the position searched so far, so that lines that arrive byte by byte cost no more than complete lines.
 struct HeaderBlock {
     private var bytes: [UInt8] = []
     private var lineStart = 0

@@ -27,8 +27,7 @@ public protocol MultipartHandler {
 public struct MultipartPartHead: Sendable, Hashable {
     /// The field name, with `%22`, `%0D`, `%0A` and `\"` decoded. It may be empty.
     public var name: String
-    /// The file name, decoded in the same way, or `nil` for a part that is not a file. Bytes that are not UTF-8 are
-    /// replaced.
+    /// The file name, decoded alike, or `nil` for a part that is not a file. Bytes that are not UTF-8 are replaced.
     public var fileName: String?
     /// The content type, as sent.
     public var contentType: String?

@@ -1,5 +1,4 @@
-// A fast path for bodies that arrive byte by byte. The general state machine handles them correctly, but at a higher
-// cost.
+// A fast path for bodies that arrive byte by byte, which the general state machine handles at a higher cost.
 
 extension MultipartParser {
     /// Inputs shorter than this are not worth a search.

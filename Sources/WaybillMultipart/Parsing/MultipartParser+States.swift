@@ -50,8 +50,7 @@ extension MultipartParser {
                 return position
             }
         }
-        // The search also checks the bytes after a candidate, which avoids the slow path for hostile content full of
-        // near-delimiters.
+        // Also checks the bytes after a candidate, to avoid the slow path for content full of near-delimiters.
         if input.count - start >= delimiter.count,
             let found = ByteSearch.find(
                 delimiter: delimiter, in: input, from: start, padding: max(0, limits.paddingBytes))

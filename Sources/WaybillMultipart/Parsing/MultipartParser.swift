@@ -17,8 +17,7 @@ import WaybillCore
 /// file name and a `Content-Disposition` may occur once per part; a body without its closing boundary is an error.
 /// `filename*` is ignored; `%22`, `%0D` and `%0A` in quotes are decoded, as written by the WHATWG algorithm.
 ///
-/// - Complexity: Linear in the number of bytes, however they are split. Memory: header lines of one part plus the
-///   boundary.
+/// - Complexity: Linear in the number of bytes, however split. Memory: header lines of one part plus the boundary.
 public struct MultipartParser: Sendable {
     let limits: MultipartLimits
     let totalLimit: Int64

@@ -79,8 +79,7 @@ extension IncomingForm {
     }
 }
 
-/// The files of a form that are not kept yet. They are removed when the last reference to the form or its parts is
-/// released.
+/// The files of a form that are not kept yet. Removed when the last reference to the form or its parts is released.
 final class UnkeptFiles: Sendable {
     private struct Entry {
         let file: CollectedFile
@@ -166,8 +165,7 @@ final class UnkeptFiles: Sendable {
     }
 }
 
-/// A hidden file that is locked while a form with files in the directory exists. The names of these files begin with
-/// its name.
+/// A hidden file that is locked while a form has files in the directory. Their names begin with its name.
 final class FormLock: Sendable {
     let name: String
     private let folder: UploadFolder

@@ -129,8 +129,7 @@ extension UploadFolder {
         return flock(raw, LOCK_EX | LOCK_NB) == 0
     }
 
-    /// Returns all names. They are read before any file is removed, because a lock may precede or follow its files in
-    /// the directory.
+    /// Returns all names, before any file is removed: a lock may precede or follow its files in the directory.
     private static func names(in folder: FileDescriptor) -> [String] {
         let copy = unsafe openat(folder.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0, let stream = unsafe fdopendir(copy) else { return [] }

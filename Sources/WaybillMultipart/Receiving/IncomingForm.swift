@@ -18,8 +18,7 @@
 /// byte of the body. It throws ``BodyError``: an error of ``MultipartParser``, or ``BodyError/Code/streamFailed`` if
 /// the body throws. After an error, every further read throws the same error.
 ///
-/// The form can be iterated once and by one reader at a time, because the parts and their contents are read from the
-/// same body.
+/// The form can be iterated once, by one reader at a time: parts and contents are read from the same body.
 ///
 /// Memory: the header lines of a part, the boundary, 32 KiB, and one chunk of the body.
 public struct IncomingForm: AsyncSequence, Sendable {

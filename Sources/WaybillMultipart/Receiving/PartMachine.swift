@@ -64,8 +64,7 @@ struct PartMachine {
     /// The results of the parser for one slice.
     private struct Found: MultipartHandler {
         var skips = false
-        // Thrown after all preceding results were requested, so that the outcome does not depend on how the body is
-        // split.
+        // Thrown after all preceding results were requested, so that the split of the body does not matter.
         var failure: BodyError?
         private var steps: [Step] = []
         private var taken = 0

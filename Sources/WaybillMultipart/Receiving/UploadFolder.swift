@@ -19,7 +19,7 @@ public struct UploadFolder: Sendable {
 
     /// Opens a directory. It is created with mode 0700 if it does not exist; its parent must exist.
     ///
-    /// - Throws: ``BodyError/Code/writeFailed`` if it cannot be created, is not a directory, is a symbolic link, or is
+    /// - Throws: ``BodyError/Code/writeFailed`` if it cannot be created or is a file, a symbolic link or
     ///   world-writable.
     public init(path: String) async throws(BodyError) {
         self.path = path

@@ -2,8 +2,7 @@ import WaybillCore
 
 /// A buffer for one chunk between a stream and its reader.
 ///
-/// The stream's task stores a chunk and is suspended until the reader has taken it; this is the only back-pressure
-/// mechanism.
+/// The stream's task is suspended until the reader has taken its chunk; this is the only back-pressure mechanism.
 final class ChunkSlot: Sendable {
     enum Taken: Sendable {
         case chunk([UInt8])

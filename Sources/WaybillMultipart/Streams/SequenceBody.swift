@@ -2,8 +2,7 @@ public import WaybillCore
 
 /// A stream of chunks as the whole body of a request.
 ///
-/// The next chunk is requested only after the last one was taken, so that no more than two chunks are in memory,
-/// however slow the network is.
+/// The next chunk is requested only after the last one was taken, so at most two chunks are in memory.
 ///
 /// ```swift
 /// let body = SequenceBody(recorder.chunks, length: nil, contentType: "audio/ogg")

@@ -3,8 +3,7 @@ import WaybillCore
 /// Accepts chunks from a pump one at a time; returns `false` if no more are wanted.
 typealias ChunkTaker = @Sendable ([UInt8]) async -> Bool
 
-/// Pulls a stream and passes on its chunks one at a time until the stream or the taker ends. Throws the error of the
-/// stream.
+/// Pulls a stream and passes on its chunks until the stream or the taker ends. Throws the error of the stream.
 typealias StreamPump = @Sendable (ChunkTaker) async throws -> Void
 
 /// The origin of a stream's pump.

@@ -142,8 +142,7 @@ package struct ItemLife: Sendable, Hashable, Codable {
         }
     }
 
-    /// Whether a time has passed. A time further ahead than the longest wait was stored before the clock was set back,
-    /// and counts as passed.
+    /// Whether a time has passed. Also `true` for a time beyond the longest wait, stored before the clock was set back.
     package static func isDue(_ time: Int64, _ now: Int64) -> Bool { time <= now || time > now + longestWait }
 
     /// The longest possible wait plus one minute: one hour, as for `Retry-After`.

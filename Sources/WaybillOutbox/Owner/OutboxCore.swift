@@ -22,8 +22,7 @@ final class OutboxCore: Sendable {
     private let lock: OwnerLock
     private let door = Locked<OwnerDoor?>(nil)
 
-    /// Takes over the outbox: opens the queue, marks interrupted deliveries for verification, and listens on the
-    /// socket.
+    /// Takes over the outbox: opens the queue, marks interrupted deliveries for verification, opens the socket.
     static func takeOver(
         _ folder: OutboxFolder, _ lock: OwnerLock, _ configuration: Outbox.Configuration,
         stepDown: @escaping @Sendable () -> Void

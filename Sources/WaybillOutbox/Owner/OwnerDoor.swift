@@ -3,8 +3,7 @@ import FoundationEssentials
 import Glibc
 import WaybillCore
 
-/// The owner's end of the socket: accepts connections of other processes of the same user and serves their requests one
-/// at a time per connection.
+/// The owner's end of the socket: serves the requests of other processes of the user, one at a time per connection.
 final class OwnerDoor: Sendable {
     private let listener: LocalSocket
     private let present = Locked(Present())
@@ -62,8 +61,7 @@ final class OwnerDoor: Sendable {
             while let frame = guest.receiveFrame(), guest.send(reply(to: frame)) {}
             present.withLock { present in
                 present.guests.remove(guest.descriptor)
-                // Close the descriptor under the lock, so that its number is not reused before it is removed from the
-                // set.
+                // Close under the lock, so that the number is not reused before it is removed from the set.
                 guest.close()
             }
             threads.update { $0 -= 1 }

@@ -4,8 +4,7 @@ import WaybillCore
 
 /// The storage of an item's files until it is delivered.
 public enum SourceKeeping: String, Sendable, Hashable, Codable {
-    /// Files stay in place. Their state is recorded and a change is detected; see ``SourceChangePolicy``. Costs no disk
-    /// space.
+    /// Files stay in place. A change after enqueuing is detected; see ``SourceChangePolicy``. Costs no disk space.
     case reference
     /// Files are copied into the outbox, so that the originals may change or be removed. On a file system that can
     /// share blocks (Btrfs, XFS), the copy shares them and takes no disk space; elsewhere it is a full copy.

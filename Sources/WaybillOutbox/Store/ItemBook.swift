@@ -220,18 +220,15 @@ struct ItemBook {
         """
 }
 
-/// A cache of the leased rows as stored in the file, so that a row written at a lease is not read again when the
-/// delivery ends.
+/// A cache of the leased rows, so that a row written at a lease is not read again when the delivery ends.
 ///
-/// The cache is correct because a single connection writes, and all events go through ``ItemBook``. A rollback empties
-/// it.
+/// The cache is correct because one connection writes, and all events go through ``ItemBook``. A rollback clears it.
 final class LeasedRows: Sendable {
     private let rows = Locked<[Int64: ItemRow]>([:])
 
     subscript(_ id: Int64) -> ItemRow? { rows.withLock { $0[id] } }
 
-    /// Caches a row that was written. A leased item is the first of its duplicates, so the end of another item does not
-    /// change its row.
+    /// Caches a written row. The end of another item does not change it: a leased item is the first of its duplicates.
     func note(_ row: ItemRow) {
         rows.withLock { $0[row.id] = row.life.state == .leased ? row : nil }
     }

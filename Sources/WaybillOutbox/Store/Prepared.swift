@@ -7,8 +7,7 @@ import GRDBSQLite
 /// GRDB compiles it, caches it and closes it with the connection. GRDB's own execution boxes the arguments and builds a
 /// table of column names each time, which takes longer than SQLite's work for one row. Errors are GRDB's.
 ///
-/// Bind all values in order, then call ``run()``, or read with ``first(_:)`` or ``all(_:)``. Afterwards, values can be
-/// bound again.
+/// Bind all values in order, then call ``run()``, ``first(_:)`` or ``all(_:)``. Afterwards, values can be bound again.
 @safe struct Prepared {
     private let keeper: Statement
     private let statement: OpaquePointer
@@ -91,12 +90,10 @@ extension Prepared {
 // Execution.
 
 extension Prepared {
-    /// Runs the statement to completion.
     mutating func run() throws {
         while try next() {}
     }
 
-    /// Returns the first row.
     mutating func first<Value>(_ read: (Prepared) -> Value) throws -> Value? {
         guard try next() else { return nil }
         let value = read(self)
@@ -104,7 +101,6 @@ extension Prepared {
         return value
     }
 
-    /// Returns all rows.
     mutating func all<Value>(_ read: (Prepared) -> Value) throws -> [Value] {
         var values: [Value] = []
         while try next() { values.append(read(self)) }

@@ -71,8 +71,7 @@ extension SQLiteStore {
     /// Marks items leased by another process for verification.
     package func recover(token: String, now: Int64) async throws(OutboxError) -> Int {
         try await change { book in
-            // These are few, and all of them are the first of their duplicates: the search ends when as many are found
-            // as are counted.
+            // All are the first of their duplicates: the search ends when as many are found as are counted.
             let count = try Int.fetchOne(book.db, sql: "SELECT items FROM tally WHERE state = 1") ?? 0
             let held = try Int64.fetchAll(
                 book.db, sql: "SELECT id FROM item WHERE \(Schema.isFirst) AND state = 1 AND token IS NOT ? LIMIT ?",

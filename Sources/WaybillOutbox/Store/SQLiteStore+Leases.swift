@@ -86,8 +86,7 @@ extension SQLiteStore {
         doubts.bind(lane.room)
         let found = try doubts.all(read)
         guard found.count < lane.room else { return found }
-        // A blocked lane is probed with an item that has not failed yet, because a failure may have been specific to
-        // one item.
+        // A blocked lane is probed with an item that has not failed yet: a failure may be specific to an item.
         for condition in lane.isBlocked ? ["AND reason IS NULL", ""] : [""] {
             var ready = try Prepared(
                 db,

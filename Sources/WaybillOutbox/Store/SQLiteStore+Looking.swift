@@ -170,8 +170,7 @@ extension SQLiteStore {
             // Repeats the condition of the partial index literally, or else SQLite does not use the index.
             if states.isDisjoint(with: [.ready, .leased, .done]) { conditions.append(Schema.isRare) }
         }
-        // The unary plus prevents the use of an index on the column, so that rows are read in the order of their IDs
-        // without sorting.
+        // Unary plus prevents the use of an index, so that rows are read in the order of their IDs without sorting.
         if selection.batch != nil { conditions.append("+batch = ?") }
         if selection.lane != nil { conditions.append("+lane = ?") }
         if selection.tag != nil { conditions.append("instr(tags, ?) > 0") }

@@ -5,8 +5,7 @@ import WaybillCore
 
 /// A store of items in an SQLite file.
 ///
-/// Every call is one transaction. When it returns, its effect survives a power failure. Times are milliseconds since
-/// 1970.
+/// Every call is one transaction, whose effect survives a power failure. Times are milliseconds since 1970.
 ///
 /// All access uses one connection: releases of SQLite before 3.51.3 can damage a file in WAL mode when one connection
 /// writes while another checkpoints (https://www.sqlite.org/wal.html#walresetbug). The process that opens a store must
@@ -30,8 +29,7 @@ package final class SQLiteStore: Sendable {
     /// - Parameters:
     ///   - path: The path of the file.
     ///   - synchronous: The durability; use the default except in tests.
-    /// - Throws: ``OutboxError`` if the file is damaged or was written by a newer release, or if SQLite does not
-    ///   guarantee durability.
+    /// - Throws: ``OutboxError`` if the file is damaged, was written by a newer release, or cannot be made durable.
     package init(path: String, synchronous: Synchronous = .full) throws(OutboxError) {
         let executor = StoreExecutor()
         self.executor = executor
@@ -44,8 +42,8 @@ package final class SQLiteStore: Sendable {
             // not created before there is something to write, unlike with GRDB's own setting of this mode.
             configuration.prepareDatabase { db in
                 try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
-                // SQLite accepts `auto_vacuum` for an empty file only. For any other file it would write, and its disk
-                // may be full.
+                // SQLite accepts `auto_vacuum` for an empty file only, and would write to any other; its disk may be
+                // full.
                 if try Int.fetchOne(db, sql: "PRAGMA page_count") == 0 {
                     try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
                 }

@@ -30,8 +30,7 @@ final class WriteGroup: Sendable {
         self.afterRollback = afterRollback
     }
 
-    /// Performs work in a transaction, possibly together with other work. An error rolls back only the work that threw
-    /// it.
+    /// Performs work in a transaction, possibly with other work. An error rolls back only the work that threw it.
     func perform<Value: Sendable>(
         _ work: @escaping @Sendable (Database) throws -> Value
     ) async throws(OutboxError) -> Value {

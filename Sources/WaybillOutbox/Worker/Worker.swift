@@ -34,8 +34,7 @@ final class Worker: Sendable {
         let cleaner = Task {
             while (try? await Task.sleep(for: Self.cleaningInterval)) != nil { try? await clean() }
         }
-        // Runs on the executor of the commits, and in a separate task, so that results are stored after a cancellation,
-        // too.
+        // On the executor of the commits, and in a separate task: results are stored after a cancellation, too.
         let loop = Task(executorPreference: core.store.executor) {
             await Result { () async throws(OutboxError) in
                 var loop = WorkerLoop(self)

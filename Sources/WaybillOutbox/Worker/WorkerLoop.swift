@@ -58,8 +58,7 @@ struct WorkerLoop {
         return leased
     }
 
-    /// After a failure, stores each result in a separate transaction, so that one that cannot be stored does not affect
-    /// the others.
+    /// Stores each result in a separate transaction, so that one that cannot be stored does not affect the others.
     private mutating func writeOneByOne() async throws(OutboxError) {
         var left: [ItemChange] = []
         var failure: OutboxError?

@@ -34,8 +34,7 @@ public enum ConformanceBehaviour: Sendable, Hashable {
     case cutBody(after: Int)
     /// Reads the whole body, then closes the connection in the middle of the response head.
     case cutHead
-    /// Reads the whole body, sends the head of a 200 response and half of the announced response body, then closes the
-    /// connection.
+    /// Reads the whole body, sends a 200 head and half of the announced response body, then closes the connection.
     case cutAnswer
     /// Reads the given number of bytes of the body and no more, and sends nothing; the connection stays open.
     case stall(after: Int)

@@ -8,8 +8,7 @@ final class ProbeBody: UploadBody {
         case whole(Int)
         /// The first bytes; then `later` until ``goOn()`` is called; then the rest.
         case inTwo(Int, first: Int)
-        /// The given number of bytes, with `later` before each piece of this size and an immediate wake-up from another
-        /// task.
+        /// Pieces of the given size, each after `later` with an immediate wake-up from another task.
         case inPieces(Int, of: Int)
         /// The first bytes, then an error.
         case failing(Int, after: Int)
