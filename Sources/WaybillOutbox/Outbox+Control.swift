@@ -47,8 +47,8 @@ extension Outbox {
         try await page(.item(id), after: nil, limit: 1).first
     }
 
-    /// Items in the order of their numbers, read in pages while they are listed: a hundred thousand take no more memory than
-    /// a few hundred.
+    /// Returns items in the order of their IDs. They are read in pages during iteration, so that 100,000 items take no
+    /// more memory than a few hundred.
     public func items(_ selection: ItemSelection = .all) -> AsyncValues<OutboxItem, OutboxError> {
         AsyncValues { [self] in
             let pageSize = 500

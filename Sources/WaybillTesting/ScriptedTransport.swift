@@ -45,7 +45,7 @@ public final class ScriptedTransport: UploadTransport {
     private let keepsBodies: Bool
     private let state = Locked(State())
 
-    /// Plays what the closure chooses.
+    /// Creates a transport that plays the script that a closure selects for each request and its number, from 0.
     public init(
         keepsBodies: Bool = true,
         choosing choose: @escaping @Sendable (_ request: TransferRequest, _ number: Int) -> TransferScript

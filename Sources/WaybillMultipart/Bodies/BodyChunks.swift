@@ -1,7 +1,7 @@
 public import WaybillCore
 
 extension AsyncValues<[UInt8], BodyError> {
-    /// The bytes of any body, in chunks of a size or as they are read.
+    /// Creates a sequence of the bytes of any body, in chunks of the given size or as they are read.
     package init(of body: any UploadBody, size: Int? = nil) {
         self.init {
             let source = ChunkSource(body: body, size: size)

@@ -75,7 +75,7 @@ public struct FileBody: UploadBody {
     /// Always `true`.
     public var isReplayable: Bool { true }
 
-    /// The bytes, chunk by chunk, as they would be sent: a change of the file meanwhile is an error.
+    /// The bytes in chunks, with the same checks as when they are sent: a change of the file is an error.
     public var chunks: AsyncValues<[UInt8], BodyError> { AsyncValues(of: self) }
 
     /// Creates the reader of one attempt. The file is opened at the first read.

@@ -51,7 +51,9 @@ public struct MultipartBody: UploadBody {
         try SegmentReader(segments, disk: disk, holdsBack: false, wake: wake)
     }
 
-    /// The bytes in chunks of at most 64 KiB, read as they are asked for. Each loop over it reads from the start.
+    /// The bytes in chunks of at most 64 KiB, read on demand. Each iteration starts from the beginning.
+    ///
+    /// Leaving the loop closes the files. Cancelling the task throws ``BodyError/Code/cancelled``.
     public var chunks: AsyncValues<[UInt8], BodyError> { AsyncValues(of: self) }
 
     /// Returns the bytes in chunks of a fixed size, except for the last; for clients that take an asynchronous
@@ -62,7 +64,7 @@ public struct MultipartBody: UploadBody {
     /// request.body = .stream(buffers, length: .known(length))                     // AsyncHTTPClient
     /// ```
     ///
-    /// Less than one byte counts as one, and a size beyond the body's gives all of it at once. Memory: one chunk.
+    /// A size below 1 counts as 1; one beyond the length of the body yields a single chunk. Memory: one chunk.
     public func chunks(ofSize size: Int) -> AsyncValues<[UInt8], BodyError> {
         AsyncValues(of: self, size: max(1, size))
     }

@@ -34,7 +34,7 @@ public struct IncomingForm: AsyncSequence, Sendable {
         source = PartSource(parser: parser, limits: limits, input: SequenceInput(body))
     }
 
-    /// Begins or continues the pass over the parts.
+    /// Returns an iterator that continues with the next part.
     public func makeAsyncIterator() -> AsyncValues<IncomingPart, BodyError>.Iterator {
         AsyncValues { [source] in { () async throws(BodyError) in try await source.nextPart() } }.makeAsyncIterator()
     }

@@ -16,7 +16,8 @@ public struct IncomingPart: Sendable {
     /// The content type, as sent.
     public var contentType: String? { head.contentType }
 
-    /// The content in chunks.
+    /// The content in chunks of 1 byte to 32 KiB, read once and on demand: a second loop continues where the first one
+    /// ended. Throws ``BodyError/Code/partPassed`` if the form has advanced to a later part.
     ///
     /// It can be forwarded while it arrives, as a part of another form:
     ///

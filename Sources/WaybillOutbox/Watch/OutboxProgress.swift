@@ -64,9 +64,9 @@ extension Outbox {
     /// no work while there is no iteration, and works from any process.
     ///
     /// - Parameters:
-    ///   - batch: The batch, or `nil` for all.
-    ///   - interval: The time between two, at least 200 ms.
-    /// - Returns: The snapshots; each loop over them starts with what is there then.
+    ///   - batch: The batch, or `nil` for all items.
+    ///   - interval: The time between two snapshots, at least 200 ms.
+    /// - Returns: The snapshots; each iteration starts with the current state.
     public func progress(batch: String? = nil, every interval: Duration = .milliseconds(500)) -> AsyncValues<
         OutboxProgress, OutboxError
     > {
