@@ -1,3 +1,4 @@
+import WaybillCore
 import ArgumentParser
 import Glibc
 import Waybill

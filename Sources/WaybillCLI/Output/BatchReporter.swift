@@ -1,3 +1,4 @@
+import WaybillCore
 import Waybill
 
 /// Shows the progress of many uploads: on a terminal as a bar with a line above it for each running upload, otherwise

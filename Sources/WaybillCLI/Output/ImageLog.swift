@@ -1,3 +1,4 @@
+import WaybillCore
 import Waybill
 
 /// Collects the results of recompressing the images of forms, and prints a line for each as soon as it is ready.

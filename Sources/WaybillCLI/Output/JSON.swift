@@ -1,3 +1,4 @@
+import WaybillCore
 import FoundationEssentials
 import Waybill
 import WaybillOutbox

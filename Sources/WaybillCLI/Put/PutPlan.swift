@@ -1,3 +1,4 @@
+import WaybillCore
 import Foundation
 import HTTPTypes
 import Waybill

@@ -1,3 +1,4 @@
+import WaybillCore
 import FoundationEssentials
 import HTTPTypes
 import Waybill

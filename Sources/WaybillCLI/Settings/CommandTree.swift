@@ -1,3 +1,4 @@
+import WaybillCore
 import ArgumentParser
 import FoundationEssentials
 import Waybill

@@ -1,3 +1,4 @@
+import WaybillCore
 import Waybill
 
 /// Options from outside the command line. The command line has precedence over `WAYBILL_<OPTION>` in the environment,

@@ -1,3 +1,4 @@
+import WaybillCore
 import Waybill
 
 /// A list of file names, as written by `find`, `ls` and `git ls-files`: one per line, or each terminated by a NUL byte.

@@ -1,3 +1,4 @@
+import WaybillCore
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 // The samples of the guide to testing, compiled, and run as well: they are tests.
+import WaybillCore
 import Testing
 import Waybill
 import WaybillTesting

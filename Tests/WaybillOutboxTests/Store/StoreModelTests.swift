@@ -11,6 +11,7 @@ import Testing
         let pair = (disk: try StoreWorld(.disk), memory: try StoreWorld(.memory))
         var now: Int64 = 1_000_000
         var leases: [(id: Int64, lease: Int64)] = []
+        var hasPurged = false
         for step in 0..<250 {
             now += Int64.random(in: 0...30_000, using: &random)
             let stores = [pair.disk.store, pair.memory.store]
@@ -40,6 +41,7 @@ import Testing
                 let old = now - Int64.random(in: 300_000...3_000_000, using: &random)
                 let purged = try await both(stores) { try await $0.purge(endedBefore: old) }
                 #expect(purged[0] == purged[1], "step \(step)")
+                hasPurged = hasPurged || purged[0] > 0
             case 6..<9:
                 guard let lease = leases.randomElement(using: &random) else { continue }
                 let change = ItemChange(
@@ -72,7 +74,8 @@ import Testing
         let results = try await both([pair.disk.store, pair.memory.store]) {
             try await $0.results(after: 0, limit: 1_000).map { "\($0.sequence) \($0.item.id) \($0.item.state)" }
         }
-        #expect(results[0] == results[1] && !results[0].isEmpty)
+        // A purge in one of the last steps may have removed all results.
+        #expect(results[0] == results[1] && (hasPurged || !results[0].isEmpty))
         #expect(try await pair.disk.store.checkIntegrity() == "ok")
     }
 

@@ -203,7 +203,7 @@ import WaybillCore
         #expect(error.code == .recordInUse)
         var configuration = world.client.configuration
         configuration.records?.whenBusy = .wait
-        let patient = try AliyunOSSClient(configuration: configuration, credentials: credentials)
+        let patient = try AliyunOSSClient(configuration: configuration, credentials: credentials.provider)
         let second = patient.startUpload(file: file.path, to: "k")
         gate.update { $0 = true }
         _ = try await first.value
